@@ -1,0 +1,3 @@
+"""rewardspec."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""How register programs run: expressions, programs, and their compilation to scalar and to array code."""

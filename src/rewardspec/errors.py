@@ -1,0 +1,82 @@
+"""The exceptions of rewardspec.
+
+Every error that bad input can cause is a subclass of `Error`, so `except rewardspec.Error` catches them all.
+Each message says what was wrong, the value received, and what to do about it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class Error(Exception):
+    """Base class of every error that rewardspec raises on purpose."""
+
+
+class FormulaError(Error, ValueError):
+    """A formula that cannot be read.
+
+    Attributes:
+        text: The text that was being read, or None where the formula was not text.
+        line: Line of the error, from 1.
+        column: Column of the error, from 1.
+        expected: What could have stood there, in words.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        text: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        expected: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.text = text
+        self.line = line
+        self.column = column
+        self.expected = expected
+
+
+class LabelError(Error, ValueError):
+    """A label that is missing, is not a number in [0, 1], or has the wrong shape."""
+
+
+class SynthesisError(Error, ValueError):
+    """A formula whose machine is larger than the budget allows.
+
+    Attributes:
+        subformula: The part of the formula that is too large, where it is known.
+    """
+
+    def __init__(self, message: str, *, subformula: object = None) -> None:
+        super().__init__(message)
+        self.subformula = subformula
+
+
+class MonitorFileError(Error, ValueError):
+    """A saved monitor that is damaged, foreign, or of an unknown version."""
+
+
+class SpecError(Error, ValueError):
+    """A specification that contradicts itself."""
+
+
+class MissingExtraError(Error, ImportError):
+    """An optional dependency that is needed and not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {package}, which is not installed. Run: pip install 'rewardspec[{extra}]'")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint naming the known word nearest to `word`, or the empty string.
+
+    Example:
+        >>> did_you_mean("ballanced", ["balanced", "reach_goal"])
+        " Did you mean 'balanced'?"
+    """
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,1 @@
+"""What can be said: formulas, their text, their meaning, and value-preserving rewriting."""

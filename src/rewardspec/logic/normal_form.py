@@ -1,0 +1,100 @@
+"""Negation normal form: negations pushed down to the atoms, implications and equivalences spelt out."""
+
+from __future__ import annotations
+
+from rewardspec.logic.formulas import (
+    Always,
+    And,
+    Atom,
+    Constant,
+    Eventually,
+    Formula,
+    FormulaLike,
+    Iff,
+    Implies,
+    Next,
+    Not,
+    Or,
+    Release,
+    StrongRelease,
+    Until,
+    WeakNext,
+    WeakUntil,
+    Xor,
+    as_formula,
+)
+
+DUAL: dict[type[Formula], type[Formula]] = {
+    And: Or,
+    Next: WeakNext,
+    Eventually: Always,
+    Until: Release,
+    WeakUntil: StrongRelease,
+}
+DUAL |= {dual: kind for kind, dual in DUAL.items()}
+
+
+def to_nnf(formula: FormulaLike) -> Formula:
+    """The negation normal form, which has the same value on every trace.
+
+    Example:
+        >>> str(to_nnf("!(a U X b)"))
+        '!a R WX !b'
+    """
+    return _nnf(as_formula(formula), negated=False)
+
+
+def negate(formula: FormulaLike) -> Formula:
+    """The negation normal form of the negation."""
+    return _nnf(as_formula(formula), negated=True)
+
+
+def is_literal(formula: Formula) -> bool:
+    """Whether the formula is an atom or a negated atom."""
+    return isinstance(formula, Atom) or (isinstance(formula, Not) and isinstance(formula.arg, Atom))
+
+
+def _nnf(formula: Formula, negated: bool) -> Formula:
+    done: dict[tuple[Formula, bool], Formula] = {}
+    stack = [(formula, negated)]
+    while stack:
+        key = stack[-1]
+        needed = [need for need in _needs(*key) if need not in done]
+        if needed:
+            stack.extend(needed)
+            continue
+        stack.pop()
+        if key not in done:
+            done[key] = _combine(*key, [done[need] for need in _needs(*key)])
+    return done[formula, negated]
+
+
+def _needs(formula: Formula, negated: bool) -> list[tuple[Formula, bool]]:
+    """The (operand, negated) pairs that the normal form is made from."""
+    if isinstance(formula, Not):
+        return [(formula.arg, not negated)]
+    if isinstance(formula, Implies):
+        return [(formula.left, not negated), (formula.right, negated)]
+    if isinstance(formula, Iff | Xor):
+        left, right = formula.left, formula.right
+        return [(left, False), (left, True), (right, False), (right, True)]
+    return [(arg, negated) for arg in formula.args]
+
+
+def _combine(formula: Formula, negated: bool, parts: list[Formula]) -> Formula:
+    match formula:
+        case Constant():
+            return Constant(formula.value != negated)
+        case Atom():
+            return Not(formula) if negated else formula
+        case Not():
+            return parts[0]
+        case Implies():
+            return And(*parts) if negated else Or(*parts)
+        case Iff() | Xor():
+            left, not_left, right, not_right = parts
+            if isinstance(formula, Iff) != negated:
+                return And(Or(not_left, right), Or(left, not_right))
+            return Or(And(left, not_right), And(not_left, right))
+    kind = DUAL[type(formula)] if negated else type(formula)
+    return kind(*parts)

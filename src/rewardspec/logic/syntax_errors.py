@@ -1,0 +1,120 @@
+"""What to tell someone whose formula does not parse: the place, what was expected, and a remedy."""
+
+from __future__ import annotations
+
+import re
+
+import lark
+
+from rewardspec.errors import FormulaError
+
+_OPERANDS = frozenset("NOT NEXT STRONG_NEXT WEAK_NEXT EVENTUALLY ALWAYS LPAR TRUE FALSE LAST NAME QUOTED".split())
+_OPERATORS = frozenset("AND OR XOR IMPLIES IFF UNTIL RELEASE WEAK_UNTIL STRONG_RELEASE".split())
+
+_CHARACTER_REMEDIES = {
+    "=": "Comparisons belong in an atom's function; equivalence is '<->' and implication '->'.",
+    "<": "Comparisons belong in an atom's function; equivalence is '<->', 'eventually' is 'F' or '<>'.",
+    ">": "Comparisons belong in an atom's function; implication is '->'.",
+    "-": "Implication is '->'. A name with a dash needs double quotes.",
+    ".": "A name with a dot needs double quotes.",
+    '"': "Close the quoted atom with another double quote.",
+    "'": "Quoted atoms use double quotes.",
+    "/": "Conjunction is '&'.",
+    "\\": "Disjunction is '|'.",
+    "[": "'always' is 'G' or '[]'; strong next is 'X' or 'X[!]'. Time bounds are not part of this logic.",
+    "{": "Group with round parentheses.",
+}
+
+
+def explain_syntax_error(text: str, error: lark.UnexpectedInput) -> FormulaError:
+    """A FormulaError that shows the line, a caret under the place, what was expected, and what to do."""
+    expected = _expected_in_words(error)
+    line, column = _place(text, error)
+    found, remedy = _diagnose(text, error, line, column)
+    lines = text.splitlines() or [""]
+    shown, caret = _window(lines[line - 1] if line <= len(lines) else "", column)
+    message = f"{found} at line {line}, column {column}.\n\n    {shown}\n    {caret}\nExpected {_join(expected)}."
+    if remedy:
+        message += f" {remedy}"
+    return FormulaError(message, text=text, line=line, column=column, expected=expected)
+
+
+def _at_end(error: lark.UnexpectedInput) -> bool:
+    return isinstance(error, lark.UnexpectedToken) and error.token.type == "$END"
+
+
+def _place(text: str, error: lark.UnexpectedInput) -> tuple[int, int]:
+    if not _at_end(error):
+        return error.line, error.column
+    lines = text.rstrip().splitlines() or [""]
+    return len(lines), len(lines[-1]) + 1
+
+
+def _expected_in_words(error: lark.UnexpectedInput) -> tuple[str, ...]:
+    if not isinstance(error, lark.UnexpectedToken):
+        return ("an atom", "an operator", "a parenthesis")
+    names = set(error.accepts or error.expected)
+    words = []
+    if names & _OPERANDS:
+        words.append("a formula")
+    if names & _OPERATORS:
+        words.append("an operator such as '&' or 'U'")
+    if "RPAR" in names:
+        words.append("')'")
+    if "$END" in names:
+        words.append("the end of the formula")
+    return tuple(words)
+
+
+def _diagnose(text: str, error: lark.UnexpectedInput, line: int, column: int) -> tuple[str, str]:
+    """What was found, and how to mend it."""
+    if _at_end(error):
+        if not text.strip():
+            return "The formula is empty", "Write one, for example 'F goal' or 'G !crash'."
+        opened = _unclosed_parenthesis(text)
+        remedy = "Finish the formula."
+        if opened is not None:
+            remedy = f"Finish the formula and close the '(' opened at line {opened[0]}, column {opened[1]}."
+        return "The formula stops too early", remedy
+    if isinstance(error, lark.UnexpectedCharacters):
+        return f"Unexpected character {error.char!r}", _CHARACTER_REMEDIES.get(error.char, "")
+    token = error.token  # type: ignore[attr-defined]
+    found = f"Unexpected {str(token)!r}"
+    if token.type == "RPAR" and _unclosed_parenthesis(text[: token.start_pos]) is None:
+        return found, "This ')' closes nothing: remove it, or open a '(' before it."
+    if token.type == "NAME" and str(token).upper() in ("U", "R", "W", "M"):
+        return found, f"Temporal operators are upper-case: did you mean '{str(token).upper()}'?"
+    if token.type in _OPERANDS:
+        return found, "Join the two formulas with an operator."
+    if token.type in ("UNTIL", "RELEASE", "WEAK_UNTIL", "STRONG_RELEASE"):
+        return found, f"{str(token)!r} stands between two formulas; an atom of that name needs double quotes."
+    return found, ""
+
+
+def _unclosed_parenthesis(text: str) -> tuple[int, int] | None:
+    """Line and column of the last '(' without a ')', outside quoted atoms."""
+    opened: list[int] = []
+    blanked = re.sub(r'"(\\.|[^"\\])*"', lambda quoted: " " * len(quoted[0]), text, flags=re.DOTALL)
+    for position, character in enumerate(blanked):
+        if character == "(":
+            opened.append(position)
+        elif character == ")" and opened:
+            opened.pop()
+    if not opened:
+        return None
+    before = text[: opened[-1]]
+    return before.count("\n") + 1, opened[-1] - (before.rfind("\n") + 1) + 1
+
+
+def _window(line: str, column: int, width: int = 88) -> tuple[str, str]:
+    """The part of a long line around the column, and the caret line under it."""
+    start = 0
+    if len(line) > width:
+        start = max(0, min(column - 1 - width // 2, len(line) - width))
+    shown = line[start : start + width]
+    left, right = ("… " if start else ""), (" …" if start + width < len(line) else "")
+    return f"{left}{shown}{right}".replace("\t", " "), " " * (len(left) + column - 1 - start) + "^"
+
+
+def _join(words: tuple[str, ...]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
