@@ -1,3 +1,94 @@
-"""rewardspec."""
+"""Exact, fast rewards for reinforcement learning from temporal-logic specifications.
+
+Example:
+    >>> import rewardspec as rs
+    >>> monitor = rs.synthesize("G(request -> F grant)")
+    >>> monitor.run({"request": [0.0, 1.0, 0.0], "grant": [0.0, 0.25, 0.75]})
+    array([1.  , 0.25, 0.75])
+"""
+
+from rewardspec.errors import (
+    Error,
+    FormulaError,
+    LabelError,
+    MissingExtraError,
+    MonitorFileError,
+    SpecError,
+    SynthesisError,
+)
+from rewardspec.logic import patterns
+from rewardspec.logic.formulas import (
+    FALSE,
+    LAST,
+    TRUE,
+    Always,
+    And,
+    Atom,
+    Eventually,
+    Formula,
+    Iff,
+    Implies,
+    Next,
+    Not,
+    Or,
+    Release,
+    StrongRelease,
+    Until,
+    WeakNext,
+    WeakUntil,
+    Xor,
+)
+from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe, unguarded_atoms
+from rewardspec.logic.normal_form import to_nnf
+from rewardspec.logic.parsing import parse
+from rewardspec.logic.semantics import evaluate, evaluate_prefixes
+from rewardspec.logic.simplification import simplify
+from rewardspec.monitors.boolean import BooleanMonitor, synthesize_boolean
+from rewardspec.monitors.quantitative import Monitor, synthesize
+from rewardspec.monitors.verdicts import Verdict
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "FALSE",
+    "LAST",
+    "TRUE",
+    "Always",
+    "And",
+    "Atom",
+    "BooleanMonitor",
+    "Error",
+    "Eventually",
+    "Formula",
+    "FormulaError",
+    "Iff",
+    "Implies",
+    "LabelError",
+    "MissingExtraError",
+    "Monitor",
+    "MonitorFileError",
+    "Next",
+    "Not",
+    "Or",
+    "Release",
+    "SpecError",
+    "StrongRelease",
+    "SynthesisError",
+    "Until",
+    "Verdict",
+    "WeakNext",
+    "WeakUntil",
+    "Xor",
+    "evaluate",
+    "evaluate_prefixes",
+    "is_cosafe",
+    "is_propositional",
+    "is_safe",
+    "parse",
+    "patterns",
+    "simplify",
+    "synthesize",
+    "synthesize_boolean",
+    "to_nnf",
+    "unguarded_atoms",
+]

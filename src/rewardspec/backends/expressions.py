@@ -122,8 +122,8 @@ ONE = Expression("constant", (1.0,))
 
 
 def constant(value: float) -> Expression:
-    """The constant 0 or 1."""
-    return ONE if value else ZERO
+    """A constant in [0, 1]."""
+    return Expression("constant", (float(value),))
 
 
 def label(atom: str) -> Expression:
@@ -169,7 +169,7 @@ def dual(expression: Expression) -> Expression:
     def swap(part: Expression, args: tuple[Expression, ...]) -> Expression:
         match part.op:
             case "constant":
-                return constant(1.0 - part.args[0])
+                return Expression("constant", (1.0 - part.args[0],))
             case "label":
                 return complement(part.args[0])
             case "complement":

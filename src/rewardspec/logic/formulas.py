@@ -62,6 +62,8 @@ class Formula:
             return True
         if not isinstance(other, Formula):
             return NotImplemented
+        if self._hash != other._hash:
+            return False
         # An explicit stack, and each pair at most once, since a formula may share its parts.
         pairs = [(self, other)]
         seen: set[tuple[int, int]] = set()
@@ -254,7 +256,7 @@ class Nary(Formula):
     arity = None
 
     def __new__(cls, *args: FormulaLike) -> Formula:  # type: ignore[misc]
-        # One operand is that operand, so `And(*formulas)` works for any number but none.
+        """The operand itself where there is one only, so that `And(*formulas)` works for any number but none."""
         if len(args) == 1:
             return as_formula(args[0])
         return object.__new__(cls)

@@ -11,6 +11,7 @@ from rewardspec.logic.formulas import (
     Always,
     And,
     Binary,
+    Constant,
     Eventually,
     Formula,
     Next,
@@ -24,7 +25,7 @@ from rewardspec.logic.formulas import (
 
 _Relation: TypeAlias = Callable[[Formula, Formula], bool]
 
-_FUEL = 12  # how many operators deep to look; what lies deeper is taken as unknown
+_FUEL = 8  # how many operators deep to look; what lies deeper is taken as unknown
 
 
 class Implication:
@@ -41,26 +42,30 @@ class Implication:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Formula, Formula], bool] = {}
+        self._proved: set[tuple[Formula, Formula]] = set()
+        self._failed_with: dict[tuple[Formula, Formula], int] = {}  # the most fuel that was not enough
 
     def __call__(self, f: Formula, g: Formula) -> bool:
         """Whether the first formula's value is at most the second's, everywhere."""
         return self._holds(f, g, _FUEL)
 
     def _holds(self, f: Formula, g: Formula, fuel: int) -> bool:
-        if f is g or f == FALSE or g == TRUE or f == g:
+        if f is g or f == g:
             return True
-        if fuel == 0 or f == TRUE or g == FALSE:
+        if isinstance(f, Constant) or isinstance(g, Constant):
+            return f == FALSE or g == TRUE
+        if fuel == 0:
             return False
         key = (f, g)
-        if key not in self._known:
-            self._known[key] = False  # while this pair is being decided, it proves nothing
-            answer = self._decide(f, g, fuel - 1)
-            if answer or fuel == _FUEL:
-                self._known[key] = answer
-            else:
-                del self._known[key]  # a "no" may only mean that the fuel ran out
-        return self._known.get(key, False)
+        if key in self._proved:
+            return True
+        if self._failed_with.get(key, 0) >= fuel:
+            return False
+        self._failed_with[key] = fuel  # while this pair is being decided, it proves nothing
+        if self._decide(f, g, fuel - 1):
+            self._proved.add(key)
+            return True
+        return False
 
     def _decide(self, f: Formula, g: Formula, fuel: int) -> bool:
         def le(x: Formula, y: Formula) -> bool:
@@ -93,7 +98,7 @@ class Implication:
             case Eventually():
                 return isinstance(g, Eventually) and le(f.arg, g)
             case Until():
-                return (le(f.left, g) or isinstance(g, Eventually)) and le(f.right, g) or _until_to_weak(f, g, le)
+                return ((le(f.left, g) or isinstance(g, Eventually)) and le(f.right, g)) or _until_to_weak(f, g, le)
             case WeakUntil():
                 return le(f.left, g) and le(f.right, g)
             case Release():

@@ -74,7 +74,12 @@ def _needs(formula: Formula, negated: bool) -> list[tuple[Formula, bool]]:
     if isinstance(formula, Not):
         return [(formula.arg, not negated)]
     if isinstance(formula, Implies):
-        return [(formula.left, not negated), (formula.right, negated)]
+        # The whole chain a -> (b -> c) at once: taking it link by link would copy the rest of it for every link.
+        needs = []
+        while isinstance(formula, Implies):
+            needs.append((formula.left, not negated))
+            formula = formula.right
+        return [*needs, (formula, negated)]
     if isinstance(formula, Iff | Xor):
         left, right = formula.left, formula.right
         return [(left, False), (left, True), (right, False), (right, True)]

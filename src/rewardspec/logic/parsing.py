@@ -6,7 +6,7 @@ import functools
 import importlib.resources
 import re
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import lark
 
@@ -22,6 +22,7 @@ from rewardspec.logic.formulas import (
     Formula,
     Iff,
     Implies,
+    Nary,
     Next,
     Not,
     Or,
@@ -54,8 +55,6 @@ def parse(text: str, *, syntax: Syntax = "rewardspec", atoms: Iterable[str] | No
         >>> parse("X a", syntax="spot")
         parse('WX a')
     """
-    if isinstance(text, Formula):
-        return text
     if not isinstance(text, str):
         raise FormulaError(f"A formula's text should be a string. Received {text!r} of type {type(text).__name__}.")
     if syntax not in ("rewardspec", "spot"):
@@ -119,6 +118,16 @@ _UNARY = {
 }
 
 
+_NARY: dict[str, type[Nary]] = {"and": And, "or": Or}
+
+
+class _Operands(NamedTuple):
+    """The operands of an `&` or `|` that an enclosing one may still flatten."""
+
+    rule: str
+    operands: list[Formula]
+
+
 class _Builder:
     """Turns lark's tree into a formula, from the leaves up and without recursion.
 
@@ -133,22 +142,39 @@ class _Builder:
 
     def build(self, text: str) -> Formula:
         tree = _parser().parse(text)
-        # `iter_subtrees` yields each subtree after its children, and holds its own stack.
-        built: dict[int, Formula] = {}
-        if isinstance(tree, lark.Token):
-            raise AssertionError("every grammar rule with a single token is named")
+        # `iter_subtrees` yields each subtree after its children, and holds its own stack.  The operands of nested
+        # conjunctions, which flatten, are only collected until the outermost is reached.
+        built: dict[int, Formula | _Operands] = {}
         for node in tree.iter_subtrees():
+            rule = str(node.data)
             parts = [built[id(child)] if isinstance(child, lark.Tree) else child for child in node.children]
-            formula = self.node(str(node.data), parts)
-            built[id(node)] = self.shared.setdefault(formula, formula)
-        return built[id(tree)]
+            if rule == "group":
+                (built[id(node)],) = (part for part in parts if not isinstance(part, lark.Token))
+            elif rule in _NARY:
+                built[id(node)] = _Operands(rule, self._collect(rule, parts))
+            else:
+                built[id(node)] = self._share(self.node(rule, [self._finished(part) for part in parts]))
+        return self._finished(built[id(tree)])  # type: ignore[return-value]  # a tree is no token
+
+    def _collect(self, rule: str, parts: list[Formula | _Operands | lark.Token]) -> list[Formula]:
+        operands: list[Formula] = []
+        for part in parts:
+            if isinstance(part, _Operands) and part.rule == rule:
+                operands.extend(part.operands)
+            elif not isinstance(part, lark.Token):
+                operands.append(self._finished(part))  # type: ignore[arg-type]
+        return operands
+
+    def _finished(self, part: Formula | _Operands | lark.Token) -> Formula | lark.Token:
+        return self._share(_NARY[part.rule](*part.operands)) if isinstance(part, _Operands) else part
+
+    def _share(self, formula: Formula) -> Formula:
+        return self.shared.setdefault(formula, formula)
 
     def node(self, rule: str, parts: list[Formula | lark.Token]) -> Formula:
         operands = [part for part in parts if isinstance(part, Formula)]
         tokens = [part for part in parts if isinstance(part, lark.Token)]
         match rule:
-            case "group":
-                return operands[0]
             case "true":
                 return TRUE
             case "false":
@@ -163,10 +189,6 @@ class _Builder:
                 return self.unary[tokens[0].type](*operands)
             case "binary":
                 return _BINARY[tokens[0].type](*operands)
-            case "and":
-                return And(*operands)
-            case "or":
-                return Or(*operands)
             case "xor":
                 return Xor(*operands)
             case "implies":

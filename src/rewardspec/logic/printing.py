@@ -42,7 +42,12 @@ _BINDING: dict[type[Formula], int] = {
 }
 _UNARY_BINDING = 7
 _RIGHT_ASSOCIATIVE = (Implies, Until, Release, WeakUntil, StrongRelease)
-_RESERVED = frozenset("X WX wX N F G U R W M true false last not and or xor".split())
+_RESERVED = frozenset(
+    ["X", "WX", "wX", "N", "F", "G", "U", "R", "W", "M", "true", "false", "last", "not", "and", "or", "xor"]
+)
+# What means something else in LaTeX's math mode, where spaces would vanish too.
+_LATEX_CHARACTERS = {character: "\\" + character for character in " _#$%&{}"}
+_LATEX_CHARACTERS |= {"\\": r"\backslash ", "^": r"{\wedge}", "~": r"{\sim}"}
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class Style:
     def atom(self, name: str) -> str:
         """The atom's name, quoted where it is not a plain identifier."""
         if self.latex:
-            return r"\mathit{" + re.sub(r"([_#$%&{}])", r"\\\1", name.replace("\\", r"\backslash ")) + "}"
+            return r"\mathit{" + "".join(_LATEX_CHARACTERS.get(character, character) for character in name) + "}"
         if re.fullmatch(r"[^\W\d]\w*", name) and name not in _RESERVED:
             return name
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
@@ -103,8 +108,13 @@ STYLES = {
 }
 
 
-def to_string(formula: Formula, style: str = "ascii") -> str:
+def to_string(formula: Formula, style: str = "ascii", *, longest: int | None = None) -> str:
     """The formula as text; see `Formula.to_string`.
+
+    Args:
+        formula: The formula.
+        style: One of `STYLES`.
+        longest: Write no more than about this many characters, and end with "…" where that cuts the text short.
 
     Example:
         >>> from rewardspec.logic.parsing import parse
@@ -119,10 +129,14 @@ def to_string(formula: Formula, style: str = "ascii") -> str:
     # Pieces of text and formulas still to be written, last first: a stack in place of recursion.
     output: list[str] = []
     todo: list[Formula | str] = [formula]
+    written_so_far = 0
     while todo:
         item = todo.pop()
         if isinstance(item, str):
             output.append(item)
+            written_so_far += len(item)
+            if longest is not None and written_so_far > longest:
+                return "".join(output)[: longest - 1].rstrip() + "…"
         else:
             todo.extend(reversed(_pieces(item, written)))
     return "".join(output).strip()
@@ -134,7 +148,7 @@ def _pieces(formula: Formula, style: Style) -> list[Formula | str]:
         return [style.atom(formula.name)]
     if isinstance(formula, Constant):
         return [style.true if formula.value else style.false]
-    if formula == LAST:
+    if isinstance(formula, WeakNext) and formula == LAST:
         return [style.last]
     symbol = style.symbols[type(formula)]
     if isinstance(formula, Unary):

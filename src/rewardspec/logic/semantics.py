@@ -73,28 +73,23 @@ def evaluate_prefixes(formula: FormulaLike, trace: Trace) -> Values:
         [0.1, 0.7, 0.7]
     """
     formula = as_formula(formula)
-    _, length = read_trace(formula, trace)
-    return [evaluate(formula, {name: values[: n + 1] for name, values in trace.items()}) for n in range(length)]
+    labels, length = read_trace(formula, trace)
+    return [
+        _evaluate(formula, {name: values[:n] for name, values in labels.items()}, n)[0] for n in range(1, length + 1)
+    ]
 
 
 def evaluate_positions(formula: FormulaLike, trace: Trace) -> Values:
     """The value at every position of the trace; `evaluate` is the first of them."""
     formula = as_formula(formula)
-    labels, length = read_trace(formula, trace)
-    values: dict[Formula, Values] = {}
-    for part in formula.subformulas():
-        values[part] = _positions(part, [values[arg] for arg in part.args], labels, length)
-    return values[formula]
+    return _evaluate(formula, *read_trace(formula, trace))
 
 
 def read_trace(formula: Formula, trace: Trace) -> tuple[dict[str, Values], int]:
     """The labels of the formula's atoms as lists of floats, checked, and the length of the trace."""
     if not isinstance(trace, Mapping):
         raise LabelError(f"A trace should map each atom to its labels. Received a {type(trace).__name__}.")
-    for name, values in trace.items():
-        if not hasattr(values, "__len__"):
-            raise LabelError(f"The labels of {name!r} should be a sequence, one for each step. Received {values!r}.")
-    lengths = {name: len(values) for name, values in trace.items()}
+    lengths = {name: _length(name, values) for name, values in trace.items()}
     if len(set(lengths.values())) > 1:
         raise LabelError(f"Every atom needs the same number of labels. Received {lengths}.")
     length = next(iter(lengths.values()), 0)
@@ -109,15 +104,31 @@ def read_trace(formula: Formula, trace: Trace) -> tuple[dict[str, Values], int]:
     return labels, length
 
 
+def _length(name: str, values: object) -> int:
+    try:
+        return len(values)  # type: ignore[arg-type]
+    except TypeError:
+        message = f"The labels of {name!r} should be a sequence, one for each step. Received {values!r}."
+        raise LabelError(message) from None
+
+
 def _label(name: str, step: int, value: object) -> float:
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise LabelError(f"The label of {name!r} at step {step} is not a number: {value!r}.") from None
     if not 0.0 <= number <= 1.0:
-        what = "NaN" if math.isnan(number) else f"{number:g}"
+        what = "NaN" if math.isnan(number) else repr(number)
         raise LabelError(f"The label of {name!r} at step {step} should be in [0, 1]. Received {what}.")
     return number
+
+
+def _evaluate(formula: Formula, labels: dict[str, Values], length: int) -> Values:
+    """The value at every position, from labels that have been checked."""
+    values: dict[Formula, Values] = {}
+    for part in formula.subformulas():
+        values[part] = _positions(part, [values[arg] for arg in part.args], labels, length)
+    return values[formula]
 
 
 def _positions(formula: Formula, args: list[Values], labels: dict[str, Values], length: int) -> Values:

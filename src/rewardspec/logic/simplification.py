@@ -7,6 +7,7 @@ values: `p & !p` is not `false`, since min(p, 1 - p) can be 0.5.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from rewardspec.logic.formulas import (
     FALSE,
@@ -53,7 +54,7 @@ class Simplifier:
 
     def node(self, formula: Formula, args: tuple[Formula, ...]) -> Formula:
         """The simplified form of `formula`'s operator applied to simplified operands."""
-        rule = self._rules.get(type(formula))
+        rule: Callable[..., Formula] | None = self._rules.get(type(formula))
         return formula if rule is None else rule(self, *args)
 
     def conjunction(self, *args: Formula) -> Formula:
@@ -187,7 +188,7 @@ class Simplifier:
             return self.eventually(a)
         return b if self.implies(b, a) else StrongRelease(a, b)
 
-    _rules = {  # noqa: RUF012  (a table of this class's own methods, never written to)
+    _rules: ClassVar[dict[type[Formula], Callable[..., Formula]]] = {
         And: conjunction,
         Or: disjunction,
         Next: next,

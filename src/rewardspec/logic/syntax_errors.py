@@ -8,8 +8,23 @@ import lark
 
 from rewardspec.errors import FormulaError
 
-_OPERANDS = frozenset("NOT NEXT STRONG_NEXT WEAK_NEXT EVENTUALLY ALWAYS LPAR TRUE FALSE LAST NAME QUOTED".split())
-_OPERATORS = frozenset("AND OR XOR IMPLIES IFF UNTIL RELEASE WEAK_UNTIL STRONG_RELEASE".split())
+_OPERANDS = frozenset(
+    [
+        "NOT",
+        "NEXT",
+        "STRONG_NEXT",
+        "WEAK_NEXT",
+        "EVENTUALLY",
+        "ALWAYS",
+        "LPAR",
+        "TRUE",
+        "FALSE",
+        "LAST",
+        "NAME",
+        "QUOTED",
+    ]
+)
+_OPERATORS = frozenset(["AND", "OR", "XOR", "IMPLIES", "IFF", "UNTIL", "RELEASE", "WEAK_UNTIL", "STRONG_RELEASE"])
 
 _CHARACTER_REMEDIES = {
     "=": "Comparisons belong in an atom's function; equivalence is '<->' and implication '->'.",
@@ -31,8 +46,7 @@ def explain_syntax_error(text: str, error: lark.UnexpectedInput) -> FormulaError
     expected = _expected_in_words(error)
     line, column = _place(text, error)
     found, remedy = _diagnose(text, error, line, column)
-    lines = text.splitlines() or [""]
-    shown, caret = _window(lines[line - 1] if line <= len(lines) else "", column)
+    shown, caret = _window(text.split("\n")[line - 1], column)
     message = f"{found} at line {line}, column {column}.\n\n    {shown}\n    {caret}\nExpected {_join(expected)}."
     if remedy:
         message += f" {remedy}"
@@ -46,7 +60,7 @@ def _at_end(error: lark.UnexpectedInput) -> bool:
 def _place(text: str, error: lark.UnexpectedInput) -> tuple[int, int]:
     if not _at_end(error):
         return error.line, error.column
-    lines = text.rstrip().splitlines() or [""]
+    lines = text.rstrip().split("\n")  # as lark counts them; str.splitlines knows other line ends too
     return len(lines), len(lines[-1]) + 1
 
 
@@ -77,6 +91,8 @@ def _diagnose(text: str, error: lark.UnexpectedInput, line: int, column: int) ->
             remedy = f"Finish the formula and close the '(' opened at line {opened[0]}, column {opened[1]}."
         return "The formula stops too early", remedy
     if isinstance(error, lark.UnexpectedCharacters):
+        if text.startswith('""', error.pos_in_stream):
+            return "Empty quoted atom", "Put the atom's name between the double quotes."
         return f"Unexpected character {error.char!r}", _CHARACTER_REMEDIES.get(error.char, "")
     token = error.token  # type: ignore[attr-defined]
     found = f"Unexpected {str(token)!r}"
@@ -113,7 +129,8 @@ def _window(line: str, column: int, width: int = 88) -> tuple[str, str]:
         start = max(0, min(column - 1 - width // 2, len(line) - width))
     shown = line[start : start + width]
     left, right = ("… " if start else ""), (" …" if start + width < len(line) else "")
-    return f"{left}{shown}{right}".replace("\t", " "), " " * (len(left) + column - 1 - start) + "^"
+    # Tabs and the like as single spaces, so that the caret stays under its place.
+    return re.sub(r"\s", " ", f"{left}{shown}{right}"), " " * (len(left) + column - 1 - start) + "^"
 
 
 def _join(words: tuple[str, ...]) -> str:

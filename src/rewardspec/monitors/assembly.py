@@ -31,7 +31,7 @@ class Stage:
     output: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
     """A machine for a part of a formula, before its registers get their final numbers and names.
 
@@ -102,7 +102,8 @@ def side_by_side(parts: Sequence[Part]) -> tuple[Part, list[list[Expression]]]:
 
     All parts read the same letters, so their control states advance together: the joint ones are again a lasso.
     """
-    offsets, owed = [], {}
+    offsets: list[dict[Expression, Expression]] = []
+    owed: dict[int, tuple[tuple[Formula, ...], bool]] = {}
     for part in parts:
         numbers = {old: len(owed) + k for k, old in enumerate(part.owed)}
         owed.update({numbers[old]: what for old, what in part.owed.items()})
@@ -110,7 +111,8 @@ def side_by_side(parts: Sequence[Part]) -> tuple[Part, list[list[Expression]]]:
     renumbered = [_renumber(part, numbers) for part, numbers in zip(parts, offsets, strict=True)]
 
     seen: dict[tuple[int, ...], int] = {}
-    stages, outputs = [], []
+    stages: list[Stage] = []
+    outputs: list[list[Expression]] = []
     positions = (0,) * len(parts)
     while positions not in seen:
         seen[positions] = len(stages)
@@ -124,17 +126,17 @@ def side_by_side(parts: Sequence[Part]) -> tuple[Part, list[list[Expression]]]:
     initial: dict[int, float] = {}
     for part in renumbered:
         initial |= part.initial
-    joint = merge_equal_registers(Part(tuple(stages), seen[positions], initial, owed), outputs)
-    return joint
+    return merge_equal_registers(Part(tuple(stages), seen[positions], initial, owed), outputs)
 
 
-def combined(operation: Callable[..., Expression], parts: Sequence[Part]) -> Part:
-    """The min or max of parts, as one part."""
-    if len(parts) == 1:
+def combined(parts: Sequence[Part], value: Expression) -> Part:
+    """Parts as one, with the value that an expression gives, in which `register(k)` stands for the value of part k."""
+    if len(parts) == 1 and value == register(0):
         return parts[0]
     joint, outputs = side_by_side(parts)
     stages = tuple(
-        Stage(stage.updates, operation(*values)) for stage, values in zip(joint.stages, outputs, strict=True)
+        Stage(stage.updates, substitute(value, {register(k): output for k, output in enumerate(row)}))
+        for stage, row in zip(joint.stages, outputs, strict=True)
     )
     return Part(stages, joint.loop, joint.initial, joint.owed)
 
@@ -153,17 +155,15 @@ def _renumber(part: Part, numbers: dict[Expression, Expression]) -> Part:
 
 def merge_equal_registers(part: Part, outputs: list[list[Expression]]) -> tuple[Part, list[list[Expression]]]:
     """Make one of registers that start alike and are updated alike, by refining a partition until it is stable."""
+    parts = list(all_parts(update for stage in part.stages for update in stage.updates.values()))
     block = dict.fromkeys(part.owed, 0)
     while True:
-        representatives = {register(r): register(block[r]) for r in block}
+        shape = _shapes(parts, block)
         keys = {
             r: (
                 block[r],
                 part.initial.get(r),
-                tuple(
-                    _canonical(substitute(stage.updates[r], representatives)) if r in stage.updates else None
-                    for stage in part.stages
-                ),
+                tuple(shape[stage.updates[r]] if r in stage.updates else None for stage in part.stages),
             )
             for r in block
         }
@@ -195,6 +195,14 @@ def merge_equal_registers(part: Part, outputs: list[list[Expression]]) -> tuple[
     return merged, [[substitute(output, chosen) for output in row] for row in outputs]
 
 
-def _canonical(expression: Expression) -> object:
-    """A key equal for expressions that differ only in the order of arguments."""
-    return expression.fold(lambda part, args: (part.op, frozenset(args)) if part.operands else (part.op, part.args))
+def _shapes(parts: Sequence[Expression], block: dict[int, int]) -> dict[Expression, int]:
+    """A number for each part, equal for those that differ only in argument order and in registers of one block."""
+    numbers: dict[object, int] = {}
+    shapes: dict[Expression, int] = {}
+    for part in parts:
+        if part.operands:
+            key: object = (part.op, frozenset(shapes[arg] for arg in part.operands))
+        else:
+            key = ("register", block[part.args[0]]) if part.op == "register" else (part.op, part.args)
+        shapes[part] = numbers.setdefault(key, len(numbers))
+    return shapes

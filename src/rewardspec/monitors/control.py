@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rewardspec.errors import SynthesisError
+from rewardspec.monitors.effort import Effort
 from rewardspec.monitors.linear import Equations
 from rewardspec.monitors.polynomials import ONE, ZERO, Polynomial, substitute
 
@@ -50,12 +51,13 @@ class Lasso:
         return position + 1 if position + 1 < len(self.phases) else self.loop
 
 
-def unroll(equations: Equations, limit: int) -> Lasso:
+def unroll(equations: Equations, limit: int, effort: Effort) -> Lasso:
     """Unroll the equations until the constants repeat.
 
     Raises:
-        SynthesisError: There are more control states than the limit.
+        SynthesisError: There are more control states than the limit, or finding them takes too long.
     """
+    terms = sum(map(len, equations.updates))
     zeros = sum(1 << r for r, one in enumerate(equations.initial) if not one)
     ones = sum(1 << r for r, one in enumerate(equations.initial) if one)
     seen: dict[tuple[int, int], int] = {}
@@ -63,6 +65,7 @@ def unroll(equations: Equations, limit: int) -> Lasso:
     while (zeros, ones) not in seen:
         if len(phases) >= limit:
             raise SynthesisError("too many control states")
+        effort.spend(terms)
         seen[zeros, ones] = len(phases)
         updates = {r: substitute(update, zeros, ones) for r, update in enumerate(equations.updates)}
         phases.append(Phase(updates, substitute(equations.output, zeros, ones), zeros, ones))

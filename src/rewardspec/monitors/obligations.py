@@ -34,11 +34,11 @@ from rewardspec.logic.formulas import (
 from rewardspec.logic.fragments import TEMPORAL
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import is_literal
+from rewardspec.monitors.effort import Effort
 from rewardspec.monitors.polynomials import ONE, ZERO, Polynomial, Term, bits, maximum, minimum
 
 _GUARD_TERMS = 8  # a propositional part with more terms than this becomes one guard, evaluated as it stands
 _STEP_TERMS = 4096  # a step with more terms than this, before absorption, is refused
-_EFFORT = 200_000  # so are steps that together have more terms than this
 
 
 class Obligations:
@@ -46,16 +46,20 @@ class Obligations:
 
     In a term, bit 3k means that guard k holds, bit 3k + 1 that formula k is owed, bit 3k + 2 that it is owed strongly
     (and then bit 3k + 1 is set too, so that a strong obligation counts as more than a weak one).
+
+    Args:
+        effort: What the work is counted against.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, effort: Effort) -> None:
+        self.effort = effort
         self.formulas: list[Formula] = []
-        self.implies = Implication()
+        self._implication = Implication()
+        self._implied: dict[tuple[int, int], bool] = {}
         self._index: dict[Formula, int] = {}
         self._steps: dict[Formula, Polynomial] = {TRUE: ONE, FALSE: ZERO}
         self._propositional: dict[Formula, bool] = {}
         self._reduced: dict[int, int] = {}
-        self._effort = 0
 
     def index(self, formula: Formula) -> int:
         """The number of a formula."""
@@ -91,9 +95,10 @@ class Obligations:
         return self._product([self.step(self.formulas[k]) for k in bits(owed)])
 
     def _spend(self, terms: int) -> None:
-        self._effort += terms
-        if terms > _STEP_TERMS or self._effort > _EFFORT:
-            raise SynthesisError("the steps have too many terms")
+        """Count a product of so many terms: each is compared with the others."""
+        if terms > _STEP_TERMS:
+            raise SynthesisError("a step has too many terms")
+        self.effort.spend(terms + terms * terms // 16)
 
     def split(self, term: Term) -> tuple[Term, int, bool]:
         """A term's guards, the formulas it owes as a mask of their numbers, and whether any is owed strongly."""
@@ -112,11 +117,17 @@ class Obligations:
         """A mask of formulas without those that others in it imply."""
         if owed not in self._reduced:
             kept = list(bits(owed))
+            self.effort.spend(len(kept) ** 2)
             for k in reversed(kept.copy()):
-                if any(j != k and self.implies(self.formulas[j], self.formulas[k]) for j in kept):
+                if any(j != k and self._implies(j, k) for j in kept):
                     kept.remove(k)
             self._reduced[owed] = sum(1 << k for k in kept)
         return self._reduced[owed]
+
+    def _implies(self, j: int, k: int) -> bool:
+        if (j, k) not in self._implied:
+            self._implied[j, k] = self._implication(self.formulas[j], self.formulas[k])
+        return self._implied[j, k]
 
     def _guarded(self, formula: Formula, step: Polynomial) -> Polynomial:
         """The step, or one guard for the whole where it is a large propositional formula."""

@@ -14,6 +14,7 @@ Propositional parts stay together: they cost nothing where they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from rewardspec.logic.formulas import (
     Always,
@@ -127,14 +128,19 @@ class _Splitter(Simplifier):
         return [*rest, kind(*plain)] if plain else rest
 
     def _is_propositional(self, formula: Formula) -> bool:
-        if formula not in self._propositional:
-            for part in formula.subformulas():
-                self._propositional[part] = not isinstance(part, TEMPORAL) and all(
-                    self._propositional[arg] for arg in part.args
-                )
-        return self._propositional[formula]
+        known = self._propositional
+        stack = [formula]
+        while stack:
+            part = stack[-1]
+            missing = [arg for arg in part.args if arg not in known]
+            if missing and not isinstance(part, TEMPORAL):
+                stack.extend(missing)
+                continue
+            known[part] = not isinstance(part, TEMPORAL) and all(known[arg] for arg in part.args)
+            stack.pop()
+        return known[formula]
 
-    _rules = {  # noqa: RUF012  (a table of this class's own methods, never written to)
+    _rules: ClassVar[dict[type[Formula], Callable[..., Formula]]] = {
         **Simplifier._rules,
         Next: next,
         WeakNext: weak_next,

@@ -10,21 +10,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from rewardspec.backends.expressions import Expression, constant, maximum, minimum
+from rewardspec.backends.expressions import Expression, maximum, minimum, register
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.formulas import And, Constant, Formula, Or
-from rewardspec.logic.fragments import TEMPORAL, is_propositional
+from rewardspec.logic.formulas import And, Formula, Or
+from rewardspec.logic.fragments import TEMPORAL
 from rewardspec.logic.normal_form import negate
-from rewardspec.monitors.assembly import Part, Stage, combined, from_lasso
+from rewardspec.logic.printing import to_string
+from rewardspec.monitors.assembly import Part, combined, from_lasso
 from rewardspec.monitors.control import unroll
+from rewardspec.monitors.effort import Effort
 from rewardspec.monitors.linear import equations
 from rewardspec.monitors.obligations import Obligations
 from rewardspec.monitors.reduction import reduce
 from rewardspec.monitors.splitting import split
 
-_WORTH_BOTH = 12  # temporal operators up to which a part's negation is always tried too
-_SETS_PER_REGISTER = 4  # how far the unreduced machine may go past the register budget
+_Built = TypeVar("_Built")
+
+_WORTH_BOTH = 12  # parts, or temporal operators in one, up to which every way to build them is looked at closely
+_EFFORT = 4_000_000  # what one synthesis may spend; it takes some seconds
+_EFFORT_FOR_ONE = 1_500_000  # and one attempt at one part
+_SETS_PER_REGISTER = 2  # how far the unreduced machine may go past the register budget
 
 
 class Synthesis:
@@ -36,7 +43,9 @@ class Synthesis:
 
     def __init__(self, max_registers: int) -> None:
         self.max_registers = max_registers
-        self._parts: dict[Formula, Part] = {}
+        self._most_sets = _SETS_PER_REGISTER * max_registers + _SETS_PER_REGISTER
+        self._effort = Effort(_EFFORT)
+        self._roots: dict[Formula, Part] = {}
 
     def part(self, formula: Formula) -> Part:
         """The machine of a formula, unnamed.
@@ -44,100 +53,131 @@ class Synthesis:
         Raises:
             SynthesisError: It needs more registers than the budget; the message names the subformula.
         """
+        leaves: dict[Part, Expression] = {}
+
+        def combine(branch: Formula, args: dict[Formula, Expression]) -> Expression:
+            """The value of a branch, in terms of the values of leaves, which `register(k)` stands for."""
+            operation = minimum if isinstance(branch, And) else maximum
+            roots = [arg for arg in branch.args if arg not in args]
+            values = [args[arg] for arg in branch.args if arg in args]
+            found = self._group(type(branch), operation, roots) if roots else ()
+            values.extend(leaves.setdefault(leaf, register(len(leaves))) for leaf in found)
+            if sum(len(leaf.owed) for leaf in leaves) > self._most_sets:
+                raise self._too_large(formula)
+            return operation(*values)
+
         top = split(formula)
-        stack = [top]
-        while stack:
-            current = stack[-1]
-            if current in self._parts:
-                stack.pop()
-                continue
-            missing = [arg for arg in _branches(current) if arg not in self._parts]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            self._parts[current] = self._build(current)
-        result = self._parts[top]
+        branching = _branching(top)
+        if top in branching:
+            value = _fold_branches(top, branching, combine)
+        else:
+            value = leaves.setdefault(self._root(top), register(0))
+        result = combined(list(leaves), value)
         if len(result.owed) > self.max_registers:
             raise self._too_large(formula)
         return result
 
-    def _build(self, formula: Formula) -> Part:
-        if isinstance(formula, Constant):
-            return Part((Stage({}, constant(formula.value)),), 0, {}, {})
-        if not _is_branching(formula):
+    def _group(
+        self, kind: type[Formula], operation: Callable[..., Expression], roots: Sequence[Formula]
+    ) -> tuple[Part, ...]:
+        """The machines of temporal parts under one operator: one for them all, or one each."""
+        if len(roots) == 1:
+            return (self._root(roots[0]),)
+        group = kind(*roots)
+
+        def separate() -> tuple[Part, ...]:
+            return tuple(dict.fromkeys(self._root(root) for root in roots))
+
+        def together() -> tuple[Part, ...]:
+            # A disjunction is one machine of its own; a conjunction is the dual of one.
+            return (self._linear(group, negated=kind is And),)
+
+        def cost(parts: tuple[Part, ...]) -> tuple[int, ...]:
+            if len(parts) > _WORTH_BOTH:  # an upper bound will do: what many parts share is seldom decisive
+                return tuple(map(sum, zip(*(part.cost for part in parts), strict=True)))
+            return combined(parts, operation(*(register(k) for k in range(len(parts))))).cost
+
+        return self._cheapest([separate, together], cost, group)
+
+    def _root(self, formula: Formula) -> Part:
+        """The machine of one temporal part, or of a propositional formula."""
+        if formula not in self._roots:
             operators = sum(isinstance(part, TEMPORAL) for part in formula.subformulas())
-            return self._smallest(
-                [lambda: self._linear(formula, False), lambda: self._linear(formula, True)],
+            if operators > self._most_sets:
+                raise self._too_large(formula)
+            self._roots[formula] = self._cheapest(
+                [lambda: self._linear(formula, negated=False), lambda: self._linear(formula, negated=True)],
+                lambda part: part.cost,
                 formula,
                 # Where both are small, the second look is cheap; a long chain's negation costs more than it can save.
                 enough=operators if operators > _WORTH_BOTH else 0,
             )
-        operation = minimum if isinstance(formula, And) else maximum
-        branches = _branches(formula)
-        roots = [arg for arg in formula.args if arg not in branches]
-        parts = [self._parts[arg] for arg in branches]
-        if roots:
-            parts.append(self._group(type(formula), operation, roots))
-        return combined(operation, parts)
+        return self._roots[formula]
 
-    def _group(self, kind: type[Formula], operation: Callable[..., Expression], roots: Sequence[Formula]) -> Part:
-        """Temporal parts under one operator, as one machine or as one each."""
-        group = kind(*roots)
-        if group in self._parts:
-            return self._parts[group]
-        if len(roots) == 1:
-            self._parts[group] = self._build(roots[0])
-            return self._parts[group]
-
-        def separate() -> Part:
-            for root in roots:
-                if root not in self._parts:
-                    self._parts[root] = self._build(root)
-            return combined(operation, [self._parts[root] for root in roots])
-
-        # A disjunction is one machine of its own; a conjunction is the dual of one.
-        return self._smallest([separate, lambda: self._linear(group, kind is And)], group)
-
-    def _linear(self, formula: Formula, negated: bool) -> Part:
+    def _linear(self, formula: Formula, *, negated: bool) -> Part:
         target = negate(formula) if negated else formula
-        system = equations(target, Obligations(), _SETS_PER_REGISTER * self.max_registers)
-        lasso = reduce(unroll(system, _SETS_PER_REGISTER * self.max_registers))
+        effort = Effort(_EFFORT_FOR_ONE, within=self._effort)
+        system = equations(target, Obligations(effort), self._most_sets)
+        lasso = reduce(unroll(system, self._most_sets, effort))
         return from_lasso(lasso, system, negated=negated)
 
-    def _smallest(self, attempts: Sequence[Callable[[], Part]], formula: Formula, enough: int = 0) -> Part:
+    def _cheapest(
+        self,
+        attempts: Sequence[Callable[[], _Built]],
+        cost: Callable[[_Built], tuple[int, ...]],
+        formula: Formula,
+        enough: int = 0,
+    ) -> _Built:
         """The cheapest of several ways to build a formula's machine; the first with few enough registers will do."""
-        best: Part | None = None
+        best: tuple[tuple[int, ...], _Built] | None = None
         failure: SynthesisError | None = None
         for attempt in attempts:
             try:
-                part = attempt()
+                built = attempt()
             except SynthesisError as error:
                 failure = failure or error
                 continue
-            if best is None or part.cost < best.cost:
-                best = part
-            if best.cost[0] <= enough:
+            price = cost(built)
+            if best is None or price < best[0]:
+                best = (price, built)
+            if best[0][0] <= enough:
                 break
         if best is not None:
-            return best
+            return best[1]
         assert failure is not None
         raise failure if failure.subformula is not None else self._too_large(formula) from failure
 
     def _too_large(self, formula: Formula) -> SynthesisError:
-        text = str(formula)
-        shown = text if len(text) <= 200 else f"{text[:160]} … ({len(text):,} characters)"
+        shown = to_string(formula, longest=200)
         return SynthesisError(
-            f"The monitor of `{shown}` needs more than {self.max_registers} registers (or control states, before "
-            f"reduction). Raise `max_registers`, or split the formula into several with fewer nested alternatives.",
+            f"The monitor of `{shown}` needs more than {self.max_registers} registers, or too much work to find. "
+            f"Raise `max_registers`, or split the formula into several with fewer nested alternatives.",
             subformula=formula,
         )
 
 
-def _is_branching(formula: Formula) -> bool:
-    return isinstance(formula, And | Or) and not is_propositional(formula)
+def _branching(formula: Formula) -> set[Formula]:
+    """The subformulas that are conjunctions or disjunctions with temporal parts."""
+    temporal: set[Formula] = set()
+    for part in formula.subformulas():
+        if isinstance(part, TEMPORAL) or any(arg in temporal for arg in part.args):
+            temporal.add(part)
+    return {part for part in temporal if isinstance(part, And | Or)}
 
 
-def _branches(formula: Formula) -> list[Formula]:
-    """The operands that are themselves conjunctions or disjunctions of temporal parts."""
-    return [arg for arg in formula.args if _is_branching(arg)] if _is_branching(formula) else []
+def _fold_branches(
+    top: Formula, branching: set[Formula], combine: Callable[[Formula, dict[Formula, Expression]], Expression]
+) -> Expression:
+    """Combine the conjunctions and disjunctions of temporal parts at the top of a formula, innermost first."""
+    done: dict[Formula, Expression] = {}
+    stack = [top]
+    while stack:
+        current = stack[-1]
+        inner = [arg for arg in current.args if arg in branching]
+        missing = [arg for arg in inner if arg not in done]
+        if current not in done and not missing:
+            done[current] = combine(current, {arg: done[arg] for arg in inner})
+        if current in done:
+            stack.pop()
+        stack.extend(missing)
+    return done[top]

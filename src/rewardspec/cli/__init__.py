@@ -1,0 +1,47 @@
+"""The command line: `rewardspec COMMAND`.
+
+Each command is a module with `add_parser`, which describes it, and `run`, which does it and returns the exit status.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from rewardspec import __version__
+from rewardspec.cli import check, draw, monitor
+from rewardspec.errors import Error
+
+_COMMANDS = (check, monitor, draw)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status: 0 for success, 2 for bad input, 130 when interrupted."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments))
+    except Error as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader of our output went away, as `head` does; that is not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="rewardspec",
+        description="Rewards for reinforcement learning from temporal-logic specifications.",
+        epilog='Example: rewardspec check "G(request -> F grant)"',
+    )
+    parser.add_argument("--version", action="version", version=f"rewardspec {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add_parser(commands)
+    return parser

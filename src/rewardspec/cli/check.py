@@ -1,0 +1,98 @@
+"""`rewardspec check FORMULA`: what a formula says, how large its machines are, and what may be wrong with it."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from rewardspec.cli.options import add_formula, command, formula_of
+from rewardspec.errors import SynthesisError
+from rewardspec.logic.formulas import Formula
+from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe
+from rewardspec.logic.paraphrase import paraphrase
+from rewardspec.monitors.boolean import synthesize_boolean
+from rewardspec.monitors.diagnosis import warnings_about
+from rewardspec.monitors.quantitative import Monitor, synthesize
+
+_INDENT = 12
+
+
+def add_parser(commands: Any) -> None:
+    """Describe the command."""
+    parser = command(
+        commands,
+        "check",
+        "parse a formula and say what it means, how large its monitor is, and what looks wrong",
+        """
+        rewardspec check "G(request -> F grant)"
+        """,
+    )
+    add_formula(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what there is to know about the formula."""
+    formula = formula_of(arguments)
+    for title, text in _report(formula):
+        print(f"{title:<{_INDENT}}{textwrap.indent(text, ' ' * _INDENT).lstrip()}")
+    return 0
+
+
+def _report(formula: Formula) -> Iterator[tuple[str, str]]:
+    yield "Formula", _shortened(str(formula))
+    in_words = paraphrase(formula)
+    if in_words is not None:
+        yield "In words", textwrap.fill(in_words, 88)
+    yield "Atoms", ", ".join(formula.atoms) or "none"
+    yield "Kind", _kind(formula)
+    monitor: Monitor | None = None
+    try:
+        monitor = synthesize(formula)
+        yield "Monitor", _machine(monitor)
+        lower, upper = monitor.bounds(monitor.initial_state())
+        yield "Range", f"constant {lower:g}" if lower == upper else f"{lower:g} to {upper:g}"
+    except SynthesisError as error:
+        yield "Monitor", textwrap.fill(f"refused: {error}", 88)
+    try:
+        boolean = synthesize_boolean(formula)
+        count = len(boolean.states)
+        yield "Automaton", f"{count} state{'s' * (count != 1)}, {len(boolean.accepting)} accepting (Boolean labels)"
+    except SynthesisError as error:
+        yield "Automaton", textwrap.fill(f"refused: {error}", 88)
+    for warning in warnings_about(formula, monitor):
+        yield "Warning", textwrap.fill(warning, 88)
+
+
+def _kind(formula: Formula) -> str:
+    if is_propositional(formula):
+        return "propositional: decided by the first state alone"
+    safe, cosafe = is_safe(formula), is_cosafe(formula)
+    if safe and cosafe:
+        return "bounded: decided within a fixed number of steps"
+    if safe:
+        return "safety: a violation is final, so it can veto a reward"
+    if cosafe:
+        return "co-safety: once fulfilled, it stays so"
+    return "mixed: neither a violation nor a fulfilment need be final"
+
+
+def _machine(monitor: Monitor, most_lines: int = 12) -> str:
+    """The machine's size and, where it is small, its equations."""
+    registers, states = len(monitor.registers), len(monitor.states)
+    size = f"{registers} register{'s' * (registers != 1)}, {states} control state{'s' * (states != 1)}"
+    lines = [size]
+    if registers + states <= most_lines:
+        start = ", ".join(f"{name} = {value:g}" for name, value in monitor.initial_registers.items())
+        lines.extend([f"starts with {start}"] if start else [])
+        for node in monitor.diagram().nodes:
+            indent = "  " if states > 1 else ""
+            lines.extend([f"in {node.title}:"] if states > 1 else [])
+            lines.extend(f"{indent}{line}" for line in (*node.lines, node.result))
+    return "\n".join(lines if len(lines) <= most_lines else lines[:1])
+
+
+def _shortened(text: str, longest: int = 500) -> str:
+    return text if len(text) <= longest else f"{text[:longest]} … ({len(text):,} characters)"

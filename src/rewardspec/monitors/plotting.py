@@ -1,0 +1,80 @@
+"""Plots of a monitor's run: atoms, value and bounds over time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rewardspec.errors import Error, MissingExtraError
+
+_VALUE, _BOUNDS, _INK = "#5b3fa8", "#c9bdf0", "#333344"
+
+
+def plot_run(
+    title: str,
+    labels: Mapping[str, Sequence[float]],
+    values: Sequence[float],
+    lowers: Sequence[float] | None = None,
+    uppers: Sequence[float] | None = None,
+) -> Any:
+    """A matplotlib figure: one strip for each atom, and the value within its bounds below them.
+
+    Args:
+        title: What was monitored.
+        labels: Each atom's labels.
+        values: The value after each step.
+        lowers: The smallest value still possible after each step.
+        uppers: The largest value still possible after each step.
+    """
+    figure_class, locator = _matplotlib()
+    strips = len(labels)
+    figure = figure_class(figsize=(7.5, 2.2 + 0.75 * strips), layout="constrained")
+    axes = figure.subplots(strips + 1, 1, sharex=True, squeeze=False, height_ratios=[0.75] * strips + [2.0])[:, 0]
+    steps = range(len(values))
+    for axis, (atom, column) in zip(axes, labels.items(), strict=False):
+        axis.fill_between(steps, column, step="mid", color="#9aa5b8", alpha=0.55, linewidth=0)
+        axis.set_ylabel(atom, rotation=0, ha="right", va="center", color=_INK)
+        axis.set_yticks([])
+        axis.set_ylim(0, 1.05)
+    bottom = axes[-1]
+    if lowers is not None and uppers is not None:
+        bottom.fill_between(steps, lowers, uppers, color=_BOUNDS, alpha=0.6, linewidth=0, label="still possible")
+    bottom.plot(steps, values, color=_VALUE, marker="o", markersize=3.5, linewidth=1.8, label="value")
+    bottom.set_ylim(-0.03, 1.03)
+    bottom.set_xlabel("step")
+    bottom.set_ylabel("value", rotation=0, ha="right", va="center", color=_INK)
+    bottom.xaxis.set_major_locator(locator(integer=True))
+    bottom.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.margins(x=0.02)
+    axes[0].set_title(title, loc="left", color=_INK)
+    return figure
+
+
+def save(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file, all of it or nothing; the format follows from the name."""
+    target = Path(path)
+    known = sorted(figure.canvas.get_supported_filetypes())
+    suffix = target.suffix.lstrip(".").lower()
+    if suffix not in known:
+        raise Error(f"Cannot tell the picture's format from {target.name!r}. Known endings: {', '.join(known)}.")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        figure.savefig(temporary, format=suffix, dpi=160)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise Error(f"Cannot write {str(target)!r}: {error.strerror}.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _matplotlib() -> tuple[Any, Any]:
+    try:
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot", "Plotting") from None
+    return Figure, MaxNLocator

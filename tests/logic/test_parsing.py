@@ -1,0 +1,425 @@
+"""What `parse` accepts, how tightly each operator binds, and what it says about text that is not a formula."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardspec.errors import FormulaError
+from rewardspec.logic.formulas import (
+    FALSE,
+    LAST,
+    TRUE,
+    Always,
+    And,
+    Atom,
+    Eventually,
+    Formula,
+    Iff,
+    Implies,
+    Next,
+    Not,
+    Or,
+    Release,
+    StrongRelease,
+    Until,
+    WeakNext,
+    WeakUntil,
+    Xor,
+)
+from rewardspec.logic.parsing import atom_hint, operators_run_together, parse, require_known_atoms
+
+a, b, c, d = map(Atom, "abcd")
+
+
+# Accepted forms.
+
+
+@pytest.mark.parametrize("text", ["!a", "~a", "not a", "¬a", "! a", "not(a)", "not\ta"])
+def test_negation(text):
+    assert parse(text) == Not(a)
+
+
+@pytest.mark.parametrize("text", ["a & b", "a && b", "a and b", "a ∧ b", "a&b", "a&&b", "(a)and(b)"])
+def test_conjunction(text):
+    assert parse(text) == And(a, b)
+
+
+@pytest.mark.parametrize("text", ["a | b", "a || b", "a or b", "a ∨ b", "a|b", "a||b"])
+def test_disjunction(text):
+    assert parse(text) == Or(a, b)
+
+
+@pytest.mark.parametrize("text", ["a ^ b", "a xor b", "a ⊕ b", "a^b"])
+def test_exclusive_or(text):
+    assert parse(text) == Xor(a, b)
+
+
+@pytest.mark.parametrize("text", ["a -> b", "a => b", "a → b", "a ⇒ b", "a->b", "a=>b"])
+def test_implication(text):
+    assert parse(text) == Implies(a, b)
+
+
+@pytest.mark.parametrize("text", ["a <-> b", "a <=> b", "a ↔ b", "a ⇔ b", "a<->b"])
+def test_equivalence(text):
+    assert parse(text) == Iff(a, b)
+
+
+@pytest.mark.parametrize("text", ["X a", "X[!] a", "X[!]a", "X(a)", "○a", "○ a"])
+def test_strong_next(text):
+    assert parse(text) == Next(a)
+
+
+@pytest.mark.parametrize("text", ["WX a", "wX a", "N a", "WX(a)", "●a"])
+def test_weak_next(text):
+    assert parse(text) == WeakNext(a)
+
+
+@pytest.mark.parametrize("text", ["F a", "<> a", "<>a", "◇a", "F(a)", "F\na"])
+def test_eventually(text):
+    assert parse(text) == Eventually(a)
+
+
+@pytest.mark.parametrize("text", ["G a", "[] a", "[]a", "□a", "G(a)"])
+def test_always(text):
+    assert parse(text) == Always(a)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("a U b", Until), ("a R b", Release), ("a W b", WeakUntil), ("a M b", StrongRelease)]
+)
+def test_binary_temporal_operators(text, kind):
+    assert parse(text) == kind(a, b)
+    assert parse(text.replace("a", "(a)").replace("b", "(b)").replace(" ", "")) == kind(a, b)
+
+
+@pytest.mark.parametrize(
+    ("text", "constant"),
+    [("true", TRUE), ("1", TRUE), ("⊤", TRUE), ("false", FALSE), ("0", FALSE), ("⊥", FALSE), ("last", LAST)],
+)
+def test_constants(text, constant):
+    assert parse(text) == constant
+    assert parse(f"a & ({text})") == And(a, constant)
+
+
+def test_last_is_weak_next_of_false():
+    assert parse("last") == parse("WX false")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a", "A", "_", "reach_goal", "p1", "été", "Fast", "Xray", "Go", "U2", "WXy", "N1", "trueish", "falsehood",
+     "lastly", "notable", "android", "orbit", "xor_gate", "Not", "TRUE", "Last", "_1", "x__y"],
+)  # fmt: skip
+def test_an_atom_is_an_identifier_even_where_it_begins_like_an_operator(name):
+    assert parse(name) == Atom(name)
+    assert parse(f"!{name} U ({name})") == Until(Not(Atom(name)), Atom(name))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('"a"', "a"),
+        ('"speed > 3"', "speed > 3"),
+        ('"U"', "U"),
+        ('"true"', "true"),
+        ('"not"', "not"),
+        ('"1"', "1"),
+        ('"x.y"', "x.y"),
+        ('"("', "("),
+        (r'"say \"hi\""', 'say "hi"'),
+        (r'"back\\slash"', "back\\slash"),
+        (r'"\n"', "n"),
+        ('"two\nlines"', "two\nlines"),
+        ('" "', " "),
+    ],
+)
+def test_any_text_in_double_quotes_is_an_atom(text, name):
+    assert parse(text) == Atom(name)
+    assert parse(f"F{text}&a") == And(Eventually(Atom(name)), a)
+
+
+@given(st.text(min_size=1))
+def test_every_name_can_be_quoted(name):
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    assert parse(f'X "{escaped}"') == Next(Atom(name))
+
+
+def test_white_space_and_line_breaks_do_not_matter():
+    assert parse("\n G (\ta->\r\n F\u00a0b ) \n") == Always(Implies(a, Eventually(b)))
+
+
+def test_spot_syntax_reads_a_bare_x_as_weak():
+    assert parse("X a", syntax="spot") == WeakNext(a)
+    assert parse("○a", syntax="spot") == WeakNext(a)
+    assert parse("X[!] a", syntax="spot") == Next(a)
+    assert parse("WX a & F b", syntax="spot") == And(WeakNext(a), Eventually(b))
+
+
+def test_a_formula_parses_to_itself():
+    formula = Until(a, b)
+    assert parse(formula) is formula
+
+
+def test_equal_parts_of_one_text_are_one_object():
+    first, second = parse("F(a U b) & G(a U b)").args
+    assert first.args[0] is second.args[0]
+
+
+# Precedence, tightest first: unary; U R W M; &; ^; |; ->; <->.
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        ("!a U b", Until(Not(a), b)),
+        ("a U !b", Until(a, Not(b))),
+        ("F a U G b", Until(Eventually(a), Always(b))),
+        ("X a & b", And(Next(a), b)),
+        ("!X WX F G a", Not(Next(WeakNext(Eventually(Always(a)))))),
+        ("a U b & c", And(Until(a, b), c)),
+        ("a & b U c", And(a, Until(b, c))),
+        ("a & b ^ c", Xor(And(a, b), c)),
+        ("a ^ b & c", Xor(a, And(b, c))),
+        ("a ^ b | c", Or(Xor(a, b), c)),
+        ("a | b ^ c", Or(a, Xor(b, c))),
+        ("a | b & c", Or(a, And(b, c))),
+        ("a & b | c", Or(And(a, b), c)),
+        ("a | b -> c", Implies(Or(a, b), c)),
+        ("a -> b | c", Implies(a, Or(b, c))),
+        ("a -> b <-> c", Iff(Implies(a, b), c)),
+        ("a <-> b -> c", Iff(a, Implies(b, c))),
+        ("a <-> b -> c | d ^ a & b U !c", Iff(a, Implies(b, Or(c, Xor(d, And(a, Until(b, Not(c)))))))),
+        ("(a | b) & c", And(Or(a, b), c)),
+        ("F(a & b)", Eventually(And(a, b))),
+        ("!(a)", Not(a)),
+        ("((a))", a),
+    ],
+)
+def test_precedence(text, formula):
+    assert parse(text) == formula
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        ("a U b U c", Until(a, Until(b, c))),
+        ("a R b U c", Release(a, Until(b, c))),
+        ("a W b M c", WeakUntil(a, StrongRelease(b, c))),
+        ("(a U b) U c", Until(Until(a, b), c)),
+        ("a -> b -> c", Implies(a, Implies(b, c))),
+        ("a <-> b <-> c", Iff(Iff(a, b), c)),
+        ("a ^ b ^ c", Xor(Xor(a, b), c)),
+        ("a & b & c", And(a, b, c)),
+        ("a | (b | c)", Or(a, b, c)),
+    ],
+)
+def test_associativity(text, formula):
+    assert parse(text) == formula
+
+
+# Errors: the place, what was expected, and a remedy.
+
+OPERATOR = "an operator such as '&' or 'U'"
+END = "the end of the formula"
+ANYTHING = ("an atom", "an operator", "a parenthesis")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "found", "expected", "remedy"),
+    [
+        ("", 1, 1, "The formula is empty", ("a formula",), "Write one, for example 'F goal'"),
+        (" \n\t ", 1, 1, "The formula is empty", ("a formula",), "Write one"),
+        ("a &", 1, 4, "The formula stops too early", ("a formula",), "Finish the formula."),
+        ("a & \n\n", 1, 4, "The formula stops too early", ("a formula",), "Finish the formula."),
+        ("G", 1, 2, "The formula stops too early", ("a formula",), "Finish the formula."),
+        ("a\n  U", 2, 4, "The formula stops too early", ("a formula",), "Finish the formula."),
+        ("(a", 1, 3, "The formula stops too early", (OPERATOR, "')'"), "close the '(' opened at line 1, column 1"),
+        ("(a)\n | (b\n | (c)", 3, 7, "stops too early", (OPERATOR, "')'"), "the '(' opened at line 2, column 4"),
+        ('("(" & ("b"', 1, 12, "stops too early", (OPERATOR, "')'"), "the '(' opened at line 1, column 8"),
+        ("a)", 1, 2, "Unexpected ')'", (OPERATOR, END), "This ')' closes nothing: remove it"),
+        ("(a))", 1, 4, "Unexpected ')'", (OPERATOR, END), "This ')' closes nothing"),
+        ("()", 1, 2, "Unexpected ')'", ("a formula",), ""),
+        ("a b", 1, 3, "Unexpected 'b'", (OPERATOR, END), "Join the two formulas with an operator."),
+        ("(a b)", 1, 4, "Unexpected 'b'", (OPERATOR, "')'"), "Join the two formulas with an operator."),
+        ("a & b\n   F c", 2, 4, "Unexpected 'F'", (OPERATOR, END), "Join the two formulas"),
+        ("a true", 1, 3, "Unexpected 'true'", (OPERATOR, END), "Join the two formulas"),
+        ('a "b"', 1, 3, "Unexpected '\"b\"'", (OPERATOR, END), "Join the two formulas"),
+        ("a & & b", 1, 5, "Unexpected '&'", ("a formula",), ""),
+        ("a & -> b", 1, 5, "Unexpected '->'", ("a formula",), ""),
+        ("U a", 1, 1, "Unexpected 'U'", ("a formula",), "'U' stands between two formulas; an atom of that name needs"),
+        ("a & M", 1, 5, "Unexpected 'M'", ("a formula",), "double quotes"),
+        ("a u b", 1, 3, "Unexpected 'u'", (OPERATOR, END), "Temporal operators are upper-case: did you mean 'U'?"),
+        ("a r b", 1, 3, "Unexpected 'r'", (OPERATOR, END), "did you mean 'R'?"),
+        ("a = b", 1, 3, "Unexpected character '='", ANYTHING, "equivalence is '<->' and implication '->'"),
+        ("x > 3", 1, 3, "Unexpected character '>'", ANYTHING, "Comparisons belong in an atom's function"),
+        ("x < 3", 1, 3, "Unexpected character '<'", ANYTHING, "Comparisons belong in an atom's function"),
+        ("reach-goal", 1, 6, "Unexpected character '-'", ANYTHING, "A name with a dash needs double quotes."),
+        ("pos.x", 1, 4, "Unexpected character '.'", ANYTHING, "A name with a dot needs double quotes."),
+        ('"abc', 1, 1, "Unexpected character '\"'", ANYTHING, "Close the quoted atom with another double quote."),
+        ('a & ""', 1, 5, "Empty quoted atom", ANYTHING, "Put the atom's name between the double quotes."),
+        ("'a'", 1, 1, 'Unexpected character "\'"', ANYTHING, "Quoted atoms use double quotes."),
+        ("a /\\ b", 1, 3, "Unexpected character '/'", ANYTHING, "Conjunction is '&'."),
+        ("a \\/ b", 1, 3, r"Unexpected character '\\'", ANYTHING, "Disjunction is '|'."),
+        ("F[0,5] a", 1, 2, "Unexpected character '['", ANYTHING, "Time bounds are not part of this logic."),
+        ("{a}", 1, 1, "Unexpected character '{'", ANYTHING, "Group with round parentheses."),
+        ("a &\n\n  %", 3, 3, "Unexpected character '%'", ANYTHING, ""),
+        ("10", 1, 1, "Unexpected character '1'", ANYTHING, ""),
+        ("a\t\tb", 1, 4, "Unexpected 'b'", (OPERATOR, END), "Join"),
+        ("a\r\n& b c", 2, 5, "Unexpected 'c'", (OPERATOR, END), "Join"),
+        ("a\u2028b", 1, 3, "Unexpected 'b'", (OPERATOR, END), "Join"),
+    ],
+)  # fmt: skip
+def test_a_syntax_error_shows_the_place_what_was_expected_and_a_remedy(text, line, column, found, expected, remedy):
+    with pytest.raises(FormulaError) as caught:
+        parse(text)
+    error = caught.value
+    assert (error.text, error.line, error.column, error.expected) == (text, line, column, expected)
+    headline, blank, shown, caret, advice = str(error).split("\n")
+    assert found in headline
+    assert headline.endswith(f" at line {line}, column {column}.")
+    assert blank == ""
+    assert shown.split() == text.split("\n")[line - 1].split()
+    assert caret == " " * (4 + column - 1) + "^"
+    assert advice.startswith("Expected ")
+    assert all(words in advice for words in expected)
+    assert remedy in advice
+    # Nothing of the parser's own error is shown to the user.
+    assert error.__suppress_context__
+
+
+@pytest.mark.parametrize("before", [0, 20, 44, 60, 200])
+@pytest.mark.parametrize("after", [0, 20, 44, 60, 200])
+def test_of_a_long_line_the_part_around_the_error_is_shown(before, after):
+    text = "x" * before + " & a ? b" + "y" * after
+    with pytest.raises(FormulaError) as caught:
+        parse("a" + text)
+    _, _, shown, caret, _ = str(caught.value).split("\n")
+    assert shown[caret.index("^")] == "?"
+    assert len(shown) <= 4 + 88 + 4
+    assert caught.value.column == 1 + text.index("?") + 1
+
+
+def formula_or_error(text: str) -> Formula | FormulaError:
+    try:
+        return parse(text)
+    except FormulaError as error:
+        return error
+
+
+@given(st.text(alphabet='ab&|!()->UXFG "\n\\[]<>=01', max_size=12))
+def test_any_text_is_either_a_formula_or_a_formula_error(text):
+    outcome = formula_or_error(text)
+    if isinstance(outcome, FormulaError):
+        lines = text.split("\n")
+        assert 1 <= outcome.line <= len(lines)
+        assert 1 <= outcome.column <= len(lines[outcome.line - 1]) + 1
+        assert outcome.expected
+    else:
+        assert parse(str(outcome)) == outcome
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: parse(3), "A formula's text should be a string. Received 3 of type int."),
+        (lambda: parse(None), "A formula's text should be a string. Received None"),
+        (lambda: parse("a", syntax="ltl"), "`syntax` should be 'rewardspec' or 'spot'. Received 'ltl'."),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused(call, message):
+    with pytest.raises(FormulaError) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+# Unknown atoms.
+
+
+def test_an_unknown_atom_suggests_the_nearest_known_one():
+    with pytest.raises(FormulaError) as caught:
+        parse("G ballanced", atoms=["balanced", "reach_goal"])
+    assert str(caught.value) == (
+        "Unknown atom 'ballanced'; known atoms: balanced, reach_goal. Did you mean 'balanced'?"
+    )  # fmt: skip
+
+
+def test_an_unknown_atom_that_resembles_none_gets_the_list_alone():
+    with pytest.raises(FormulaError) as caught:
+        parse("F zzz", atoms=["balanced"])
+    assert str(caught.value) == "Unknown atom 'zzz'; known atoms: balanced."
+    with pytest.raises(FormulaError, match="known atoms: none"):
+        parse("F zzz", atoms=[])
+
+
+def test_known_atoms_are_accepted_in_any_order_and_number():
+    assert parse("a U b", atoms=("c", "b", "a")) == Until(a, b)
+    assert parse("a U b", atoms=iter("ab")) == Until(a, b)
+    assert parse("true", atoms=[]) == TRUE
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("GFa", "G F a"),
+        ("Fgoal", "F goal"),
+        ("FGreach_goal", "F G reach_goal"),
+        ("Xa", "X a"),
+        ("GXXp1", "G X X p1"),
+        ("GWXa", "G WX a"),
+        ("wXa", "wX a"),
+        ("Na", "N a"),
+        ("F_x", "F _x"),
+    ],
+)
+def test_operators_run_together_with_an_atom_are_recognised(name, meant):
+    assert operators_run_together(name) == meant
+    assert atom_hint(name) == f" Did you mean '{meant}'?"
+    with pytest.raises(FormulaError, match=f"Did you mean '{meant}'"):
+        parse(f"a & {name}", atoms=["a", meant.split()[-1]])
+
+
+@pytest.mark.parametrize("name", ["goal", "G", "GF", "FAST", "a", "_F", "goalF", "1", "F1"])
+def test_other_names_are_not_taken_for_operators_run_together(name):
+    assert operators_run_together(name) is None
+
+
+def test_operators_run_together_are_not_suggested_for_an_atom_that_does_not_exist():
+    assert atom_hint("Fgaol", ["goal"]) == " Did you mean 'goal'?"
+    assert atom_hint("Fx", ["goal"]) == ""
+
+
+def test_the_unknown_atom_of_a_formula_is_named_with_what_was_known():
+    with pytest.raises(FormulaError, match="Unknown atom 'b'; atoms of the environment: a"):
+        require_known_atoms(parse("a U b"), ["a"], what="atoms of the environment")
+
+
+# Deep nesting; more of it in test_formulas.
+
+DEEP = 10_000
+
+
+def test_parentheses_nest_ten_thousand_deep():
+    assert parse("(" * DEEP + "a" + ")" * DEEP) == a
+    assert parse("F(" * DEEP + "a" + ")" * DEEP).size == DEEP + 1
+
+
+def test_nested_conjunctions_become_one():
+    assert parse("a & (" * 1000 + "a" + ")" * 1000) == And(*[a] * 1001)
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("(" * DEEP, DEEP + 1),
+        ("!" * DEEP + "&", DEEP + 1),
+        ("(" * DEEP + "a" + ")" * (DEEP + 1), 2 * DEEP + 2),
+        ("F(" * DEEP + "a b" + ")" * DEEP, 2 * DEEP + 3),
+        ("a U " * DEEP + "%", 4 * DEEP + 1),
+    ],
+    ids=["unclosed", "unfinished", "closed too often", "not joined", "character"],
+)
+def test_an_error_ten_thousand_deep_is_explained_all_the_same(text, column):
+    with pytest.raises(FormulaError) as caught:
+        parse(text)
+    assert caught.value.column == column
+    assert len(str(caught.value)) < 500

@@ -1,0 +1,168 @@
+"""A formula prints as text that parses back to it, with the fewest parentheses."""
+
+import random
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardspec.errors import FormulaError
+from rewardspec.logic.formulas import Atom, Formula, Not, Until
+from rewardspec.logic.parsing import parse
+from rewardspec.logic.printing import STYLES, to_string
+from tests.strategies import BINARY, CONSTANTS, NARY, UNARY, formulas, random_formula
+
+PARSED_STYLES = ("ascii", "unicode")
+
+
+@pytest.mark.parametrize(
+    ("text", "ascii_text", "unicode_text"),
+    [
+        ("((a))", "a", "a"),
+        ("true & false", "true & false", "⊤ ∧ ⊥"),
+        ("not(a)", "!a", "¬a"),
+        ("!(!(a))", "!!a", "¬¬a"),
+        ("[] (request => <> grant)", "G(request -> F grant)", "□(request → ◇grant)"),
+        ("G F a", "G F a", "□◇a"),
+        ("X[!] a & wX b", "X a & WX b", "○a ∧ ●b"),
+        ("WX false", "last", "last"),
+        ("F(last)", "F last", "◇last"),
+        ("!F a", "!F a", "¬◇a"),
+        ("F !a", "F !a", "◇¬a"),
+        ("(!a) U (a & F b)", "!a U (a & F b)", "¬a U (a ∧ ◇b)"),
+        ("!(a U b)", "!(a U b)", "¬(a U b)"),
+        ("a U (b R c)", "a U b R c", "a U b R c"),
+        ("(a W b) M c", "(a W b) M c", "(a W b) M c"),
+        ("(a & b) | (c & d)", "a & b | c & d", "a ∧ b ∨ c ∧ d"),
+        ("(a | b) & c", "(a | b) & c", "(a ∨ b) ∧ c"),
+        ("(a ^ b) ^ c", "a ^ b ^ c", "a ⊕ b ⊕ c"),
+        ("a ^ (b ^ c)", "a ^ (b ^ c)", "a ⊕ (b ⊕ c)"),
+        ("a -> (b -> c)", "a -> b -> c", "a → b → c"),
+        ("(a -> b) -> c", "(a -> b) -> c", "(a → b) → c"),
+        ("(a <-> b) <-> c", "a <-> b <-> c", "a ↔ b ↔ c"),
+        ("a <-> (b <-> c)", "a <-> (b <-> c)", "a ↔ (b ↔ c)"),
+        ("X(a & b)", "X(a & b)", "○(a ∧ b)"),
+        ('"a"', "a", "a"),
+        ('F "speed > 3"', 'F "speed > 3"', '◇"speed > 3"'),
+        ('"U" U "true"', '"U" U "true"', '"U" U "true"'),
+    ],
+)
+def test_formulas_as_people_write_them(text, ascii_text, unicode_text):
+    formula = parse(text)
+    assert str(formula) == to_string(formula) == ascii_text
+    assert formula.to_string("unicode") == unicode_text
+
+
+@pytest.mark.parametrize("style", PARSED_STYLES)
+@given(formula=formulas())
+def test_printing_then_parsing_gives_the_same_formula(style, formula):
+    assert parse(formula.to_string(style)) == formula
+
+
+@pytest.mark.parametrize("style", PARSED_STYLES)
+def test_thousands_of_random_formulas_survive_printing_and_parsing(style):
+    rng = random.Random(1)
+    for _ in range(2000):
+        formula = random_formula(rng, rng.randint(1, 7), ("a", "b", "goal 1", "U", "été", 'q"\\'))
+        assert parse(formula.to_string(style)) == formula
+
+
+@pytest.mark.parametrize("style", PARSED_STYLES)
+@given(name=st.text(min_size=1))
+def test_an_atom_of_any_name_survives_printing_and_parsing(style, name):
+    formula = Until(Not(Atom(name)), Atom(name))
+    assert parse(formula.to_string(style)) == formula
+
+
+@pytest.mark.parametrize("name", ["X", "WX", "wX", "N", "F", "G", "U", "R", "W", "M", "true", "false", "last", "not",
+                                  "and", "or", "xor", "0", "1", "1a", "a b", "a-b", "é!"])  # fmt: skip
+def test_a_name_that_would_be_read_otherwise_is_quoted(name):
+    assert str(Atom(name)) == f'"{name}"'
+
+
+@pytest.mark.parametrize("name", ["a", "_x1", "Fast", "été", "NOT", "lastly"])
+def test_a_plain_name_is_not_quoted(name):
+    assert str(Atom(name)) == name
+
+
+def without_one_pair_of_parentheses(text: str) -> list[str]:
+    """The text with each pair of parentheses, in turn, blanked out."""
+    opened, variants = [], []
+    for position, character in enumerate(text):
+        if character == "(":
+            opened.append(position)
+        elif character == ")":
+            start = opened.pop()
+            variants.append(f"{text[:start]} {text[start + 1 : position]} {text[position + 1 :]}")
+    return variants
+
+
+def parses_to(text: str, formula: Formula) -> bool:
+    try:
+        return parse(text) == formula
+    except FormulaError:
+        return False
+
+
+@pytest.mark.parametrize("style", PARSED_STYLES)
+def test_every_pair_of_parentheses_is_needed(style):
+    rng = random.Random(2)
+    tried = 0
+    for _ in range(600):
+        formula = random_formula(rng, rng.randint(2, 6))
+        text = formula.to_string(style)
+        for shorter in without_one_pair_of_parentheses(text):
+            assert not parses_to(shorter, formula), f"{text} needs no more than {shorter}"
+            tried += 1
+    assert tried > 1000
+
+
+@given(formula=formulas(max_depth=4))
+def test_ascii_is_ascii_and_unicode_has_no_letters_for_operators_that_have_a_symbol(formula):
+    assert str(formula).isascii()
+    words = set(re.findall(r"\w+", formula.to_string("unicode")))
+    assert words <= {"a", "b", "c", "U", "R", "W", "M", "last"}
+
+
+# LaTeX, which is for reading only.
+
+
+def test_latex_of_a_formula():
+    formula = parse("G(request -> F grant) & !a U X b_1")
+    assert formula.to_string("latex") == (
+        r"\Box (\mathit{request} \rightarrow \Diamond \mathit{grant})"
+        r" \land \lnot \mathit{a} \mathbin{\mathcal{U}} \bigcirc \mathit{b\_1}"
+    )
+    assert formula._repr_latex_() == f"${formula.to_string('latex')}$"
+
+
+@given(formula=formulas(max_depth=4, atoms=("a", "b_c", "50%", "x & y", "{", "back\\slash", "$#", "x^2^~")))
+def test_latex_is_balanced_and_escapes_what_it_must(formula):
+    text = formula.to_string("latex")
+    unescaped = re.sub(r"\\[\\{}_%&$#]", "", text)
+    assert unescaped.count("{") == unescaped.count("}")
+    assert not set(unescaped) & set("_%&$#^~")
+
+
+def test_latex_keeps_the_spaces_of_a_name():
+    assert Atom("speed > 3").to_string("latex") == r"\mathit{speed\ >\ 3}"
+
+
+def test_latex_groups_as_ascii_does():
+    rng = random.Random(3)
+    for _ in range(200):
+        formula = random_formula(rng, 4)
+        assert formula.to_string("latex").count("(") == str(formula).count("(")
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_every_style_writes_every_operator_differently(style):
+    operators = [kind(Atom("a")) for kind in UNARY] + [kind(Atom("a"), Atom("b")) for kind in (*BINARY, *NARY)]
+    texts = {to_string(formula, style) for formula in [*operators, *CONSTANTS]}
+    assert len(texts) == len(operators) + len(CONSTANTS)
+
+
+def test_an_unknown_style_is_refused():
+    with pytest.raises(FormulaError, match=r"`style` should be one of ascii, unicode, latex\. Received 'html'"):
+        parse("a").to_string("html")

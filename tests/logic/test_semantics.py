@@ -1,0 +1,221 @@
+"""`evaluate` is the definition: checked against a literal transcription of it, by hand, and against golden values."""
+
+import json
+import random
+from collections import deque
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from rewardspec.errors import Error, LabelError
+from rewardspec.logic.formulas import Not
+from rewardspec.logic.parsing import parse
+from rewardspec.logic.semantics import evaluate, evaluate_positions, evaluate_prefixes
+from tests.definition import value_by_definition, values_by_definition
+from tests.strategies import formulas, random_batch, random_formula, traces
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "values.json").read_text())
+
+
+# Against the definition.
+
+
+@given(formulas(), traces())
+def test_evaluate_is_the_definition(formula, trace):
+    assert evaluate(formula, trace) == value_by_definition(formula, trace)
+
+
+def test_evaluate_is_the_definition_at_every_position_of_thousands_of_random_traces():
+    rng = random.Random(1)
+    for _ in range(800):
+        formula = random_formula(rng, rng.randint(1, 6))
+        batch = random_batch(rng, length=rng.randint(1, 9), size=6)
+        expected = values_by_definition(formula, batch)
+        for column in range(6):
+            trace = {name: labels[:, column] for name, labels in batch.items()}
+            assert evaluate_positions(formula, trace) == expected[:, column].tolist(), (str(formula), trace)
+
+
+@given(formulas(), traces())
+def test_the_value_of_a_trace_is_the_value_at_its_first_position(formula, trace):
+    positions = evaluate_positions(formula, trace)
+    assert len(positions) == len(trace["a"])
+    assert evaluate(formula, trace) == positions[0]
+
+
+@given(formulas(), traces())
+def test_the_value_at_a_position_is_the_value_of_the_trace_from_there(formula, trace):
+    suffixes = [{name: labels[start:] for name, labels in trace.items()} for start in range(len(trace["a"]))]
+    assert evaluate_positions(formula, trace) == [evaluate(formula, suffix) for suffix in suffixes]
+
+
+@given(formulas(), traces())
+def test_prefixes_are_evaluated_each_on_its_own(formula, trace):
+    prefixes = [{name: labels[:stop] for name, labels in trace.items()} for stop in range(1, len(trace["a"]) + 1)]
+    assert evaluate_prefixes(formula, trace) == [evaluate(formula, prefix) for prefix in prefixes]
+
+
+@given(formulas(), traces())
+def test_values_are_in_the_unit_interval_and_negation_is_one_minus(formula, trace):
+    value = evaluate(formula, trace)
+    assert 0.0 <= value <= 1.0
+    assert evaluate(Not(formula), trace) == 1 - value
+
+
+@given(formulas(), traces())
+def test_boolean_labels_give_boolean_values(formula, trace):
+    rounded = {name: [float(label >= 0.5) for label in labels] for name, labels in trace.items()}
+    assert evaluate(formula, rounded) in (0.0, 1.0)
+
+
+@pytest.mark.parametrize("entry", range(0, len(GOLDEN), 50))
+def test_golden_values(entry):
+    for golden in GOLDEN[entry : entry + 50]:
+        assert evaluate_prefixes(golden["formula"], golden["trace"]) == golden["values"], golden["formula"]
+        formula = parse(golden["formula"])
+        assert value_by_definition(formula, golden["trace"]) == golden["values"][-1]
+
+
+# By hand.
+
+TRACE = {"p": [0.25, 1.0, 0.5], "q": [0.0, 0.125, 0.75]}
+
+
+@pytest.mark.parametrize(
+    ("formula", "values"),
+    [
+        ("true", [1, 1, 1]),
+        ("false", [0, 0, 0]),
+        ("p", [0.25, 1, 0.5]),
+        ("!p", [0.75, 0, 0.5]),
+        ("p & q", [0, 0.125, 0.5]),
+        ("p | q", [0.25, 1, 0.75]),
+        ("p -> q", [0.75, 0.125, 0.75]),
+        ("p <-> q", [0.75, 0.125, 0.5]),
+        ("p ^ q", [0.25, 0.875, 0.5]),
+        ("X p", [1, 0.5, 0]),
+        ("WX p", [1, 0.5, 1]),
+        ("last", [0, 0, 1]),
+        ("F q", [0.75, 0.75, 0.75]),
+        ("F p", [1, 1, 0.5]),
+        ("G p", [0.25, 0.5, 0.5]),
+        ("p U q", [0.25, 0.75, 0.75]),
+        ("p W q", [0.25, 0.75, 0.75]),
+        ("p W false", [0.25, 0.5, 0.5]),
+        ("p U false", [0, 0, 0]),
+        ("p R q", [0, 0.125, 0.75]),
+        ("q R p", [0.25, 0.5, 0.5]),
+        ("q M p", [0.25, 0.5, 0.5]),
+        ("false R p", [0.25, 0.5, 0.5]),
+        ("false M p", [0, 0, 0]),
+        ("G F p", [0.5, 0.5, 0.5]),
+        ("F G p", [0.5, 0.5, 0.5]),
+    ],
+)
+def test_values_by_hand(formula, values):
+    assert evaluate_positions(formula, TRACE) == values
+
+
+def test_the_two_nexts_differ_at_the_last_position_only():
+    assert evaluate_positions("X true", TRACE) == [1, 1, 0]
+    assert evaluate_positions("WX false", TRACE) == [0, 0, 1]
+
+
+def test_until_does_not_ask_the_left_side_where_the_right_side_holds():
+    assert evaluate("a U b", {"a": [1, 0], "b": [0, 1]}) == 1
+    assert evaluate("a R b", {"a": [0, 1], "b": [1, 1]}) == 1
+    assert evaluate("a R b", {"a": [0, 1], "b": [1, 0]}) == 0
+
+
+def test_a_contradiction_can_have_a_value_above_zero():
+    assert evaluate("p & !p", {"p": [0.5]}) == 0.5
+
+
+def test_a_b_seen_before_any_a_does_not_count():
+    assert evaluate("F(a & F b)", {"a": [0, 1], "b": [1, 0]}) == 0
+    assert evaluate("F(a & F b)", {"a": [1, 0], "b": [0, 1]}) == 1
+
+
+# What a trace may be.
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0.25, 1.0],
+        (0.25, 1),
+        np.array([0.25, 1.0]),
+        np.array([0.25, 1.0], dtype=np.float32),
+        [np.float64(0.25), True],
+        deque([0.25, 1.0]),
+    ],
+    ids=lambda labels: type(labels).__name__,
+)
+def test_labels_may_be_any_sequence_of_numbers(labels):
+    for value in (evaluate("G a", {"a": labels}), evaluate_prefixes("G a", {"a": labels})[-1]):
+        assert value == 0.25
+        assert type(value) is float
+
+
+def test_booleans_and_integers_are_labels():
+    assert evaluate_positions("a & b", {"a": [True, False], "b": np.array([1, 1], dtype=np.int8)}) == [1.0, 0.0]
+
+
+def test_atoms_that_the_formula_does_not_use_are_not_read():
+    assert evaluate("a", {"a": [0.5], "unused": [float("nan")]}) == 0.5
+    assert evaluate("true", {"unused": [7, 8]}) == 1.0
+
+
+def test_the_trace_is_left_as_it_was():
+    labels = [0.25, 0.5]
+    trace = {"a": labels}
+    evaluate_positions("a", trace).append(9.0)
+    assert trace == {"a": [0.25, 0.5]}
+    assert trace["a"] is labels
+
+
+# What a trace may not be.
+
+
+@pytest.mark.parametrize("function", [evaluate, evaluate_positions, evaluate_prefixes])
+@pytest.mark.parametrize(
+    ("trace", "message"),
+    [
+        ({"balanced": [1.5]}, "The label of 'balanced' at step 0 should be in [0, 1]. Received 1.5."),
+        ({"balanced": [1, 0.5, -0.25]}, "The label of 'balanced' at step 2 should be in [0, 1]. Received -0.25."),
+        ({"balanced": [1.0000001]}, "should be in [0, 1]. Received 1.0000001."),
+        ({"balanced": [1, float("nan")]}, "The label of 'balanced' at step 1 should be in [0, 1]. Received NaN."),
+        ({"balanced": [float("inf")]}, "should be in [0, 1]. Received inf."),
+        ({"balanced": [10**400]}, "The label of 'balanced' at step 0 is not a number: 1000"),
+        ({"balanced": [1, None]}, "The label of 'balanced' at step 1 is not a number: None."),
+        ({"balanced": ["high"]}, "The label of 'balanced' at step 0 is not a number: 'high'."),
+        ({"balanced": [[0.5]]}, "The label of 'balanced' at step 0 is not a number: [0.5]."),
+        ({"balanced": np.ones((2, 3))}, "The label of 'balanced' at step 0 is not a number"),
+        ({"balanced": 0.5}, "The labels of 'balanced' should be a sequence, one for each step. Received 0.5."),
+        ({"balanced": np.array(0.5)}, "The labels of 'balanced' should be a sequence, one for each step."),
+        ({"balanced": iter([0.5])}, "The labels of 'balanced' should be a sequence, one for each step."),
+        (
+            {"balanced": [1, 1], "b": [1]},
+            "Every atom needs the same number of labels. Received {'balanced': 2, 'b': 1}.",
+        ),
+        ({"balanced": []}, "The trace is empty. A trace holds at least the labels of the state after reset."),
+        ({}, "The trace is empty."),
+        ({"b": [1], "c": [1]}, "The trace has no labels for atom 'balanced'; it has: b, c."),
+        ({"ballanced": [1]}, "it has: ballanced. Did you mean 'ballanced'?"),
+        ([0.5], "A trace should map each atom to its labels. Received a list."),
+        (None, "A trace should map each atom to its labels. Received a NoneType."),
+    ],
+)
+def test_a_bad_trace_is_refused_and_the_atom_the_value_and_the_step_are_named(function, trace, message):
+    with pytest.raises(LabelError) as caught:
+        function("G balanced", trace)
+    assert message in str(caught.value)
+    assert isinstance(caught.value, Error)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_an_atom_written_with_its_operators_run_together_is_recognised():
+    with pytest.raises(LabelError, match="Did you mean 'G F a'"):
+        evaluate("GFa", {"a": [1.0]})
