@@ -46,6 +46,7 @@ from rewardspec.logic.simplification import simplify
 from rewardspec.monitors.boolean import BooleanMonitor, synthesize_boolean
 from rewardspec.monitors.quantitative import Monitor, synthesize
 from rewardspec.monitors.verdicts import Verdict
+from rewardspec.spec import Pair, Spec
 
 __version__ = "0.1.0"
 
@@ -70,7 +71,9 @@ __all__ = [
     "Next",
     "Not",
     "Or",
+    "Pair",
     "Release",
+    "Spec",
     "SpecError",
     "StrongRelease",
     "SynthesisError",

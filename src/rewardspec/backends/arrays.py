@@ -5,7 +5,7 @@ Elements of a batch may be in different control states; what differs between the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from rewardspec.backends.expressions import Expression, all_parts
@@ -70,12 +70,12 @@ def step_source(program: Program, *, reuse: bool = False) -> str:
         f"    control, ({''.join(f'{r}, ' for r in registers)}), previous = state",
         *(f"    {name} = labels[a{name[1:]}]" for name in atoms.values()),
     ]
-    code = _Code(program, atoms, reuse)
+    code = Code(list(program.expressions()), atoms, reuse)
     lines.extend(f"    {line}" for line in code.lines)
     columns: list[list[Expression | None]] = [[step.output for step in program.steps]]
     columns.extend([step.updates[k] for step in program.steps] for k in range(len(registers)))
     for name, column in zip(["value", *(f"n{k}" for k in range(len(registers)))], columns, strict=True):
-        lines.append(f"    {name} = {_choose([None if e is None else code.place[e] for e in column], atoms)}")
+        lines.append(f"    {name} = {choose([None if e is None else code.place[e] for e in column], atoms)}")
     new = "".join(f"n{k}, " for k in range(len(registers)))
     lines.append(f"    return State({_next_control(program)}, ({new}), value)")
     return "\n".join(lines) + "\n"
@@ -86,7 +86,7 @@ def _next_control(program: Program) -> str:
     return f"where(control < {last}, control + 1, {program.loop})" if last else "None"
 
 
-def _choose(candidates: list[str | None], atoms: Mapping[str, str]) -> str:
+def choose(candidates: list[str | None], atoms: Mapping[str, str]) -> str:
     """The candidate of the element's own control state; a None, which nothing will read, agrees with its neighbour."""
     runs: list[tuple[int, str]] = []  # where each run of equal candidates starts
     for control, candidate in enumerate(candidates):
@@ -104,15 +104,21 @@ def _choose(candidates: list[str | None], atoms: Mapping[str, str]) -> str:
     return chosen
 
 
-class _Code:
-    """The lines that compute every expression of a program once, and where each result is."""
+class Code:
+    """The lines that compute each of several expressions once, and where each result is.
 
-    def __init__(self, program: Program, atoms: Mapping[str, str], reuse: bool) -> None:
+    Args:
+        expressions: What is wanted.
+        atoms: The variable that holds each atom's labels.
+        reuse: Whether to write results over intermediate arrays that are no longer needed.
+    """
+
+    def __init__(self, expressions: Sequence[Expression], atoms: Mapping[str, str], reuse: bool) -> None:
         self.place: dict[Expression, str] = {}
         self.lines: list[str] = []
-        parts = list(all_parts(program.expressions()))
+        parts = list(all_parts(expressions))
         last_use = {arg: number for number, part in enumerate(parts) for arg in part.operands}
-        results = set(program.expressions())
+        results = set(expressions)
         for number, part in enumerate(parts):
             match part.op:
                 case "label":

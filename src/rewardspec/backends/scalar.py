@@ -64,14 +64,14 @@ def step_source(program: Program, control: int) -> str:
     ]
     values: dict[Expression, str] = {}
     for part in all_parts(wanted):
-        lines.extend(f"    {line}" for line in _lines(part, values, atoms))
+        lines.extend(f"    {line}" for line in part_lines(part, values, atoms))
     registers = [f"r{k}" if update is None else values[update] for k, update in enumerate(step.updates)]
     state = ", ".join([str(program.successor(control)), *registers, values[step.output]])
     lines.append(f"    return ({state}), {values[step.output]}")
     return "\n".join(lines) + "\n"
 
 
-def _lines(part: Expression, values: dict[Expression, str], atoms: dict[str, str]) -> list[str]:
+def part_lines(part: Expression, values: dict[Expression, str], atoms: dict[str, str]) -> list[str]:
     """The lines that compute one part; its place is noted in `values`."""
     match part.op:
         case "constant":

@@ -38,11 +38,11 @@ from rewardspec.logic.syntax_errors import explain_syntax_error
 Syntax = Literal["rewardspec", "spot"]
 
 
-def parse(text: str, *, syntax: Syntax = "rewardspec", atoms: Iterable[str] | None = None) -> Formula:
+def parse(text: str | Formula, *, syntax: Syntax = "rewardspec", atoms: Iterable[str] | None = None) -> Formula:
     """Read a formula.
 
     Args:
-        text: The formula, in ASCII, word or Unicode form; the docs list every form.
+        text: The formula, in ASCII, word or Unicode form; the docs list every form. A formula is taken as it is.
         syntax: `"spot"` reads a bare `X` as weak next, as Spot does; otherwise `X` is strong.
         atoms: The atoms that exist, if they are known; any other is then an error.
 
@@ -55,15 +55,17 @@ def parse(text: str, *, syntax: Syntax = "rewardspec", atoms: Iterable[str] | No
         >>> parse("X a", syntax="spot")
         parse('WX a')
     """
-    if not isinstance(text, str):
+    if isinstance(text, Formula):
+        formula = text
+    elif not isinstance(text, str):
         raise FormulaError(f"A formula's text should be a string. Received {text!r} of type {type(text).__name__}.")
-    if syntax not in ("rewardspec", "spot"):
+    elif syntax not in ("rewardspec", "spot"):
         raise FormulaError(f"`syntax` should be 'rewardspec' or 'spot'. Received {syntax!r}.")
-    builder = _Builder(syntax)
-    try:
-        formula = builder.build(text)
-    except lark.UnexpectedInput as error:
-        raise explain_syntax_error(text, error) from None
+    else:
+        try:
+            formula = _Builder(syntax).build(text)
+        except lark.UnexpectedInput as error:
+            raise explain_syntax_error(text, error) from None
     if atoms is not None:
         require_known_atoms(formula, atoms)
     return formula

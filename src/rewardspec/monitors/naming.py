@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rewardspec.backends.expressions import Expression, register
 from rewardspec.logic.formulas import And, Formula
 from rewardspec.logic.printing import to_string
@@ -10,17 +12,23 @@ from rewardspec.monitors.assembly import Part
 _LONGEST = 40
 
 
-def register_names(part: Part) -> dict[int, str]:
+def register_names(part: Part, values: Mapping[Expression, str] | None = None) -> dict[int, str]:
     """A name for each register of a part, all different.
+
+    Args:
+        part: The machine.
+        values: How to call a register that is updated by one of these expressions in the loop; by default, one that
+            holds the machine's value is called `value`.
 
     `max[p]` and `min[p]` are running extremes, `prev[p]` is the label one step ago, `kept[p]` one that was read once,
     `value` the value itself, `if[F b]` the value should `F b` hold from the next step on, and `unless[G !b]` the
     value should it not.
     """
+    values = {part.stages[part.loop].output: "value"} if values is None else values
     names: dict[int, str] = {}
     used: set[str] = set()
     for number, (owed, negated) in part.owed.items():
-        name = _from_shape(part, number) or _from_obligations(owed, negated)
+        name = _from_shape(part, number, values) or _from_obligations(owed, negated)
         unique, count = name, 1
         while unique in used:
             count += 1
@@ -30,7 +38,7 @@ def register_names(part: Part) -> dict[int, str]:
     return names
 
 
-def _from_shape(part: Part, number: int) -> str | None:
+def _from_shape(part: Part, number: int, values: Mapping[Expression, str]) -> str | None:
     own = register(number)
     loop = part.stages[part.loop]
     update = loop.updates.get(number)
@@ -47,7 +55,7 @@ def _from_shape(part: Part, number: int) -> str | None:
         joined = (" | " if update.op == "max" else " & ").join(text for text in rest if text is not None)
         if None not in rest and len(joined) <= _LONGEST:
             return f"{update.op}[{joined}]"
-    return "value" if update == loop.output else None
+    return values.get(update)
 
 
 def _labels_only(expression: Expression) -> str | None:

@@ -1,0 +1,143 @@
+"""The composite machine as code: monitors, weights and veto of one step in one function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from rewardspec.backends.arrays import Array, Code, Namespace, choose
+from rewardspec.backends.expressions import Expression, all_parts
+from rewardspec.backends.scalar import part_lines
+from rewardspec.spec.composition import Composite
+
+ScalarState: TypeAlias = tuple[Any, ...]  # control state, registers …, penalty, level, values
+ScalarAdvance: TypeAlias = Callable[[ScalarState, Mapping[str, float]], ScalarState]
+ArrayAdvance: TypeAlias = Callable[["SpecState", Mapping[str, Array], Namespace], "SpecState"]
+
+NO_PENALTY = math.inf  # what the penalty is while nothing is violated
+
+
+class SpecState(NamedTuple):
+    """The state of a batch of episodes; a pytree, so that JAX can carry it through `jit`, `vmap` and `scan`.
+
+    Attributes:
+        control: The control state of each element, or None where there is only one.
+        registers: One array for each register.
+        penalty: The lowest penalty among the violated safety objectives; infinite while there are none.
+        level: The weighted sum of the values, or the penalty once there is one.
+        values: The value of each formula.
+    """
+
+    control: Array | None
+    registers: tuple[Array, ...]
+    penalty: Array
+    level: Array
+    values: tuple[Array, ...]
+
+
+def compile_scalar(
+    machine: Composite, weights: Sequence[float], penalties: Sequence[float], otherwise: ScalarAdvance
+) -> ScalarAdvance:
+    """The function `(state, labels) -> state` for one episode; `otherwise` takes what is not plain numbers."""
+    table = []
+    for control in range(len(machine.steps)):
+        namespace: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(machine.atoms)}
+        namespace |= {"otherwise": otherwise, "none": NO_PENALTY}
+        exec(compile(_scalar_source(machine, control, weights, penalties), "<spec step>", "exec"), namespace)
+        table.append(namespace["advance"])
+    if len(table) == 1:
+        return table[0]  # type: ignore[no-any-return]
+
+    def advance(state: ScalarState, labels: Mapping[str, float]) -> ScalarState:
+        if state.__class__ is not tuple:
+            return otherwise(state, labels)
+        return table[state[0]](state, labels)  # type: ignore[no-any-return]
+
+    return advance
+
+
+def _scalar_source(machine: Composite, control: int, weights: Sequence[float], penalties: Sequence[float]) -> str:
+    step = machine.steps[control]
+    atoms = {atom: f"l{k}" for k, atom in enumerate(machine.atoms)}
+    registers = [f"r{k}" for k in range(len(machine.initial))]
+    inside = " and ".join(f"0.0 <= {name} <= 1.0" for name in atoms.values()) or "True"
+    lines = [
+        "def advance(state, labels):",
+        "    if state.__class__ is not tuple:",
+        "        return otherwise(state, labels)",
+        f"    {', '.join(['_', *registers, 'penalty', '_', '_'])} = state",
+        "    try:",
+        *(f"        {name} = labels[a{name[1:]}]" for name in atoms.values()),
+        f"        good = {inside}",
+        "    except Exception:",
+        "        good = False",
+        "    if not good:",
+        "        return otherwise(state, labels)",
+    ]
+    place: dict[Expression, str] = {}
+    for part in all_parts([*step.values, *step.uppers, *(u for u in step.updates if u is not None)]):
+        lines.extend(f"    {line}" for line in part_lines(part, place, atoms))
+    for upper, penalty in zip(step.uppers, penalties, strict=True):
+        lines.append(f"    if {place[upper]} <= 0.0 and {penalty!r} < penalty: penalty = {penalty!r}")
+    lines.append(f"    level = {_weighted(weights, [place[value] for value in step.values])}")
+    if step.uppers:
+        lines.append("    if penalty != none: level = penalty")
+    new = [f"r{k}" if u is None else place[u] for k, u in enumerate(step.updates)]
+    values = "".join(f"{place[value]}, " for value in step.values)
+    lines.append(
+        f"    return ({', '.join([str(machine.successor(control)), *new, 'penalty', 'level', f'({values})'])})"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def compile_arrays(
+    machine: Composite, weights: Sequence[float], penalties: Sequence[float], *, reuse: bool
+) -> ArrayAdvance:
+    """The function `(state, labels, namespace) -> state` for a batch."""
+    namespace: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(machine.atoms)}
+    namespace |= {"SpecState": SpecState, "none": NO_PENALTY}
+    exec(compile(_array_source(machine, weights, penalties, reuse), "<spec batch step>", "exec"), namespace)
+    advance: ArrayAdvance = namespace["advance"]
+    return advance
+
+
+def _array_source(machine: Composite, weights: Sequence[float], penalties: Sequence[float], reuse: bool) -> str:
+    atoms = {atom: f"l{k}" for k, atom in enumerate(machine.atoms)}
+    registers = [f"r{k}" for k in range(len(machine.initial))]
+    last = len(machine.steps) - 1
+    lines = [
+        "def advance(state, labels, xp):",
+        "    minimum = xp.minimum; maximum = xp.maximum; where = xp.where",
+        f"    control, ({''.join(f'{r}, ' for r in registers)}), penalty, previous, _ = state",
+        *(f"    {name} = labels[a{name[1:]}]" for name in atoms.values()),
+    ]
+    code = Code(list(machine.expressions()), atoms, reuse)
+    lines.extend(f"    {line}" for line in code.lines)
+
+    def column(name: str, expressions: Sequence[Expression | None]) -> None:
+        lines.append(f"    {name} = {choose([None if e is None else code.place[e] for e in expressions], atoms)}")
+
+    for k in range(len(weights)):
+        column(f"v{k}", [step.values[k] for step in machine.steps])
+    for k, penalty in enumerate(penalties):
+        column(f"u{k}", [step.uppers[k] for step in machine.steps])
+        lines.append(
+            f"    penalty = where((u{k} <= 0.0) & (penalty > {penalty!r}), {penalty!r} + 0.0 * previous, penalty)"
+        )
+    for k in range(len(registers)):
+        column(f"n{k}", [step.updates[k] for step in machine.steps])
+    level = _weighted(weights, [f"v{k}" for k in range(len(weights))], zero="xp.zeros_like(previous)")
+    lines.append(f"    level = {level}")
+    if penalties:
+        lines.append("    level = where(penalty != none, penalty, level)")
+    control = f"where(control < {last}, control + 1, {machine.loop})" if last else "None"
+    new = "".join(f"n{k}, " for k in range(len(registers)))
+    values = "".join(f"v{k}, " for k in range(len(weights)))
+    lines.append(f"    return SpecState({control}, ({new}), penalty, level, ({values}))")
+    return "\n".join(lines) + "\n"
+
+
+def _weighted(weights: Sequence[float], values: Sequence[str], zero: str = "0.0") -> str:
+    terms = [f"{weight!r} * {value}" for weight, value in zip(weights, values, strict=True) if weight != 0.0]
+    return " + ".join(terms) or zero

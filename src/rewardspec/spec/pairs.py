@@ -1,0 +1,95 @@
+"""Pairs of a formula and its weight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rewardspec.errors import SpecError
+from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
+from rewardspec.logic.fragments import is_safe
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One formula and what its value is worth.
+
+    Attributes:
+        formula: The formula; text is parsed.
+        weight: What a step pays for each unit of the formula's value.
+        safety: Whether a violation vetoes every reward of the episode from then on. None decides by the formula: it
+            does when the formula is syntactically safe and the weight is positive. A negative weight says that the
+            formula's holding is bad, so that its violation cannot be.
+        penalty: What each step pays after this pair's violation; None takes the spec's penalty.
+        name: How reports call the pair; None uses the formula's text.
+
+    Example:
+        >>> Pair("G !crash", 1).is_safety, Pair("G !crash", -1).is_safety, Pair("F goal", 1).is_safety
+        (True, False, False)
+    """
+
+    formula: Formula
+    weight: float
+    safety: bool | None = None
+    penalty: float | None = None
+    name: str | None = None
+
+    def __init__(
+        self,
+        formula: FormulaLike,
+        weight: float,
+        safety: bool | None = None,
+        penalty: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "formula", as_formula(formula))
+        put(self, "weight", finite(weight, "weight"))
+        if safety is not None and not isinstance(safety, bool):
+            raise SpecError(f"`safety` should be true, false or None. Received {safety!r}.")
+        put(self, "safety", safety)
+        put(self, "penalty", None if penalty is None else finite(penalty, "penalty"))
+        if self.penalty is not None and not self.is_safety:
+            raise SpecError(
+                f"`{self.formula}` has a penalty of {self.penalty:g} but is no safety objective, so nothing could "
+                "cause it. Set safety=True, or leave the penalty out."
+            )
+        if name is not None and not isinstance(name, str):
+            raise SpecError(f"`name` should be a string. Received {name!r}.")
+        put(self, "name", name)
+
+    @property
+    def is_safety(self) -> bool:
+        """Whether a violation vetoes every reward from then on."""
+        return is_safe(self.formula) and self.weight > 0 if self.safety is None else self.safety
+
+    def __str__(self) -> str:
+        return self.name or str(self.formula)
+
+
+def as_pairs(pairs: Iterable[Any]) -> tuple[Pair, ...]:
+    """Pairs from what a user may write: Pairs, or tuples of a formula, a weight and optionally the rest."""
+    if isinstance(pairs, str | Formula) or not isinstance(pairs, Iterable):
+        raise SpecError(f"A spec is a list of pairs (formula, weight). Received {pairs!r}.")
+    result = []
+    for entry in pairs:
+        if isinstance(entry, Pair):
+            result.append(entry)
+        elif isinstance(entry, Sequence) and not isinstance(entry, str) and 2 <= len(entry) <= 5:
+            result.append(Pair(*entry))
+        else:
+            raise SpecError(f"A pair is (formula, weight), or a Pair. Received {entry!r}.")
+    return tuple(result)
+
+
+def finite(value: Any, what: str) -> float:
+    """A finite number, or a SpecError that names it."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or isinstance(value, str):
+        raise SpecError(f"`{what}` should be a finite number. Received {value!r}.")
+    return number

@@ -1,0 +1,329 @@
+"""Specs: weighted formulas that become one reward."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rewardspec.backends.labels import as_labels, numpy_labels, raise_bad_label, require_atoms
+from rewardspec.backends.namespaces import namespace_of
+from rewardspec.errors import LabelError, SpecError, did_you_mean
+from rewardspec.logic.formulas import Formula
+from rewardspec.logic.parsing import atom_hint
+from rewardspec.monitors.quantitative import DEFAULT_REGISTERS
+from rewardspec.spec import compilation
+from rewardspec.spec.compilation import NO_PENALTY, SpecState
+from rewardspec.spec.composition import Composite, compose
+from rewardspec.spec.labelling import AtomFunction, read_labels
+from rewardspec.spec.pairs import Pair, as_pairs, finite
+from rewardspec.spec.payment import PAYMENTS, Payment, pay
+
+
+class Spec:
+    """A set of formulas with weights, the atoms' functions, and how they are paid.
+
+    Args:
+        pairs: Pairs `(formula, weight)`, or `Pair`s.
+        atoms: For each atom a function of `(obs, action, next_obs)` that gives its label in [0, 1], written with
+            array operations so that it serves one environment and a batch. None where labels are given directly.
+        penalty: What each step pays after a safety objective is violated, unless its pair says otherwise.
+        payment: `"value"`, `"delta"`, `"potential"` or `"final"`; see `rewardspec.spec.payment`.
+        discount: The learner's discount, which `"potential"` needs.
+        clip: Whether to clip the atoms' labels into [0, 1] instead of refusing others; NaN is always refused.
+        max_registers: The budget for each formula's machine.
+
+    Example:
+        >>> spec = Spec([("F goal", 2), ("G safe", 1)], penalty=-1)
+        >>> state = spec.init({"goal": 0.0, "safe": 1.0})
+        >>> state, reward = spec.step(state, {"goal": 0.5, "safe": 0.75})
+        >>> reward
+        1.75
+        >>> state, reward = spec.step(state, {"goal": 1.0, "safe": 0.0})
+        >>> reward, spec.violated(state)
+        (-1.0, True)
+    """
+
+    def __init__(
+        self,
+        pairs: Iterable[Any],
+        atoms: Mapping[str, AtomFunction] | None = None,
+        penalty: float = 0.0,
+        payment: Payment = "value",
+        discount: float = 0.99,
+        clip: bool = False,
+        max_registers: int = DEFAULT_REGISTERS,
+    ) -> None:
+        self.pairs: tuple[Pair, ...] = as_pairs(pairs)
+        self.penalty = finite(penalty, "penalty")
+        if payment not in PAYMENTS:
+            hint = did_you_mean(str(payment), PAYMENTS)
+            raise SpecError(f"`payment` should be one of {', '.join(PAYMENTS)}. Received {payment!r}.{hint}")
+        self.payment: Payment = payment
+        self.discount = finite(discount, "discount")
+        if not 0.0 <= self.discount <= 1.0:
+            raise SpecError(f"`discount` should be in [0, 1]. Received {discount!r}.")
+        self.clip = bool(clip)
+        self.max_registers = max_registers
+        self.atom_names = tuple(dict.fromkeys(name for pair in self.pairs for name in pair.formula.atoms))
+        self.atoms = None if atoms is None else self._functions(atoms)
+        # Only what the formulas read is called, in their order.
+        self._used = {} if self.atoms is None else {name: self.atoms[name] for name in self.atom_names}
+
+    def _functions(self, atoms: Mapping[str, AtomFunction]) -> dict[str, AtomFunction]:
+        if not isinstance(atoms, Mapping):
+            raise SpecError(f"`atoms` should map each atom to its function. Received a {type(atoms).__name__}.")
+        for name, function in atoms.items():
+            if not callable(function):
+                raise SpecError(f"The atom {name!r} should be a function of (obs, action, next_obs). Got {function!r}.")
+        for name in self.atom_names:
+            if name not in atoms:
+                known = ", ".join(map(str, atoms)) or "none"
+                raise SpecError(f"No function is given for atom {name!r}; given are: {known}.{atom_hint(name, atoms)}")
+        return dict(atoms)
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """The formulas."""
+        return tuple(pair.formula for pair in self.pairs)
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """Their weights."""
+        return tuple(pair.weight for pair in self.pairs)
+
+    def replace(self, **changes: Any) -> Spec:
+        """A copy with some arguments changed."""
+        arguments = {
+            "pairs": self.pairs,
+            "atoms": self.atoms,
+            "penalty": self.penalty,
+            "payment": self.payment,
+            "discount": self.discount,
+            "clip": self.clip,
+            "max_registers": self.max_registers,
+        }
+        unknown = [name for name in changes if name not in arguments]
+        if unknown:
+            raise SpecError(f"A spec has no {unknown[0]!r}.{did_you_mean(unknown[0], arguments)}")
+        return Spec(**(arguments | changes))
+
+    def boolean(self, threshold: float = 0.99, atoms: Mapping[str, AtomFunction] | None = None) -> Spec:
+        """The same pairs on labels that are 0 or 1.
+
+        Args:
+            threshold: An atom holds when its label is at least this.
+            atoms: Other functions for the atoms, whose labels are 0 or 1 already.
+        """
+        if atoms is not None:
+            return self.replace(atoms=atoms)
+        if self.atoms is None:
+            raise SpecError(
+                "This spec has no atoms' functions to turn into Boolean ones. Threshold the labels instead."
+            )
+        return self.replace(atoms={name: _Thresholded(f, threshold) for name, f in self.atoms.items()})
+
+    # The machine.
+
+    @functools.cached_property
+    def machine(self) -> Composite:
+        """The one machine of all formulas."""
+        return compose(self.pairs, self.max_registers)
+
+    @property
+    def registers(self) -> tuple[str, ...]:
+        """The names of its registers."""
+        return self.machine.registers
+
+    @property
+    def states(self) -> range:
+        """Its control states."""
+        return range(len(self.machine.steps))
+
+    @property
+    def penalties(self) -> tuple[float, ...]:
+        """The penalty of each safety objective, in the order of the pairs."""
+        return tuple(self.penalty if pair.penalty is None else pair.penalty for pair in self.pairs if pair.is_safety)
+
+    # Running.
+
+    def labels(
+        self, obs: Any, action: Any, next_obs: Any, *, step: Any = None, batch: int | None = None, envs: Any = None
+    ) -> dict[str, Any]:
+        """The labels of one transition, or of a batch of `batch` transitions, from the atoms' functions.
+
+        At reset, `obs` is `next_obs` and `action` is None.  `step` and `envs` say in error messages which step this is
+        and, for a part of a vector environment, which environments these are.
+        """
+        if self.atoms is None:
+            raise SpecError(
+                "This spec has no atoms' functions. Pass `atoms`, or give labels directly to init and step."
+            )
+        return read_labels(self._used, obs, action, next_obs, step=step, batch=batch, envs=envs, clip=self.clip)
+
+    def init(self, labels: Mapping[str, Any], batch: int | tuple[int, ...] | None = None) -> Any:
+        """The state after reset, whose labels are read and pay nothing.
+
+        Args:
+            labels: The labels of the first state. Their type decides how the spec runs: numbers for one episode, arrays
+                for a batch.
+            batch: The batch's size or shape, where the labels do not tell: a spec without atoms, run on NumPy.
+        """
+        start: Any = (0, *self.machine.initial, NO_PENALTY, 0.0, ())
+        if batch is not None:
+            start = self._everywhere(start, np.zeros(batch), np)
+        state = self._advance(start, labels)
+        if self.payment != "delta":
+            return state
+        # Nothing has been paid yet, so that the rewards will add up to the final level.
+        return (*state[:-2], 0.0, state[-1]) if type(state) is tuple else state._replace(level=0.0 * state.level)
+
+    def step(
+        self,
+        state: Any,
+        labels: Mapping[str, Any],
+        base_reward: Any = 0.0,
+        terminated: Any = False,
+        truncated: Any = False,
+    ) -> tuple[Any, Any]:
+        """Read the labels of one more transition; the new state and the reward.
+
+        Args:
+            state: What `init` or `step` gave.
+            labels: The transition's labels.
+            base_reward: The environment's own reward, which `potential` adds to.
+            terminated: Whether the episode ended here, which `potential` and `final` need to know.
+            truncated: Whether it was cut short here, which `final` needs to know.
+        """
+        new = self._advance(state, labels)
+        single = type(new) is tuple
+        if self.payment == "value":
+            return new, new[-2] if single else new.level
+        reward = pay(
+            self.payment,
+            state[-2] if type(state) is tuple else state.level,
+            new[-2] if single else new.level,
+            discount=self.discount,
+            base_reward=base_reward,
+            terminated=terminated,
+            truncated=truncated,
+            xp=None if single else namespace_of(new.level) or np,
+        )
+        return new, reward
+
+    def reset(self, state: Any, labels: Mapping[str, Any], mask: Any) -> Any:
+        """A batch's state in which the masked elements start anew with these labels; the others' are not read."""
+        fresh = self.init(labels)
+        xp = namespace_of(state.level) or np
+        mask = xp.asarray(mask)
+        control = None if state.control is None else xp.where(mask, fresh.control, state.control)
+        return SpecState(
+            control,
+            tuple(xp.where(mask, new, old) for new, old in zip(fresh.registers, state.registers, strict=True)),
+            xp.where(mask, fresh.penalty, state.penalty),
+            xp.where(mask, fresh.level, state.level),
+            tuple(xp.where(mask, new, old) for new, old in zip(fresh.values, state.values, strict=True)),
+        )
+
+    @functools.cached_property
+    def _advance(self) -> Callable[[Any, Any], Any]:
+        return compilation.compile_scalar(self.machine, self.weights, self.penalties, self._advance_arrays)
+
+    @functools.cached_property
+    def _array_code(self) -> compilation.ArrayAdvance:
+        return compilation.compile_arrays(self.machine, self.weights, self.penalties, reuse=False)
+
+    @functools.cached_property
+    def _numpy_code(self) -> compilation.ArrayAdvance:
+        return compilation.compile_arrays(self.machine, self.weights, self.penalties, reuse=True)
+
+    def _advance_arrays(self, state: Any, labels: Any) -> SpecState:
+        if type(state) is tuple:
+            state = self._as_batch(state, labels)
+        require_atoms(labels, self.atom_names)
+        like = state.level
+        if type(like) is np.ndarray and like.shape:
+            new = self._numpy_code(state, numpy_labels(labels, self.atom_names, like), np)
+            for array in (*new.registers, *new.values, new.penalty, new.level):
+                array.setflags(write=False)  # a learner that scales its rewards in place must not reach the state
+            return new
+        xp = namespace_of(like) or np
+        return self._array_code(state, {a: as_labels(a, labels[a], like, xp) for a in self.atom_names}, xp)
+
+    def _as_batch(self, state: Any, labels: Any) -> SpecState:
+        """The state before the first letter as that of a batch, for labels that are arrays."""
+        spaces = [namespace_of(labels[a]) for a in self.atom_names if isinstance(labels, Mapping) and a in labels]
+        xp = next((space for space in spaces if space is not None), None)
+        if xp is None or len(spaces) < len(self.atom_names):
+            raise_bad_label(labels, self.atom_names)
+        try:
+            like = sum(labels[atom] for atom in self.atom_names) * 0.0
+        except (TypeError, ValueError, RuntimeError):
+            shapes = {atom: tuple(getattr(labels[atom], "shape", ())) for atom in self.atom_names}
+            raise LabelError(f"The labels' shapes do not fit together: {shapes}.") from None
+        return self._everywhere(state, like, xp)
+
+    def _everywhere(self, state: Any, like: Any, xp: Any) -> SpecState:
+        control, *registers, penalty, level, values = state
+        return SpecState(
+            xp.zeros_like(like, dtype=xp.int32) + control if len(self.states) > 1 else None,
+            tuple(xp.full_like(like, number) for number in registers),
+            xp.full_like(like, penalty),
+            xp.full_like(like, level),
+            tuple(xp.full_like(like, value) for value in values),
+        )
+
+    # Looking at states.
+
+    def values(self, state: Any) -> tuple[Any, ...]:
+        """The value of each formula."""
+        found: tuple[Any, ...] = state[-1] if type(state) is tuple else state.values
+        return found
+
+    def registers_of(self, state: Any) -> tuple[Any, ...]:
+        """The registers' values."""
+        found: tuple[Any, ...] = state[1:-3] if type(state) is tuple else state.registers
+        return found
+
+    def control(self, state: Any) -> Any:
+        """The control state."""
+        if type(state) is tuple:
+            return state[0]
+        if state.control is not None:
+            return state.control
+        return (namespace_of(state.level) or np).zeros_like(state.level) > 0.5  # the only one there is
+
+    def violated(self, state: Any) -> Any:
+        """Whether a safety objective has been violated in this episode."""
+        return bool(state[-3] != NO_PENALTY) if type(state) is tuple else state.penalty != NO_PENALTY
+
+    def penalty_in_force(self, state: Any) -> Any:
+        """The lowest penalty among the violated safety objectives; infinite while there are none."""
+        return state[-3] if type(state) is tuple else state.penalty
+
+    def level(self, state: Any) -> Any:
+        """The weighted sum of the values, or the penalty once a safety objective has been violated."""
+        return state[-2] if type(state) is tuple else state.level
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # From its arguments: what is compiled from them cannot be pickled, and need not be.
+        arguments = (self.pairs, self.atoms, self.penalty, self.payment, self.discount, self.clip, self.max_registers)
+        return Spec, arguments
+
+    def __repr__(self) -> str:
+        pairs = ", ".join(f"({str(pair)!r}, {pair.weight:g})" for pair in self.pairs)
+        return f"Spec([{pairs}], payment={self.payment!r}, penalty={self.penalty:g})"
+
+
+class _Thresholded:
+    """An atom's function turned Boolean; a class, so that a spec can be copied and pickled with it."""
+
+    def __init__(self, function: AtomFunction, threshold: float) -> None:
+        self.function = function
+        self.threshold = finite(threshold, "threshold")
+
+    def __call__(self, obs: Any, action: Any, next_obs: Any) -> Any:
+        label = self.function(obs, action, next_obs)
+        return (label >= self.threshold) * 1.0

@@ -1,0 +1,285 @@
+"""Specs pay what their formulas are worth."""
+
+import copy
+import random
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import rewardspec as rs
+from tests.strategies import random_formula, random_trace
+
+ATOMS = ("a", "b", "c")
+
+
+def level_by_definition(spec, trace, step):
+    """The level after a step, from the definition alone; safety objectives here are G of something propositional."""
+    violated = []
+    for t in range(step + 1):
+        prefix = {name: labels[: t + 1] for name, labels in trace.items()}
+        broken = [pair for pair in spec.pairs if pair.is_safety and rs.evaluate(pair.formula, prefix) == 0.0]
+        violated.extend(spec.penalty if pair.penalty is None else pair.penalty for pair in broken)
+    if violated:
+        return min(violated)
+    prefix = {name: labels[: step + 1] for name, labels in trace.items()}
+    return sum(pair.weight * rs.evaluate(pair.formula, prefix) for pair in spec.pairs)
+
+
+def random_spec(rng, **options):
+    pairs = [(random_formula(rng, 3, ATOMS), rng.choice([-2, -0.5, 0, 1, 4]), False) for _ in range(rng.randint(1, 3))]
+    if rng.random() < 0.7:
+        pairs.append(rs.Pair("G(a | b)", rng.choice([0.5, 2]), penalty=-rng.randint(0, 3)))
+    if rng.random() < 0.5:
+        pairs.append(rs.Pair("G !(b & c)", 0, safety=True, penalty=-4))
+    return rs.Spec(pairs, penalty=-1, **options)
+
+
+def test_levels_are_the_weighted_values_or_the_latched_penalty():
+    rng = random.Random(0)
+    vetoes = 0
+    for _ in range(80):
+        spec, trace = random_spec(rng), random_trace(rng, length=6, atoms=ATOMS)
+        state = spec.init({name: labels[0] for name, labels in trace.items()})
+        assert spec.level(state) == pytest.approx(level_by_definition(spec, trace, 0))
+        for t in range(1, 6):
+            state, reward = spec.step(state, {name: labels[t] for name, labels in trace.items()})
+            assert reward == spec.level(state) == pytest.approx(level_by_definition(spec, trace, t)), str(spec)
+            vetoes += spec.violated(state)
+    assert vetoes > 50, "the random specs should violate safety now and then"
+
+
+def test_values_are_those_of_the_single_monitors():
+    rng = random.Random(1)
+    for _ in range(40):
+        spec, trace = random_spec(rng), random_trace(rng, length=5, atoms=ATOMS)
+        state = spec.init({name: labels[0] for name, labels in trace.items()})
+        for t in range(1, 5):
+            state, _ = spec.step(state, {name: labels[t] for name, labels in trace.items()})
+            prefix = {name: labels[: t + 1] for name, labels in trace.items()}
+            assert spec.values(state) == tuple(rs.evaluate(formula, prefix) for formula in spec.formulas)
+
+
+@pytest.mark.parametrize("payment", ["value", "delta", "potential", "final"])
+def test_payments(payment):
+    rng = random.Random(2)
+    for _ in range(25):
+        spec = random_spec(rng, payment=payment, discount=0.9)
+        trace = random_trace(rng, length=6, atoms=ATOMS)
+        levels = [level_by_definition(spec, trace, t) for t in range(6)]
+        state = spec.init({name: labels[0] for name, labels in trace.items()})
+        for t in range(1, 6):
+            letter = {name: labels[t] for name, labels in trace.items()}
+            state, reward = spec.step(state, letter, base_reward=10.0, terminated=t == 5)
+            expected = {
+                "value": levels[t],
+                "delta": levels[t] - (levels[t - 1] if t > 1 else 0.0),
+                "potential": 10.0 + 0.9 * levels[t] * (t < 5) - levels[t - 1],
+                "final": levels[t] * (t == 5),
+            }[payment]
+            assert reward == pytest.approx(expected)
+
+
+def test_delta_rewards_add_up_to_the_final_level():
+    spec = rs.Spec([("F a", 2), ("F G b", 1)], payment="delta")
+    state, total = spec.init({"a": 0.5, "b": 1.0}), 0.0
+    for a, b in [(0.25, 0.0), (0.75, 0.5), (0.0, 0.25)]:
+        state, reward = spec.step(state, {"a": a, "b": b})
+        total += reward
+    assert total == 2 * 0.75 + 0.25
+
+
+def test_a_truncated_episode_keeps_its_potential_and_is_paid_its_final_level():
+    letters = [{"a": 0.5}, {"a": 1.0}]
+    spec = rs.Spec([("F a", 1)], payment="potential", discount=0.5)
+    _, reward = spec.step(spec.init(letters[0]), letters[1], base_reward=3.0, truncated=True)
+    assert reward == 3.0 + 0.5 * 1.0 - 0.5
+    spec = spec.replace(payment="final")
+    assert spec.step(spec.init(letters[0]), letters[1], truncated=True)[1] == 1.0
+    assert spec.step(spec.init(letters[0]), letters[1])[1] == 0.0
+
+
+@pytest.mark.parametrize("payment", ["value", "delta", "potential", "final"])
+@pytest.mark.parametrize("xp", [np, jnp], ids=["numpy", "jax"])
+def test_batches_pay_what_single_episodes_do(payment, xp):
+    rng = random.Random(3)
+    for _ in range(12):
+        spec = random_spec(rng, payment=payment)
+        traces = [random_trace(rng, length=5, atoms=ATOMS) for _ in range(4)]
+        batch = {name: np.array([t[name] for t in traces], dtype=float).T for name in spec.atom_names}
+        if not batch:
+            continue
+        state = spec.init({name: xp.asarray(labels[0]) for name, labels in batch.items()})
+        singles = [spec.init({name: float(labels[0, k]) for name, labels in batch.items()}) for k in range(4)]
+        for t in range(1, 5):
+            ended = np.array([t == 4, False, t == 4, False])
+            letter = {name: xp.asarray(labels[t]) for name, labels in batch.items()}
+            state, rewards = spec.step(state, letter, base_reward=xp.ones(4), terminated=xp.asarray(ended))
+            for k in range(4):
+                one = {name: float(labels[t, k]) for name, labels in batch.items()}
+                singles[k], reward = spec.step(singles[k], one, base_reward=1.0, terminated=bool(ended[k]))
+                assert float(rewards[k]) == pytest.approx(reward, abs=1e-5)
+                assert bool(spec.violated(state)[k]) == spec.violated(singles[k])
+
+
+def test_specs_run_inside_a_scan_over_many_environments():
+    spec = rs.Spec([("F goal", 2), ("G safe", 1)], penalty=-1)
+    rng = np.random.default_rng(0)
+    labels = {name: rng.integers(0, 5, (7, 100)) / 4 for name in ("goal", "safe")}
+
+    @jax.jit
+    def rollout(labels):
+        state = spec.init({name: values[0] for name, values in labels.items()})
+        return jax.lax.scan(spec.step, state, {name: values[1:] for name, values in labels.items()})[1]
+
+    rewards = rollout({name: jnp.asarray(values) for name, values in labels.items()})
+    state = spec.init({name: values[0] for name, values in labels.items()})
+    for t in range(1, 7):
+        state, expected = spec.step(state, {name: values[t] for name, values in labels.items()})
+        assert (np.asarray(rewards[t - 1]) == expected).all()
+
+
+def test_part_of_a_batch_can_restart():
+    spec = rs.Spec([("F a", 1), ("G b", 1)], penalty=-5, payment="delta")
+    state = spec.init({"a": np.array([0.5, 0.5]), "b": np.ones(2)})
+    state, _ = spec.step(state, {"a": np.array([0.0, 0.75]), "b": np.array([0.0, 1.0])})
+    assert spec.violated(state).tolist() == [True, False]
+    state = spec.reset(state, {"a": np.array([0.25, 0.0]), "b": np.ones(2)}, np.array([True, False]))
+    assert spec.violated(state).tolist() == [False, False]
+    state, rewards = spec.step(state, {"a": np.array([0.0, 1.0]), "b": np.ones(2)})
+    assert rewards.tolist() == [0.25 + 1.0, 0.25]
+
+
+def test_what_formulas_share_exists_once():
+    spec = rs.Spec([("F(a & F b)", 1), ("F(a & F c)", 1), ("F a", 1)])
+    assert len(spec.registers) == 3
+    assert "max[a]" in spec.registers
+
+
+def test_a_negative_weight_never_vetoes():
+    # Read literally, the paper's Lunar Lander pair (G outside_viewport, -20) would silence every episode.
+    spec = rs.Spec([("G outside", -20), ("F landed", 1)])
+    state = spec.init({"outside": 0.0, "landed": 0.0})
+    assert not spec.violated(state)
+    assert spec.step(state, {"outside": 0.0, "landed": 1.0})[1] == 1.0
+
+
+def test_the_lowest_penalty_of_the_violated_counts():
+    spec = rs.Spec([rs.Pair("G a", 1, penalty=-1), rs.Pair("G b", 1, penalty=-5)], penalty=-3)
+    state = spec.init({"a": 1.0, "b": 1.0})
+    state, first = spec.step(state, {"a": 0.0, "b": 1.0})
+    state, second = spec.step(state, {"a": 1.0, "b": 0.0})
+    _, third = spec.step(state, {"a": 1.0, "b": 1.0})
+    assert (first, second, third) == (-1.0, -5.0, -5.0)
+
+
+def test_a_veto_waits_until_nothing_can_make_the_formula_positive():
+    # Violated means that no continuation can help: with weak next, not before the step in question.
+    spec = rs.Spec([("WX a", 1)], penalty=-1)
+    state = spec.init({"a": 0.0})
+    assert not spec.violated(state)
+    assert spec.violated(spec.step(state, {"a": 0.0})[0])
+
+
+def test_safety_can_be_forced_and_forbidden():
+    labels = {"a": 0.0}
+    assert not rs.Spec([("G a", 1, False)]).violated(rs.Spec([("G a", 1, False)]).init(labels))
+    forced = rs.Spec([rs.Pair("!F a", 0, safety=True, penalty=-10)])
+    assert forced.step(forced.init(labels), {"a": 1.0})[1] == -10.0
+
+
+def test_boolean_versions_threshold_the_same_atoms():
+    spec = rs.Spec([("F near", 1)], atoms={"near": lambda obs, action, next_obs: next_obs})
+    boolean = spec.boolean(threshold=0.9)
+    assert spec.labels(0.0, None, 0.95) == {"near": 0.95}
+    assert boolean.labels(0.0, None, 0.95) == {"near": 1.0}
+    assert boolean.labels(0.0, None, 0.85) == {"near": 0.0}
+    assert boolean.labels(None, None, np.array([0.85, 0.95]), batch=2)["near"].tolist() == [0.0, 1.0]
+
+
+def test_an_empty_spec_pays_nothing():
+    spec = rs.Spec([])
+    assert spec.step(spec.init({}), {})[1] == 0.0
+    state = spec.init({}, batch=3)
+    assert spec.step(state, {})[1].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_specs_can_be_copied():
+    spec = rs.Spec([("F a", 1)], atoms={"a": lambda obs, action, next_obs: 1.0}, penalty=-2)
+    again = copy.deepcopy(spec)
+    assert again.labels(None, None, None) == {"a": 1.0}
+    assert again.pairs == spec.pairs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"pairs": "F a"}, "list of pairs"),
+        ({"pairs": ["F a"]}, "A pair is"),
+        ({"pairs": [("F a",)]}, "A pair is"),
+        ({"pairs": [("F a", "high")]}, "`weight` should be a finite number"),
+        ({"pairs": [("F a", float("nan"))]}, "`weight` should be a finite number"),
+        ({"pairs": [("F a", 1)], "payment": "deltas"}, "Did you mean 'delta'"),
+        ({"pairs": [("F a", 1)], "discount": 1.5}, r"`discount` should be in \[0, 1\]"),
+        ({"pairs": [("F a", 1)], "penalty": float("inf")}, "`penalty` should be a finite number"),
+        ({"pairs": [("F goal", 1)], "atoms": {"gaol": abs}}, "Did you mean 'gaol'"),
+        ({"pairs": [("F a", 1)], "atoms": {"a": 3}}, "should be a function"),
+        ({"pairs": [("F a", 1)], "atoms": [abs]}, "`atoms` should map"),
+        ({"pairs": [("F a", 1, None, -5)]}, "is no safety objective"),
+        ({"pairs": [("F a", 1, "yes")]}, "`safety` should be"),
+    ],
+)
+def test_bad_specs_are_refused(arguments, message):
+    with pytest.raises(rs.SpecError, match=message):
+        rs.Spec(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (float("nan"), "'a' at step 7 should be in .* Received nan"),
+        (-0.1, "'a' at step 7 should be in .* Received -0.1"),
+        (1.1, "'a' at step 7 should be in .* Received 1.1"),
+        ("high", "'a' raised ValueError at step 7"),
+        (np.zeros(3), "'a' raised TypeError at step 7"),
+    ],
+)
+def test_bad_labels_of_one_environment_name_atom_value_and_step(value, message):
+    spec = rs.Spec([("F a", 1)], atoms={"a": lambda obs, action, next_obs: value})
+    with pytest.raises(rs.LabelError, match=message):
+        spec.labels(None, None, None, step=7)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.array([0.5, np.nan]), "'a' at step 7 in environment 1 .* Received nan"),
+        (np.array([-0.1, 0.5]), "'a' at step 7 in environment 0 .* Received -0.1"),
+        (np.zeros((2, 4)), r"'a' at step 7 should have shape \(2,\)"),
+        ("high", "'a' at step 7 are not an array of numbers"),
+    ],
+)
+def test_bad_labels_of_a_batch_name_the_environment_too(value, message):
+    spec = rs.Spec([("F a", 1)], atoms={"a": lambda obs, action, next_obs: value})
+    with pytest.raises(rs.LabelError, match=message):
+        spec.labels(None, None, None, step=7, batch=2)
+
+
+def test_an_atom_that_raises_is_named_and_its_error_kept():
+    def broken(obs, action, next_obs):
+        raise KeyError("velocity")
+
+    spec = rs.Spec([("F a", 1)], atoms={"a": broken})
+    with pytest.raises(rs.LabelError, match="'a' raised KeyError at step 3") as caught:
+        spec.labels(None, None, None, step=3)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_labels_can_be_clipped_but_nan_cannot():
+    values = iter([-0.5, 1.5, float("nan")])
+    spec = rs.Spec([("F a", 1)], atoms={"a": lambda obs, action, next_obs: next(values)}, clip=True)
+    assert spec.labels(None, None, None) == {"a": 0.0}
+    assert spec.labels(None, None, None) == {"a": 1.0}
+    with pytest.raises(rs.LabelError, match="nan"):
+        spec.labels(None, None, None)
