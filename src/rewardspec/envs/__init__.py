@@ -1,0 +1,1 @@
+"""The twelve environments of the evaluation, labelled."""

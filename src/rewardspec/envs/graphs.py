@@ -1,0 +1,66 @@
+"""Distances, counted in steps, over the real maps of the finite environments."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Node = TypeVar("Node")
+Transitions: TypeAlias = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
+"""Gymnasium's `P`: `P[state][action]` lists `(probability, next state, reward, terminated)`."""
+
+
+def breadth_first(sources: Iterable[Node], neighbours: Callable[[Node], Iterable[Node]]) -> dict[Node, int]:
+    """The number of edges from the nearest source to every node that can be reached.
+
+    Example:
+        >>> breadth_first([0], lambda n: [n + 1] if n < 3 else [])
+        {0: 0, 1: 1, 2: 2, 3: 3}
+    """
+    distance = dict.fromkeys(sources, 0)
+    queue = collections.deque(distance)
+    while queue:
+        node = queue.popleft()
+        for neighbour in neighbours(node):
+            if neighbour not in distance:
+                distance[neighbour] = distance[node] + 1
+                queue.append(neighbour)
+    return distance
+
+
+def steps_to(goals: Iterable[int], transitions: Transitions) -> NDArray[np.float64]:
+    """The least number of steps from every state to a goal; infinite where none leads there.
+
+    An episode that has ended goes nowhere, so no path leads through a state that ends it.
+    """
+    outcomes = [
+        (state, int(successor), ended)
+        for state, moves in transitions.items()
+        for possible in moves.values()
+        for probability, successor, _, ended in possible
+        if probability > 0.0
+    ]
+    final = {successor for _, successor, ended in outcomes if ended}
+    predecessors: dict[int, set[int]] = collections.defaultdict(set)
+    for state, successor, _ in outcomes:
+        if state not in final:
+            predecessors[successor].add(state)
+    steps = np.full(len(transitions), np.inf)
+    for state, distance in breadth_first(goals, lambda state: sorted(predecessors[state])).items():
+        steps[state] = distance
+    return steps
+
+
+def nearness(steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One at the goal, zero at the greatest finite distance, and zero where the goal is out of reach.
+
+    Example:
+        >>> nearness(np.array([0.0, 3.0, 6.0, np.inf])).tolist()
+        [1.0, 0.5, 0.0, 0.0]
+    """
+    reachable = np.isfinite(steps)
+    return np.where(reachable, 1.0 - steps / steps[reachable].max(), 0.0)
