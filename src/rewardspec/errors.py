@@ -64,6 +64,10 @@ class SpecError(Error, ValueError):
     """A specification that contradicts itself."""
 
 
+class UnknownEnvironmentError(Error, LookupError):
+    """A name that none of the library's environments has."""
+
+
 class MissingExtraError(Error, ImportError):
     """An optional dependency that is needed and not installed."""
 
