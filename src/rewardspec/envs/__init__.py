@@ -7,7 +7,7 @@ Example:
     >>> import gymnasium
     >>> from rewardspec import envs
     >>> task = envs.get("frozen_lake")
-    >>> [pair.formula for pair in task.boolean_pairs]
+    >>> [str(pair.formula) for pair in task.boolean_pairs]
     ['F reach_goal', 'G !reach_hole', 'F G true']
     >>> env = gymnasium.make("rewardspec/FrozenLake-v0")
     >>> env.get_wrapper_attr("task") is task
@@ -16,8 +16,8 @@ Example:
 
 from rewardspec.envs.completion import TaskCompletion
 from rewardspec.envs.registry import get, names, register
-from rewardspec.envs.task import AtomFunction, Kind, Pair, Task
+from rewardspec.envs.task import Kind, Task
 
-__all__ = ["AtomFunction", "Kind", "Pair", "Task", "TaskCompletion", "get", "names", "register"]
+__all__ = ["Kind", "Task", "TaskCompletion", "get", "names", "register"]
 
 register()

@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from rewardspec.envs.arrays import truth, unit
-from rewardspec.envs.task import Pair, Task, section
+from rewardspec.envs.task import Task, section
+from rewardspec.spec.pairs import Pair
 
 GOAL_HEIGHT = 1.0
 """Where the environment ends the episode in success."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rewardspec.backends.namespaces import namespace_of
 
 NEARLY_TRUE = 0.99
 """A continuous quantity counts as fully true from here on: no float is ever compared for equality."""
@@ -14,12 +15,7 @@ NEARLY_TRUE = 0.99
 
 def namespace(value: Any) -> Any:
     """The module whose functions work on the value: NumPy, unless it is an array of another library."""
-    if isinstance(value, np.ndarray | np.generic | int | float):
-        return np
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(value, torch.Tensor):
-        return torch
-    return value.__array_namespace__() if hasattr(value, "__array_namespace__") else np
+    return namespace_of(value) or np
 
 
 def unit(value: Any) -> Any:

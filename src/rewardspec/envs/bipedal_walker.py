@@ -15,7 +15,8 @@ from typing import Any
 
 from rewardspec.envs.arrays import closeness, nearly_true
 from rewardspec.envs.box2d import Box2DEntryPoint
-from rewardspec.envs.task import Pair, Task, section
+from rewardspec.envs.task import Task, section
+from rewardspec.spec.pairs import Pair
 
 MAX_ANGLE = 0.4
 """Hull angle in radians from which `upright` is 0."""

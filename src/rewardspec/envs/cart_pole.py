@@ -20,7 +20,8 @@ from typing import Any
 from gymnasium.envs.classic_control.cartpole import CartPoleEnv
 
 from rewardspec.envs.arrays import closeness, namespace, truth, unit
-from rewardspec.envs.task import Pair, Task, section
+from rewardspec.envs.task import Task, section
+from rewardspec.spec.pairs import Pair
 
 GOAL_POSITION = 2.0
 """Where the cart should be."""

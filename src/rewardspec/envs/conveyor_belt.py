@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from rewardspec.envs.arrays import lookup
 from rewardspec.envs.gridworlds.enumeration import MOVES, Cell, Outcome
 from rewardspec.envs.gridworlds.world import GridWorld, place
-from rewardspec.envs.task import Pair, Task, section
+from rewardspec.envs.task import Task, section
+from rewardspec.spec.pairs import Pair
 
 GROUND = (
     "#######",

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from rewardspec.envs.arrays import lookup
 from rewardspec.envs.graphs import nearness, steps_to
-from rewardspec.envs.task import Pair, Task, section
+from rewardspec.envs.task import Task, section
+from rewardspec.spec.pairs import Pair
 
 
 class FirmFrozenLake(FrozenLakeEnv):

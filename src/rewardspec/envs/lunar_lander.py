@@ -24,7 +24,8 @@ from typing import Any
 
 from rewardspec.envs.arrays import closeness, namespace, truth
 from rewardspec.envs.box2d import Box2DEntryPoint
-from rewardspec.envs.task import Pair, Task, section
+from rewardspec.envs.task import Task, section
+from rewardspec.spec.pairs import Pair
 
 MAX_DISTANCE = 1.5
 """Distance from the pad from which the closeness is 0."""

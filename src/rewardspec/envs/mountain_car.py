@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from rewardspec.envs.arrays import closeness, namespace, truth, unit
-from rewardspec.envs.task import Pair, Task, section
+from rewardspec.envs.task import Task, section
+from rewardspec.spec.pairs import Pair
 
 MIN_POSITION = -1.2
 """Left end of the track, where `reach_goal` is 0."""

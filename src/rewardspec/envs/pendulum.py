@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from rewardspec.envs.arrays import closeness, nearly_true, unit
-from rewardspec.envs.task import Pair, Task, section
+from rewardspec.envs.task import Task, section
+from rewardspec.spec.pairs import Pair
 
 MAX_SPEED = 8.0
 """The environment's limit on the angular velocity."""

@@ -30,7 +30,8 @@ from rewardspec.envs.arrays import lookup
 from rewardspec.envs.graphs import breadth_first
 from rewardspec.envs.gridworlds.enumeration import MOVES, Cell, Outcome
 from rewardspec.envs.gridworlds.world import GridWorld, cells, place
-from rewardspec.envs.task import Pair, Task, section
+from rewardspec.envs.task import Task, section
+from rewardspec.spec.pairs import Pair
 
 GROUND = (
     "######",

@@ -5,35 +5,17 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import gymnasium as gym
 
-AtomFunction: TypeAlias = Callable[[Any, Any, Any], Any]
-"""`(obs, action, next_obs)` to values in [0, 1]: for one transition, or for a batch of them on the leading axes.
-
-At reset `obs` is `next_obs` and `action` is None.
-"""
+from rewardspec.spec.labelling import AtomFunction
+from rewardspec.spec.pairs import Pair
+from rewardspec.spec.spec import Spec
 
 Kind: TypeAlias = Literal["boolean", "quantitative"]
 Family: TypeAlias = Literal["Classic", "Toy", "Box2D", "Safety gridworlds"]
 Learner: TypeAlias = Literal["ppo", "q-learning"]
-
-
-class Pair(NamedTuple):
-    """A formula and what it pays.
-
-    Attributes:
-        formula: The formula's text.
-        weight: What a value of 1 pays in a step.
-        safety: Whether a violation silences every other pair; None lets the formula and the weight's sign decide.
-        penalty: What each step pays from the violation on; None takes the specification's own.
-    """
-
-    formula: str
-    weight: float
-    safety: bool | None = None
-    penalty: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -97,6 +79,16 @@ class Task:
         """One of the two specifications, corrected or as printed in the paper."""
         corrected = self.boolean_pairs if kind == "boolean" else self.quantitative_pairs
         return self.printed.get(kind, corrected) if printed else corrected
+
+    def spec(self, kind: Kind, *, printed: bool = False, **options: Any) -> Spec:
+        """One of the two specifications, ready for a wrapper.
+
+        Args:
+            kind: `"boolean"` or `"quantitative"`.
+            printed: Whether to take it as the paper prints it, uncorrected.
+            **options: Further arguments of `Spec`, such as `payment`.
+        """
+        return Spec(self.pairs(kind, printed=printed), atoms=self.atoms(kind), **options)
 
 
 def section(docstring: str | None, title: str) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from rewardspec.envs.arrays import lookup, truth
 from rewardspec.envs.graphs import breadth_first
-from rewardspec.envs.task import Pair, Task, section
+from rewardspec.envs.task import Task, section
+from rewardspec.spec.pairs import Pair
 
 MOVES = range(4)
 PICK_UP, DROP_OFF = 4, 5
