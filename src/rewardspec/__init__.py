@@ -95,3 +95,12 @@ __all__ = [
     "to_nnf",
     "unguarded_atoms",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load `rewardspec.wrappers` and `rewardspec.envs` when first used: they need Gymnasium, which takes time."""
+    if name in ("envs", "wrappers"):
+        import importlib
+
+        return importlib.import_module(f"rewardspec.{name}")
+    raise AttributeError(f"module 'rewardspec' has no attribute {name!r}")

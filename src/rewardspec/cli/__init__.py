@@ -21,7 +21,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0 for success, 2 for bad input, 130 when interrupted."""
     arguments = _parser().parse_args(argv)
     try:
-        return int(arguments.run(arguments))
+        status = int(arguments.run(arguments))
+        sys.stdout.flush()  # here, where a reader that went away is still noticed
+        return status
     except Error as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -73,9 +73,9 @@ def _kind(formula: Formula) -> str:
     if safe and cosafe:
         return "bounded: decided within a fixed number of steps"
     if safe:
-        return "safety: a violation is final, so it can veto a reward"
+        return "safety: asks only that something bad never happens, so it can veto a reward"
     if cosafe:
-        return "co-safety: once fulfilled, it stays so"
+        return "co-safety: asks only that something good happens some day"
     return "mixed: neither a violation nor a fulfilment need be final"
 
 
@@ -87,10 +87,12 @@ def _machine(monitor: Monitor, most_lines: int = 12) -> str:
     if registers + states <= most_lines:
         start = ", ".join(f"{name} = {value:g}" for name, value in monitor.initial_registers.items())
         lines.extend([f"starts with {start}"] if start else [])
-        for node in monitor.diagram().nodes:
+        diagram = monitor.diagram()
+        for node in diagram.nodes:
             indent = "  " if states > 1 else ""
             lines.extend([f"in {node.title}:"] if states > 1 else [])
             lines.extend(f"{indent}{line}" for line in (*node.lines, node.result))
+        lines.extend(diagram.notes)
     return "\n".join(lines if len(lines) <= most_lines else lines[:1])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Any, TextIO
 from rewardspec.cli.options import add_formula, command, formula_of
 from rewardspec.errors import LabelError
 from rewardspec.logic.parsing import atom_hint
+from rewardspec.monitors.plotting import check_picture_path, plot_run, save
 from rewardspec.monitors.quantitative import synthesize
 
 
@@ -41,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print CSV with the columns step, value, lower and upper."""
     formula = formula_of(arguments)
     monitor = synthesize(formula)
+    if arguments.plot:
+        check_picture_path(arguments.plot)
     state = monitor.initial_state()
     output = csv.writer(sys.stdout, lineterminator="\n")
     labels: dict[str, list[float]] = {atom: [] for atom in monitor.atoms}
@@ -59,8 +63,6 @@ def run(arguments: argparse.Namespace) -> int:
                 for atom, column in labels.items():
                     column.append(letter[atom])
     if arguments.plot:
-        from rewardspec.monitors.plotting import plot_run, save
-
         values, lowers, uppers = (list(column) for column in zip(*rows, strict=True))
         save(plot_run(str(formula), labels, values, lowers, uppers), arguments.plot)
         print(f"wrote {arguments.plot}", file=sys.stderr)
@@ -73,12 +75,17 @@ def _number(value: float) -> str:
 
 @contextmanager
 def _opened(name: str) -> Iterator[TextIO]:
-    if name == "-":
-        yield sys.stdin
-        return
     try:
+        if name == "-":
+            # Its bytes, so that a byte order mark or another encoding is treated as in a file.
+            yield io.TextIOWrapper(sys.stdin.buffer, newline="", encoding="utf-8-sig")
+            return
         with Path(name).open(newline="", encoding="utf-8-sig") as file:
             yield file
+    except BrokenPipeError:
+        raise  # of our output, not of the trace
+    except csv.Error as error:
+        raise LabelError(f"Cannot read the trace {name!r}: {error}.") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise LabelError(f"Cannot read the trace {name!r}: {reason}.") from None
@@ -91,6 +98,8 @@ def _letters(file: TextIO, atoms: tuple[str, ...], name: str) -> Iterator[dict[s
     if not header:
         raise LabelError(f"The trace {name!r} is empty. Its first row should name the atoms.")
     for atom in atoms:
+        if header.count(atom) > 1:
+            raise LabelError(f"The trace {name!r} has {header.count(atom)} columns {atom!r}. Keep one.")
         if atom not in header:
             raise LabelError(
                 f"The trace {name!r} has no column {atom!r}; it has: {', '.join(header)}.{atom_hint(atom, header)}"

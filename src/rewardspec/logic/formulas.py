@@ -91,11 +91,15 @@ class Formula:
     def __deepcopy__(self, memo: dict[int, Any]) -> Formula:
         return self
 
-    def __reduce__(self) -> tuple[Callable[[str], Formula], tuple[str]]:
-        # As text: pickling the nested objects themselves would recurse.
-        from rewardspec.logic.parsing import parse
-
-        return parse, (str(self),)
+    def __reduce__(self) -> tuple[Callable[[list[Any]], Formula], tuple[list[Any]]]:
+        # As a table of nodes: pickling the nested objects themselves would recurse, and repeat shared parts.
+        numbers: dict[Formula, int] = {}
+        nodes: list[Any] = []
+        for part in self.subformulas():
+            numbers[part] = len(nodes)
+            leaf = part.name if isinstance(part, Atom) else part.value if isinstance(part, Constant) else None
+            nodes.append((type(part), leaf, [numbers[arg] for arg in part.args]))
+        return _from_nodes, (nodes,)
 
     # Operators.
 
@@ -370,6 +374,13 @@ class StrongRelease(Binary):
 
 TRUE = Constant(True)
 FALSE = Constant(False)
+
+
+def _from_nodes(nodes: list[Any]) -> Formula:
+    built: list[Formula] = []
+    for kind, leaf, args in nodes:
+        built.append(kind(leaf) if leaf is not None else kind(*(built[arg] for arg in args)))
+    return built[-1]
 
 
 def as_formula(value: FormulaLike) -> Formula:

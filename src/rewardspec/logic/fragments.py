@@ -34,7 +34,7 @@ def is_safe(formula: FormulaLike) -> bool:
 
 
 def is_cosafe(formula: FormulaLike) -> bool:
-    """Whether the negation is syntactically safe: once the formula holds for good, a finite prefix shows it.
+    """Whether the negation is syntactically safe: the formula promises something for "some day" and nothing for ever.
 
     Example:
         >>> is_cosafe("F(a & F b)"), is_cosafe("G a")

@@ -114,6 +114,8 @@ def _length(name: str, values: object) -> int:
 
 def _label(name: str, step: int, value: object) -> float:
     try:
+        if isinstance(value, str | bytes):
+            raise TypeError  # text that looks like a number is a column read wrongly, not a label
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         raise LabelError(f"The label of {name!r} at step {step} is not a number: {value!r}.") from None

@@ -42,7 +42,8 @@ def warnings_about(formula: Formula, monitor: Monitor | None) -> Iterator[str]:
     if lower == upper:
         yield f"The value is {lower:g} on every trace, so the formula rewards nothing in particular."
     elif upper < 1.0 or lower > 0.0:
-        yield f"The value always lies between {lower:g} and {upper:g}: no episode makes it fully true and fully false."
+        ends = ([f"rises above {upper:g}"] if upper < 1.0 else []) + ([f"falls below {lower:g}"] if lower > 0.0 else [])
+        yield f"The value never {' and never '.join(ends)}, whatever the episode."
     read = {part.args[0] for part in all_parts(monitor.program.expressions()) if part.op in ("label", "complement")}
     unread = [name for name in formula.atoms if name not in read]
     if unread and lower != upper:

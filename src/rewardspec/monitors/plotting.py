@@ -9,6 +9,7 @@ from typing import Any
 
 from rewardspec.errors import Error, MissingExtraError
 
+_ENDINGS = (".png", ".svg", ".pdf", ".jpg", ".eps")
 _VALUE, _BOUNDS, _INK = "#5b3fa8", "#c9bdf0", "#333344"
 
 
@@ -54,13 +55,21 @@ def plot_run(
     return figure
 
 
+def check_picture_path(path: str | os.PathLike[str]) -> None:
+    """Raise an Error unless a figure could be written there; to be asked before long work, not after it."""
+    _matplotlib()
+    target = Path(path)
+    if target.suffix.lower() not in _ENDINGS:
+        raise Error(f"Cannot tell the picture's format from {target.name!r}. Known endings: {', '.join(_ENDINGS)}.")
+    if not target.parent.is_dir():
+        raise Error(f"Cannot write {str(target)!r}: the directory {str(target.parent)!r} does not exist.")
+
+
 def save(figure: Any, path: str | os.PathLike[str]) -> None:
     """Write a figure to a file, all of it or nothing; the format follows from the name."""
+    check_picture_path(path)
     target = Path(path)
-    known = sorted(figure.canvas.get_supported_filetypes())
     suffix = target.suffix.lstrip(".").lower()
-    if suffix not in known:
-        raise Error(f"Cannot tell the picture's format from {target.name!r}. Known endings: {', '.join(known)}.")
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         figure.savefig(temporary, format=suffix, dpi=160)

@@ -1,0 +1,87 @@
+"""`rewardspec check`."""
+
+import re
+
+import pytest
+
+from rewardspec.cli import main
+
+
+def report_on(formula: str, capsys, *options: str) -> str:
+    assert main(["check", formula, *options]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return captured.out
+
+
+def test_it_tells_what_a_person_wants_to_know(capsys):
+    assert report_on("[] (request => <> grant)", capsys) == (
+        "Formula     G(request -> F grant)\n"
+        "In words    at every step: if request then sooner or later: grant\n"
+        "Atoms       request, grant\n"
+        "Kind        mixed: neither a violation nor a fulfilment need be final\n"
+        "Monitor     1 register, 1 control state\n"
+        "            starts with value = 1\n"
+        "            value ← max(grant, min(value, 1 − request))\n"
+        "            reward = value′\n"
+        "            a prime (′) marks the value just computed\n"
+        "Range       0 to 1\n"
+        "Automaton   2 states, 1 accepting (Boolean labels)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("formula", "kind"),
+    [
+        ("p & q", "propositional"),
+        ("X p", "bounded"),
+        ("G !crash", "safety"),
+        ("F goal", "co-safety"),
+        ("G F goal", "mixed"),
+    ],
+)
+def test_it_names_the_kind(formula, kind, capsys):
+    assert f"\nKind        {kind}: " in report_on(formula, capsys)
+
+
+def test_control_states_are_told_apart(capsys):
+    out = report_on("p", capsys)
+    assert "1 register, 2 control states" in out
+    assert "in state 0:" in out
+    assert "in state 1:" in out
+
+
+def test_warnings_come_last(capsys):
+    *_, warning = report_on("G !crash & landed", capsys).split("Warning     ")
+    assert " ".join(warning.split()).startswith("'landed' is read at the first state only")
+
+
+def test_large_machines_are_counted_and_long_formulas_shortened(capsys):
+    formula = " & F(".join(f"visited_the_station_number_{k}" for k in range(25))
+    out = report_on(f"F({formula}{')' * 25}", capsys)
+    assert re.search(r"\nMonitor     25 registers, 1 control state\nRange       0 to 1\nAutomaton   26 states,", out)
+    assert re.match(r"Formula     F\(.{498} … \([0-9]+ characters\)\n", out)
+    assert "In words" not in out
+
+
+def test_spot_syntax_reads_a_bare_next_as_weak(capsys):
+    assert report_on("X p", capsys).startswith("Formula     X p\n")
+    assert report_on("X p", capsys, "--syntax", "spot").startswith("Formula     WX p\n")
+
+
+def test_a_syntax_error_shows_a_caret_and_a_remedy_and_exits_2(capsys):
+    assert main(["check", "G(a -> F"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
+        "error: The formula stops too early at line 1, column 9.\n"
+        "\n"
+        "    G(a -> F\n"
+        "            ^\n"
+        "Expected a formula. Finish the formula and close the '(' opened at line 1, column 2.\n"
+    )
+
+
+def test_an_empty_formula_is_answered_with_an_example(capsys):
+    assert main(["check", ""]) == 2
+    assert "for example 'F goal'" in capsys.readouterr().err
