@@ -11,14 +11,17 @@ import sys
 from collections.abc import Sequence
 
 from rewardspec import __version__
-from rewardspec.cli import check, draw, monitor
+from rewardspec.cli import audit, check, draw, envs, monitor
 from rewardspec.errors import Error
 
-_COMMANDS = (check, monitor, draw)
+_COMMANDS = (check, monitor, draw, envs, audit)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status: 0 for success, 2 for bad input, 130 when interrupted."""
+    """Run the command line and return its exit status.
+
+    That is 0 for success, 1 where a check found errors, 2 for bad input, and 130 when interrupted.
+    """
     arguments = _parser().parse_args(argv)
     try:
         status = int(arguments.run(arguments))

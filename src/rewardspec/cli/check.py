@@ -1,4 +1,4 @@
-"""`rewardspec check FORMULA`: what a formula says, how large its machines are, and what may be wrong with it."""
+"""`rewardspec check FORMULA` or `SPEC.toml`: what it says, how large its machine is, and what may be wrong with it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from rewardspec.cli.check_spec import add_spec_options, check_spec, kind_of, section
 from rewardspec.cli.options import add_formula, command, formula_of
-from rewardspec.errors import SynthesisError
+from rewardspec.errors import SpecError, SynthesisError
 from rewardspec.logic.formulas import Formula
-from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe
 from rewardspec.logic.paraphrase import paraphrase
 from rewardspec.monitors.boolean import synthesize_boolean
 from rewardspec.monitors.diagnosis import warnings_about
 from rewardspec.monitors.quantitative import Monitor, synthesize
-
-_INDENT = 12
 
 
 def add_parser(commands: Any) -> None:
@@ -24,20 +22,31 @@ def add_parser(commands: Any) -> None:
     parser = command(
         commands,
         "check",
-        "parse a formula and say what it means, how large its monitor is, and what looks wrong",
+        "read a formula or a spec file and say what it means, how large its machine is, and what looks wrong",
         """
         rewardspec check "G(request -> F grant)"
+        rewardspec check spec.toml --env CartPole-v1
         """,
     )
+    parser.epilog = (
+        f"{parser.epilog}\n\nAn argument that ends in .toml is a spec file.\n"
+        "Exit status: 0 when there is nothing worse than warnings, 1 when a spec has errors,\n"
+        "2 when the formula or the file cannot be read."
+    )
     add_formula(parser)
+    add_spec_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what there is to know about the formula."""
+    """Print what there is to know about the formula, or the spec."""
+    if arguments.formula.endswith(".toml"):
+        return check_spec(arguments)
+    if arguments.env is not None:
+        raise SpecError("--env goes with a spec file, whose atoms read observations. Received a formula.")
     formula = formula_of(arguments)
     for title, text in _report(formula):
-        print(f"{title:<{_INDENT}}{textwrap.indent(text, ' ' * _INDENT).lstrip()}")
+        print(section(title, text))
     return 0
 
 
@@ -47,7 +56,7 @@ def _report(formula: Formula) -> Iterator[tuple[str, str]]:
     if in_words is not None:
         yield "In words", textwrap.fill(in_words, 88)
     yield "Atoms", ", ".join(formula.atoms) or "none"
-    yield "Kind", _kind(formula)
+    yield "Kind", kind_of(formula)
     monitor: Monitor | None = None
     try:
         monitor = synthesize(formula)
@@ -64,19 +73,6 @@ def _report(formula: Formula) -> Iterator[tuple[str, str]]:
         yield "Automaton", textwrap.fill(f"refused: {error}", 88)
     for warning in warnings_about(formula, monitor):
         yield "Warning", textwrap.fill(warning, 88)
-
-
-def _kind(formula: Formula) -> str:
-    if is_propositional(formula):
-        return "propositional: decided by the first state alone"
-    safe, cosafe = is_safe(formula), is_cosafe(formula)
-    if safe and cosafe:
-        return "bounded: decided within a fixed number of steps"
-    if safe:
-        return "safety: asks only that something bad never happens, so it can veto a reward"
-    if cosafe:
-        return "co-safety: asks only that something good happens some day"
-    return "mixed: neither a violation nor a fulfilment need be final"
 
 
 def _machine(monitor: Monitor, most_lines: int = 12) -> str:

@@ -2,8 +2,8 @@
 
 In negation normal form a value is made from labels, and from one minus labels, by min and max alone.  So it *is* one of
 them: at every min the smallest operand passes through, at every max the largest.  What is computed here is that label,
-for every prefix of a trace.  Where several operands tie, the earliest step wins, then the atom that the formula mentions
-first; a label wins over the end of the trace, and that over a constant.
+for every prefix of a trace.  Where several operands tie, the earliest step wins, then the atom that the formula
+mentions first; a label wins over the end of the trace, and that over a constant.
 """
 
 from __future__ import annotations
@@ -165,9 +165,9 @@ class _Prefixes:
             case WeakNext():
                 return self._later(part.arg, position, later, 1.0)
             case Eventually():
-                return _larger(*operands, self._later(part, position, later, 0.0))
+                return _larger(operands[0], self._later(part, position, later, 0.0))
             case Always():
-                return _smaller(*operands, self._later(part, position, later, 1.0))
+                return _smaller(operands[0], self._later(part, position, later, 1.0))
             case Until() | WeakUntil():
                 beyond = 1.0 if isinstance(part, WeakUntil) else 0.0
                 return _larger(operands[1], _smaller(operands[0], self._later(part, position, later, beyond)))

@@ -12,6 +12,21 @@ from rewardspec.errors import LabelError
 AtomFunction: TypeAlias = Callable[[Any, Any, Any], Any]
 
 
+class Thresholded:
+    """An atom's function turned Boolean: its label is 1 from the threshold on, else 0.
+
+    A class and not a closure, so that specs with it can be copied, pickled and saved.
+    """
+
+    def __init__(self, function: AtomFunction, threshold: float) -> None:
+        self.function = function
+        self.threshold = threshold
+
+    def __call__(self, obs: Any, action: Any, next_obs: Any) -> Any:
+        """The Boolean label of one transition, or of a batch."""
+        return (self.function(obs, action, next_obs) >= self.threshold) * 1.0
+
+
 def read_labels(
     atoms: Mapping[str, AtomFunction],
     obs: Any,

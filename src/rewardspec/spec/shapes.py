@@ -56,7 +56,7 @@ def at_least(x: Any, bound: Any, margin: float = 0.0) -> Any:
         (1.0, 0.0, 0.75)
     """
     _require_margin(margin, "at_least")
-    return unit(1.0 - (bound - x) / margin) if margin else _step(x, x >= bound)
+    return unit(1.0 - (bound - x) / margin) if margin else _step(x - bound)
 
 
 def at_most(x: Any, bound: Any, margin: float = 0.0) -> Any:
@@ -67,7 +67,7 @@ def at_most(x: Any, bound: Any, margin: float = 0.0) -> Any:
         (1.0, 0.0, 0.75)
     """
     _require_margin(margin, "at_most")
-    return unit(1.0 - (x - bound) / margin) if margin else _step(x, x <= bound)
+    return unit(1.0 - (x - bound) / margin) if margin else _step(bound - x)
 
 
 def inside(x: Any, low: Any, high: Any, margin: float = 0.0) -> Any:
@@ -80,11 +80,8 @@ def inside(x: Any, low: Any, high: Any, margin: float = 0.0) -> Any:
     _require_margin(margin, "inside")
     if _is_number(low) and _is_number(high) and low > high:
         raise SpecError(f"inside takes the low end first. Received {low:g} and {high:g}. Exchange them.")
-    if margin:
-        # The nearer end decides; abs gives its distance outside without a minimum, which libraries spell differently.
-        middle, half = (low + high) / 2.0, (high - low) / 2.0
-        return unit(1.0 - (abs(x - middle) - half) / margin)
-    return _step(x, (x >= low) & (x <= high))
+    # One of the two is 1 everywhere, so the product is the other, exactly.
+    return at_least(x, low, margin) * at_most(x, high, margin)
 
 
 def normalised_distance(point: Any, target: Any, farthest: Any) -> Any:
@@ -123,12 +120,12 @@ def unit(x: Any) -> Any:
     return xp.clamp(x, 0.0, 1.0) if _is_torch(xp) else xp.clip(x, 0.0, 1.0)
 
 
-def _step(x: Any, holds: Any) -> Any:
-    """1 where it holds, 0 where it does not, NaN where x is."""
-    xp = namespace_of(x)
+def _step(surplus: Any) -> Any:
+    """1 where the surplus is not negative, 0 where it is, NaN where it is NaN."""
+    xp = namespace_of(surplus)
     if xp is None:
-        return x if x != x else 1.0 if holds else 0.0
-    return xp.where(x != x, x, holds * 1.0)
+        return surplus if surplus != surplus else 1.0 if surplus >= 0.0 else 0.0
+    return xp.where(surplus != surplus, surplus, (surplus >= 0.0) * 1.0)
 
 
 def _as_number(x: Any) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +18,13 @@ from rewardspec.monitors.quantitative import DEFAULT_REGISTERS
 from rewardspec.spec import compilation
 from rewardspec.spec.compilation import NO_PENALTY, SpecState
 from rewardspec.spec.composition import Composite, compose
-from rewardspec.spec.labelling import AtomFunction, read_labels
+from rewardspec.spec.labelling import AtomFunction, Thresholded, read_labels
 from rewardspec.spec.pairs import Pair, as_pairs, finite
 from rewardspec.spec.payment import PAYMENTS, Payment, pay
+
+if TYPE_CHECKING:
+    from rewardspec.spec.explanation import Explanation
+    from rewardspec.spec.lint import Finding
 
 
 class Spec:
@@ -123,7 +128,9 @@ class Spec:
             raise SpecError(
                 "This spec has no atoms' functions to turn into Boolean ones. Threshold the labels instead."
             )
-        return self.replace(atoms={name: _Thresholded(f, threshold) for name, f in self.atoms.items()})
+        return self.replace(
+            atoms={name: Thresholded(f, finite(threshold, "threshold")) for name, f in self.atoms.items()}
+        )
 
     # The machine.
 
@@ -215,7 +222,7 @@ class Spec:
 
     def reset(self, state: Any, labels: Mapping[str, Any], mask: Any) -> Any:
         """A batch's state in which the masked elements start anew with these labels; the others' are not read."""
-        fresh = self.init(labels)
+        fresh = self.init(labels, batch=None if self.atom_names else tuple(state.level.shape))
         xp = namespace_of(state.level) or np
         mask = xp.asarray(mask)
         control = None if state.control is None else xp.where(mask, fresh.control, state.control)
@@ -307,6 +314,43 @@ class Spec:
         """The weighted sum of the values, or the penalty once a safety objective has been violated."""
         return state[-2] if type(state) is tuple else state.level
 
+    # Reports and files; each lives in a module of its own, loaded when first used.
+
+    def lint(self, **options: Any) -> list[Finding]:
+        """What looks wrong with the spec, each finding with its reason and a remedy; see `rewardspec.spec.lint`.
+
+        Example:
+            >>> [finding.rule for finding in Spec([("F G true & !reach_goal", -1)]).lint()]
+            ['first-state-only']
+        """
+        from rewardspec.spec.lint import lint
+
+        return lint(self, **options)
+
+    def explain(self, episode: Any) -> Explanation:
+        """Which formula, atom and earlier step decided the reward of every step of an episode.
+
+        Args:
+            episode: The labels of each atom over time, or a recorded episode with `observations` and `actions` where
+                the spec has the atoms' functions; see `rewardspec.spec.explanation`.
+        """
+        from rewardspec.spec.explanation import explain
+
+        return explain(self, episode)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Spec:
+        """The spec in a TOML file; see `rewardspec.spec.toml`."""
+        from rewardspec.spec.toml import load_spec
+
+        return load_spec(path)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the spec to a TOML file, all of it or nothing."""
+        from rewardspec.spec.toml import dump_spec
+
+        dump_spec(self, path)
+
     def __reduce__(self) -> tuple[Any, ...]:
         # From its arguments: what is compiled from them cannot be pickled, and need not be.
         arguments = (self.pairs, self.atoms, self.penalty, self.payment, self.discount, self.clip, self.max_registers)
@@ -315,15 +359,3 @@ class Spec:
     def __repr__(self) -> str:
         pairs = ", ".join(f"({str(pair)!r}, {pair.weight:g})" for pair in self.pairs)
         return f"Spec([{pairs}], payment={self.payment!r}, penalty={self.penalty:g})"
-
-
-class _Thresholded:
-    """An atom's function turned Boolean; a class, so that a spec can be copied and pickled with it."""
-
-    def __init__(self, function: AtomFunction, threshold: float) -> None:
-        self.function = function
-        self.threshold = finite(threshold, "threshold")
-
-    def __call__(self, obs: Any, action: Any, next_obs: Any) -> Any:
-        label = self.function(obs, action, next_obs)
-        return (label >= self.threshold) * 1.0

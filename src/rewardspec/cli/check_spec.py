@@ -1,0 +1,135 @@
+"""`rewardspec check SPEC.toml`: the pairs of a spec, the size of its machine, and what its author can hardly mean."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from rewardspec.errors import SpecError, SynthesisError
+from rewardspec.logic.formulas import Formula
+from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe
+from rewardspec.spec.lint import Finding, lint_pairs
+from rewardspec.spec.pairs import Pair
+from rewardspec.spec.spec import Spec
+from rewardspec.spec.toml import SpecDraft, read_draft
+
+_INDENT = 12
+_WIDTH = 88
+_RESETS = 100
+
+
+def add_spec_options(parser: argparse.ArgumentParser) -> None:
+    """The options that only spec files need."""
+    parser.add_argument(
+        "--env",
+        metavar="ID",
+        help="for a spec file: reset this Gymnasium environment and look for safety objectives violated at once",
+    )
+    parser.add_argument(
+        "--resets", metavar="N", type=int, default=_RESETS, help="how many resets to look at (default: %(default)s)"
+    )
+
+
+def check_spec(arguments: argparse.Namespace) -> int:
+    """Print what there is to know about the spec; 1 where it has errors, else 0."""
+    with _importing_from_here():
+        draft = read_draft(arguments.formula)
+        initial_labels = None if arguments.env is None else _initial_labels(draft, arguments.env, arguments.resets)
+        # Without its atoms' functions the spec can be made even where one is missing.
+        spec = Spec(draft.pairs, **draft.options)
+        findings = lint_pairs(
+            draft.pairs,
+            draft.atoms,
+            penalty=spec.penalty,
+            max_registers=spec.max_registers,
+            initial_labels=initial_labels,
+        )
+        for title, text in _report(arguments.formula, draft, spec, findings):
+            print(section(title, text))
+    return 1 if any(finding.severity == "error" for finding in findings) else 0
+
+
+def section(title: str, text: str) -> str:
+    """A title and what there is to say, indented."""
+    return f"{title:<{_INDENT}}{textwrap.indent(text, ' ' * _INDENT).lstrip()}"
+
+
+def kind_of(formula: Formula) -> str:
+    """What kind of formula it is, and what that means."""
+    if is_propositional(formula):
+        return "propositional: decided by the first state alone"
+    safe, cosafe = is_safe(formula), is_cosafe(formula)
+    if safe and cosafe:
+        return "bounded: decided within a fixed number of steps"
+    if safe:
+        return "safety: a violation is final, so it can veto a reward"
+    if cosafe:
+        return "co-safety: once fulfilled, it stays so"
+    return "mixed: neither a violation nor a fulfilment need be final"
+
+
+def _report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding]) -> Iterator[tuple[str, str]]:
+    yield "Spec", path
+    labels = "" if draft.threshold is None else f"; labels from {draft.threshold:g} on count as 1, others as 0"
+    yield "Payment", f"{spec.payment}{labels}"
+    yield "Atoms", ", ".join(draft.atoms or spec.atom_names) or "none"
+    for number, pair in enumerate(spec.pairs, start=1):
+        yield f"Pair {number}", _pair(pair, spec.penalty)
+    try:
+        registers, states = len(spec.registers), len(spec.states)
+        yield "Machine", f"{registers} register{'s' * (registers != 1)}, {states} control state{'s' * (states != 1)}"
+    except SynthesisError as error:
+        yield "Machine", textwrap.fill(f"refused: {error}", _WIDTH)
+    for finding in findings:
+        text = f"[{finding.rule}] {finding.message} {finding.remedy}"
+        yield finding.severity.capitalize(), textwrap.fill(text, _WIDTH, break_on_hyphens=False)
+    errors = sum(finding.severity == "error" for finding in findings)
+    warnings = len(findings) - errors
+    found = f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
+    yield "Found", found if findings else "nothing that looks wrong"
+
+
+def _pair(pair: Pair, penalty: float) -> str:
+    name = "" if pair.name is None else f"{pair.name}: "
+    lines = [f"{name}{pair.formula}", f"weight {pair.weight:g}; {kind_of(pair.formula)}"]
+    if pair.is_safety:
+        paid = penalty if pair.penalty is None else pair.penalty
+        lines.append(f"safety objective: once violated, every step pays {paid:g}")
+    return "\n".join(lines)
+
+
+def _initial_labels(draft: SpecDraft, env_id: str, resets: int) -> dict[str, Any]:
+    """The labels of the states after some resets of an environment."""
+    import gymnasium
+
+    if resets < 1:
+        raise SpecError(f"--resets should be at least 1. Received {resets}.")
+    spec = draft.spec()
+    try:
+        env = gymnasium.make(env_id)
+    except (gymnasium.error.Error, ImportError) as error:
+        raise SpecError(f"Cannot make the environment {env_id!r}: {error}") from error
+    try:
+        firsts = [env.reset(seed=seed)[0] for seed in range(resets)]
+        rows = [spec.labels(obs, None, obs, step=0) for obs in firsts]
+    finally:
+        env.close()
+    return {atom: np.array([row[atom] for row in rows]) for atom in spec.atom_names}
+
+
+@contextmanager
+def _importing_from_here() -> Iterator[None]:
+    """Let atoms refer to modules in the current directory, as `python -m` does and a console script does not."""
+    here = os.getcwd()
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        sys.path.remove(here)

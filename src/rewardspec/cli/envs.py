@@ -1,0 +1,142 @@
+"""`rewardspec envs [NAME]`: the twelve environments of the paper's evaluation and their specifications."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rewardspec.cli.options import command
+from rewardspec.errors import Error, MissingExtraError
+
+if TYPE_CHECKING:
+    from rewardspec.envs.task import Kind, Task
+    from rewardspec.spec.labelling import AtomFunction
+    from rewardspec.spec.pairs import Pair
+
+_WIDTH = 100
+_INDENT = 14
+_KINDS: tuple[Kind, ...] = ("boolean", "quantitative")
+
+
+def add_parser(commands: Any) -> None:
+    """Describe the command."""
+    parser = command(
+        commands,
+        "envs",
+        "list the twelve environments with their specifications, or show one in full",
+        """
+        rewardspec envs
+        rewardspec envs frozen-lake --picture lake.png
+        """,
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the environment to show in full")
+    parser.add_argument("--picture", metavar="FILE", help="write a picture of the environment's first state")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the list, or one environment."""
+    from rewardspec import envs
+
+    if arguments.name is None:
+        if arguments.picture is not None:
+            raise Error("A picture shows one environment. Give its NAME.")
+        print("\n".join(_list([envs.get(name) for name in envs.names()])))
+        return 0
+    task = envs.get(arguments.name)
+    for title, text in _full(task):
+        print(f"{title:<{_INDENT}}{textwrap.indent(text, ' ' * _INDENT)[_INDENT:]}")
+    if arguments.picture is not None:
+        _picture(task, arguments.picture)
+        print(f"Wrote {arguments.picture}")
+    return 0
+
+
+def _list(tasks: list[Task]) -> Iterator[str]:
+    family = None
+    for task in tasks:
+        if task.family != family:
+            family = task.family
+            yield f"{family}"
+        yield f"  {task.name:<20}{task.goal}"
+        for kind in _KINDS:
+            if kind == "quantitative" and task.boolean_pairs == task.quantitative_pairs:
+                continue  # the atoms differ, the formulas do not
+            head = "both" if task.boolean_pairs == task.quantitative_pairs else kind
+            # Lines break between pairs, not within them.
+            pairs = ", ".join(pair_text(pair).replace(" ", "\0") for pair in task.pairs(kind))
+            lines = textwrap.fill(pairs, _WIDTH, initial_indent=f"    {head:<14}", subsequent_indent=" " * 18)
+            yield lines.replace("\0", " ")
+    yield ""
+    yield "Show one in full: rewardspec envs NAME"
+
+
+def _full(task: Task) -> Iterator[tuple[str, str]]:
+    yield task.title, f"{task.family}; gymnasium.make({task.id!r}); {task.max_episode_steps} steps; {task.learner}"
+    yield "Goal", task.goal
+    yield "Base reward", _filled(task.base_reward)
+    yield "Completion", _filled(task.measure)
+    for kind in _KINDS:
+        yield kind.capitalize(), "\n".join(_pair_lines(task.pairs(kind)))
+        if kind in task.printed:
+            yield "  as printed", "\n".join(_pair_lines(task.printed[kind]))
+    for kind in _KINDS:
+        yield f"Atoms, {kind[:4]}.", "\n".join(_atom_lines(task, kind))
+    for title, points in (("Departures", task.departures), ("Choices", task.choices)):
+        if points:
+            yield title, "\n".join(_filled(f"- {point}", "  ") for point in points)
+
+
+def _filled(text: str, subsequent: str = "") -> str:
+    return textwrap.fill(text, _WIDTH - _INDENT, subsequent_indent=subsequent)
+
+
+def pair_text(pair: Pair) -> str:
+    """A pair on one line.
+
+    Example:
+        >>> from rewardspec.spec.pairs import Pair
+        >>> pair_text(Pair("G !crash", 1, penalty=-5))
+        '(G !crash, 1, safety, penalty -5)'
+    """
+    safety = ", safety" if pair.is_safety else ""
+    penalty = "" if pair.penalty is None else f", penalty {pair.penalty:g}"
+    return f"({pair.formula}, {pair.weight:g}{safety}{penalty})"
+
+
+def _pair_lines(pairs: tuple[Pair, ...]) -> Iterator[str]:
+    for pair in pairs:
+        notes = "safety" if pair.is_safety else ""
+        notes += "" if pair.penalty is None else f", penalty {pair.penalty:g}"
+        yield f"{pair.weight:>5g}  {pair.formula}{f'  ({notes})' if notes else ''}"
+
+
+def _atom_lines(task: Task, kind: Kind) -> Iterator[str]:
+    atoms = task.atoms(kind)
+    width = max(map(len, atoms)) + 2
+    for name, atom in atoms.items():
+        yield textwrap.fill(f"{name:<{width}}{atom_text(atom)}", _WIDTH - _INDENT, subsequent_indent=" " * width)
+
+
+def atom_text(atom: AtomFunction) -> str:
+    """What an atom means: the first line of its function's docstring."""
+    return (atom.__doc__ or "").strip().split("\n")[0]
+
+
+def _picture(task: Task, path: str) -> None:
+    target = Path(path)
+    env = task.make(render_mode="rgb_array")
+    env.reset(seed=0)
+    frame: Any = env.render()
+    env.close()
+    try:
+        from matplotlib.image import imsave
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot", "Writing a picture") from None
+    try:
+        imsave(target, frame)
+    except (OSError, ValueError) as error:
+        raise Error(f"Cannot write {str(target)!r}: {error}.") from None

@@ -1,0 +1,208 @@
+"""Recorded episodes, in the layouts in which people keep them, cut into chunks of bounded size.
+
+Observations and actions may be arrays, or dictionaries and tuples of arrays, as Gymnasium's spaces give them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.errors import Error
+
+
+class RecordingError(Error, ValueError):
+    """Recorded arrays that do not fit together."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some whole episodes, one after the other.
+
+    Attributes:
+        obs: The observation before each transition.
+        actions: Its action.
+        next_obs: The observation after it.
+        lengths: Each episode's number of transitions.
+        rewards: The recorded reward of each transition.
+        terminations: Whether the episode ended there.
+        truncations: Whether it was cut short there.
+    """
+
+    obs: Any
+    actions: Any
+    next_obs: Any
+    lengths: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+    terminations: NDArray[np.bool_]
+    truncations: NDArray[np.bool_]
+
+
+def flat_chunks(
+    observations: Any,
+    actions: Any,
+    terminations: Any,
+    truncations: Any,
+    rewards: Any,
+    next_observations: Any,
+    size: int,
+) -> Iterator[Chunk]:
+    """Chunks of about `size` transitions from episodes that were put one after the other in flat arrays."""
+    terminations = np.asarray(terminations, dtype=bool).reshape(-1)
+    total = len(terminations)
+    truncations = _column(truncations, total, "truncations").astype(bool)
+    rewards = np.zeros(total) if rewards is None else _column(rewards, total, "rewards").astype(np.float64)
+    if leading(actions) != total:
+        raise RecordingError(f"`actions` should have {total} rows, as `terminations` has. Received {leading(actions)}.")
+    ends = np.flatnonzero(terminations | truncations) + 1
+    if total and (not ends.size or ends[-1] != total):
+        ends = np.append(ends, total)  # a last episode that the recording broke off
+    lengths = np.diff(ends, prepend=0)
+    rows = leading(observations)
+    if next_observations is not None:
+        if rows != total or leading(next_observations) != total:
+            received = f"Received {rows} and {leading(next_observations)}"
+            raise RecordingError(f"`observations` and `next_observations` should have {total} rows each. {received}.")
+    elif rows != total + len(lengths):
+        raise RecordingError(
+            f"{total} transitions of {len(lengths)} episodes have {total + len(lengths)} observations, the last one of "
+            f"each episode included. Received {rows}. Pass `next_observations` where these last ones are kept apart."
+        )
+    for first, last in _spans(lengths, size):
+        start, stop = int(ends[first] - lengths[first]), int(ends[last - 1])
+        if next_observations is not None:
+            obs, next_obs = (take(tree, slice(start, stop)) for tree in (observations, next_observations))
+        else:
+            before = np.arange(start, stop) + np.repeat(np.arange(first, last), lengths[first:last])
+            obs, next_obs = take(observations, before), take(observations, before + 1)
+        part = slice(start, stop)
+        yield Chunk(
+            obs,
+            take(actions, part),
+            next_obs,
+            lengths[first:last],
+            rewards[part],
+            terminations[part],
+            truncations[part],
+        )
+
+
+def episode_chunks(episodes: Iterable[Any], size: int) -> Iterator[Chunk]:
+    """Chunks of about `size` transitions from episodes one at a time.
+
+    Args:
+        episodes: Mappings or objects with `observations` (one more than steps) and `actions`, and, where they are
+            kept, `rewards`, `terminations` and `truncations`. Without the latter two an episode was cut short
+            at its last step.
+        size: The number of transitions after which a chunk is full.
+    """
+    waiting: list[Chunk] = []
+    held = 0
+    for number, episode in enumerate(episodes):
+        chunk = read_episode(episode, number)
+        waiting.append(chunk)
+        held += int(chunk.lengths[0])
+        if held >= size:
+            yield _join(waiting)
+            waiting, held = [], 0
+    if waiting:
+        yield _join(waiting)
+
+
+def field(episode: Any, name: str) -> Any:
+    """A part of an episode that is a mapping or an object; None where it has none."""
+    return episode.get(name) if isinstance(episode, Mapping) else getattr(episode, name, None)
+
+
+def take(tree: Any, index: Any) -> Any:
+    """The rows at an index, of an array or of every array in a dictionary or tuple."""
+    if isinstance(tree, Mapping):
+        return {key: take(part, index) for key, part in tree.items()}
+    if isinstance(tree, tuple):
+        return tuple(take(part, index) for part in tree)
+    return np.asarray(tree)[index]
+
+
+def leading(tree: Any) -> int:
+    """The number of rows."""
+    while isinstance(tree, Mapping | tuple):
+        tree = next(iter(tree.values() if isinstance(tree, Mapping) else tree))
+    return len(tree)
+
+
+def read_episode(episode: Any, number: int | None = None) -> Chunk:
+    """One episode as a chunk; `number` is for error messages."""
+    which = "The episode" if number is None else f"Episode {number}"
+    observations, actions = field(episode, "observations"), field(episode, "actions")
+    if observations is None or actions is None:
+        raise RecordingError(f"{which} has no {'observations' if observations is None else 'actions'}.")
+    steps = leading(actions)
+    if leading(observations) != steps + 1:
+        raise RecordingError(
+            f"{which} has {steps} actions, so it should have {steps + 1} observations, from reset to the last. "
+            f"Received {leading(observations)}."
+        )
+    return Chunk(
+        take(observations, slice(0, -1)),
+        take(actions, slice(None)),
+        take(observations, slice(1, None)),
+        np.array([steps]),
+        *read_ends(episode, steps),
+    )
+
+
+def read_ends(episode: Any, steps: int) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+    """The rewards, terminations and truncations of an episode, with what counts where they are not kept."""
+    rewards, *ends = (field(episode, name) for name in ("rewards", "terminations", "truncations"))
+    at_last = np.arange(steps) == steps - 1
+    return (
+        np.zeros(steps) if rewards is None else _column(rewards, steps, "rewards").astype(np.float64),
+        _ends(ends[0], at_last, "terminations"),
+        at_last if ends[0] is None and ends[1] is None else _ends(ends[1], at_last, "truncations"),
+    )
+
+
+def _ends(end: Any, at_last: NDArray[np.bool_], name: str) -> NDArray[np.bool_]:
+    """Flags for each step; a single flag is about the last."""
+    if end is None:
+        return np.zeros_like(at_last)
+    flags = np.asarray(end, dtype=bool)
+    return at_last & flags if flags.ndim == 0 else _column(flags, len(at_last), name).astype(bool)
+
+
+def _join(chunks: Sequence[Chunk]) -> Chunk:
+    if len(chunks) == 1:
+        return chunks[0]
+    parts = zip(*(vars(chunk).values() for chunk in chunks), strict=True)
+    return Chunk(*(_concatenate(list(part)) for part in parts))
+
+
+def _concatenate(trees: list[Any]) -> Any:
+    first = trees[0]
+    if isinstance(first, Mapping):
+        return {key: _concatenate([tree[key] for tree in trees]) for key in first}
+    if isinstance(first, tuple):
+        return tuple(_concatenate(list(parts)) for parts in zip(*trees, strict=True))
+    return np.concatenate(trees)
+
+
+def _spans(lengths: NDArray[np.int64], size: int) -> Iterator[tuple[int, int]]:
+    """Ranges of episodes that hold about `size` transitions each."""
+    ends = np.cumsum(lengths)
+    first = 0
+    while first < len(lengths):
+        before = int(ends[first] - lengths[first])
+        last = max(first + 1, int(np.searchsorted(ends, before + size, side="right")))
+        yield first, last
+        first = last
+
+
+def _column(values: Any, length: int, name: str) -> NDArray[Any]:
+    column = np.asarray(values).reshape(-1)
+    if len(column) != length:
+        raise RecordingError(f"`{name}` should have {length} entries, one for each transition. Received {len(column)}.")
+    return column

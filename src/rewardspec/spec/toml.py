@@ -1,0 +1,225 @@
+"""Specs as TOML files: `load_spec`, `loads_spec`, `dump_spec` and `dumps_spec`.
+
+payment = "value"                       # these five as for `Spec`, all optional
+penalty = 0.0
+discount = 0.99
+clip = false
+max_registers = 256
+threshold = 0.99                        # optional: labels from here on count as 1, others as 0
+observation = ["x", "x_dot"]            # or a table; see `rewardspec.spec.components`
+
+[atoms]                                 # optional where labels are given directly
+near_goal = "proximity(x, 2, 4)"        # an expression, or
+balanced = "my_project.atoms:balanced"  # a function
+pushes = { expression = "action == 1", at_reset = 0 }
+
+[[pairs]]
+formula = "G balanced"
+weight = 4                              # and optionally: safety, penalty, name
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rewardspec.errors import Error, SpecError, did_you_mean
+from rewardspec.spec.components import Components, read_components
+from rewardspec.spec.expression_atoms import ExpressionAtom
+from rewardspec.spec.labelling import AtomFunction
+from rewardspec.spec.pairs import Pair
+from rewardspec.spec.references import is_reference, resolve
+from rewardspec.spec.spec import Spec
+from rewardspec.spec.toml_writing import dumps_spec
+
+__all__ = ["SpecDraft", "dump_spec", "dumps_spec", "load_spec", "loads_spec", "read_draft"]
+
+_NUMBER, _TEXT, _TRUTH, _WHOLE = "a number", "text", "true or false", "a whole number"
+_OPTIONS = {
+    "payment": _TEXT,
+    "penalty": _NUMBER,
+    "discount": _NUMBER,
+    "clip": _TRUTH,
+    "max_registers": _WHOLE,
+    "threshold": _NUMBER,
+}
+_PAIR = {"formula": _TEXT, "weight": _NUMBER, "safety": _TRUTH, "penalty": _NUMBER, "name": _TEXT}
+_ATOM = {"expression": _TEXT, "function": _TEXT, "at_reset": _NUMBER}
+
+
+@dataclass(frozen=True)
+class SpecDraft:
+    """What a spec file says, each entry valid on its own, before it is known whether all fit together.
+
+    Attributes:
+        pairs: The pairs.
+        atoms: The atoms' functions, or None where the file has none.
+        options: The other arguments of `Spec`.
+        threshold: Where labels turn into 0 or 1, or None.
+    """
+
+    pairs: tuple[Pair, ...]
+    atoms: Mapping[str, AtomFunction] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    threshold: float | None = None
+
+    def spec(self) -> Spec:
+        """The spec.
+
+        Raises:
+            SpecError: An atom that a formula reads has no function, or an option has a value that it cannot have.
+        """
+        spec = Spec(self.pairs, self.atoms, **self.options)
+        return spec if self.threshold is None else spec.boolean(self.threshold)
+
+
+def load_spec(path: str | os.PathLike[str]) -> Spec:
+    """The spec in a TOML file.
+
+    Raises:
+        SpecError: The file cannot be read, or is not a valid spec. Names the place and a remedy.
+    """
+    draft = read_draft(path)
+    try:
+        return draft.spec()
+    except Error as error:
+        raise SpecError(f"{os.fspath(path)}: {error}") from error
+
+
+def loads_spec(text: str) -> Spec:
+    """The spec in a TOML text.
+
+    Raises:
+        SpecError: The text is not a valid spec. Names the place and a remedy.
+
+    Example:
+        >>> spec = loads_spec('''
+        ... observation = ["x"]
+        ... atoms.near_goal = "proximity(x, 2, 4)"
+        ... pairs = [["F near_goal", 2]]
+        ... ''')
+        >>> spec.labels(None, 0, [3.0])
+        {'near_goal': 0.75}
+    """
+    return _draft(text).spec()
+
+
+def dump_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
+    """Write a spec to a TOML file, in one move, so that nobody ever sees half of it.
+
+    Raises:
+        SpecError: An atom cannot be saved, or the file cannot be written.
+    """
+    content = dumps_spec(spec)
+    target = Path(path).resolve()
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(content, encoding="utf-8")
+        os.replace(temporary, target)
+    except OSError as error:
+        raise SpecError(f"Cannot write the spec {str(path)!r}: {error.strerror}.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_draft(path: str | os.PathLike[str]) -> SpecDraft:
+    """What a spec file says, without asking whether its parts fit together."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise SpecError(f"Cannot read the spec {os.fspath(path)!r}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise SpecError(f"The spec {os.fspath(path)!r} is not UTF-8 text, as TOML is.") from None
+    try:
+        return _draft(text)
+    except SpecError as error:
+        raise SpecError(f"{os.fspath(path)}: {error}") from error
+
+
+def _draft(text: str) -> SpecDraft:
+    if not isinstance(text, str):
+        raise SpecError(f"A spec's text should be a string. Received a {type(text).__name__}.")
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"This is not valid TOML: {error}.") from None
+    _require_known_keys(table, [*_OPTIONS, "observation", "atoms", "pairs"], "the spec")
+    options = {key: _typed(table[key], kind, f"`{key}`") for key, kind in _OPTIONS.items() if key in table}
+    threshold = options.pop("threshold", None)
+    components = read_components(table.get("observation", {}))
+    atoms = _read_atoms(table["atoms"], components) if "atoms" in table else None
+    return SpecDraft(_read_pairs(table.get("pairs")), atoms, options, threshold)
+
+
+def _read_pairs(entries: Any) -> tuple[Pair, ...]:
+    if not isinstance(entries, list):
+        raise SpecError(
+            f"A spec needs pairs: a table [[pairs]] for each, with a formula and a weight. Received {entries!r}."
+        )
+    return tuple(_read_pair(entry, f"pair {number}") for number, entry in enumerate(entries, start=1))
+
+
+def _read_pair(entry: Any, where: str) -> Pair:
+    if isinstance(entry, list) and len(entry) == 2:
+        entry = dict(zip(("formula", "weight"), entry, strict=True))
+    if not isinstance(entry, dict):
+        raise SpecError(
+            f"{where} should be a table with a formula and a weight, or both in a list. Received {entry!r}."
+        )
+    _require_known_keys(entry, _PAIR, where)
+    for key in ("formula", "weight"):
+        if key not in entry:
+            raise SpecError(f"{where} has no {key}. Add a line `{key} = …`.")
+    values = {key: _typed(value, _PAIR[key], f"`{key}` of {where}") for key, value in entry.items()}
+    try:
+        return Pair(**values)
+    except Error as error:
+        raise SpecError(f"In {where}: {error}") from error
+
+
+def _read_atoms(table: Any, components: Components) -> dict[str, AtomFunction]:
+    if not isinstance(table, dict):
+        raise SpecError(f"`atoms` should be a table of names and expressions or functions. Received {table!r}.")
+    atoms: dict[str, AtomFunction] = {}
+    for name, entry in table.items():
+        try:
+            atoms[name] = _read_atom(entry, components)
+        except SpecError as error:
+            raise SpecError(f"In atom {name!r}: {error}") from error
+    return atoms
+
+
+def _read_atom(entry: Any, components: Components) -> AtomFunction:
+    if isinstance(entry, str):
+        entry = {"function" if is_reference(entry) else "expression": entry}
+    if not isinstance(entry, dict):
+        raise SpecError(
+            f"an atom is an expression such as 'abs(x) < 2', or a function as 'package.module:function'. "
+            f"Received {entry!r}."
+        )
+    _require_known_keys(entry, _ATOM, "it")
+    values = {key: _typed(value, _ATOM[key], f"`{key}`") for key, value in entry.items()}
+    if ("expression" in values) == ("function" in values):
+        raise SpecError(f"an atom has either an expression or a function. Received {entry!r}.")
+    if "expression" in values:
+        return ExpressionAtom(values["expression"], components, values.get("at_reset"))
+    if "at_reset" in values:
+        raise SpecError("`at_reset` is for expressions. A function can return what it likes when action is None.")
+    return resolve(values["function"])
+
+
+def _require_known_keys(table: Mapping[str, Any], known: Any, where: str) -> None:
+    for key in table:
+        if key not in known:
+            raise SpecError(f"Unknown key {key!r} in {where}; known: {', '.join(known)}.{did_you_mean(key, known)}")
+
+
+def _typed(value: Any, kind: str, what: str) -> Any:
+    types = {_NUMBER: int | float, _TEXT: str, _TRUTH: bool, _WHOLE: int}
+    if not isinstance(value, types[kind]) or (isinstance(value, bool) and kind != _TRUTH):
+        raise SpecError(f"{what} should be {kind}. Received {value!r}.")
+    return value

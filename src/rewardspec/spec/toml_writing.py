@@ -1,0 +1,146 @@
+"""Writing a spec as TOML text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rewardspec.errors import SpecError
+from rewardspec.monitors.quantitative import DEFAULT_REGISTERS
+from rewardspec.spec.components import Components, read_components
+from rewardspec.spec.expression_atoms import ExpressionAtom
+from rewardspec.spec.labelling import AtomFunction, Thresholded
+from rewardspec.spec.pairs import Pair
+from rewardspec.spec.references import reference_to
+from rewardspec.spec.spec import Spec
+
+_DEFAULTS = {"penalty": 0.0, "discount": 0.99, "clip": False, "max_registers": DEFAULT_REGISTERS}
+
+
+def dumps_spec(spec: Spec) -> str:
+    """A spec as TOML text, which `loads_spec` reads back to the same spec.
+
+    Raises:
+        SpecError: An atom is a function that no file can name, or the atoms do not fit into one file.
+
+    Example:
+        >>> print(dumps_spec(Spec([("F goal", 2), Pair("G !crash", 1, penalty=-5)])), end="")
+        payment = "value"
+        <BLANKLINE>
+        [[pairs]]
+        formula = "F goal"
+        weight = 2.0
+        <BLANKLINE>
+        [[pairs]]
+        formula = "G !crash"
+        weight = 1.0
+        penalty = -5.0
+    """
+    return "\n".join(_lines(spec)) + "\n"
+
+
+def _lines(spec: Spec) -> Iterator[str]:
+    threshold, atoms = _without_threshold(spec.atoms or {})
+    yield f"payment = {_value(spec.payment)}"
+    for key, default in _DEFAULTS.items():
+        if getattr(spec, key) != default:
+            yield f"{key} = {_value(getattr(spec, key))}"
+    if threshold is not None:
+        yield f"threshold = {_value(threshold)}"
+    if not spec.pairs:
+        yield "pairs = []"
+    components = _shared_components(atoms)
+    if components:
+        yield from ["", "[observation]"]
+        for name, place in _places(components).items():
+            yield f"{'.'.join(map(_key, name.split('.')))} = {_value(place)}"
+    if spec.atoms is not None:
+        yield from ["", "[atoms]"]
+        for name, function in atoms.items():
+            yield f"{_key(name)} = {_atom(name, function)}"
+    for pair in spec.pairs:
+        yield from ["", "[[pairs]]"]
+        for key, value in _pair(pair).items():
+            yield f"{key} = {_value(value)}"
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    entry = {
+        "name": pair.name,
+        "formula": str(pair.formula),
+        "weight": pair.weight,
+        "safety": pair.safety,
+        "penalty": pair.penalty,
+    }
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def _atom(name: str, function: AtomFunction) -> str:
+    if isinstance(function, ExpressionAtom):
+        if function.at_reset is None:
+            return _value(function.text)
+        return f"{{ expression = {_value(function.text)}, at_reset = {_value(function.at_reset)} }}"
+    try:
+        return _value(reference_to(function))
+    except SpecError as error:
+        raise SpecError(f"The atom {name!r} cannot be saved: {error}") from error
+
+
+def _without_threshold(atoms: Mapping[str, AtomFunction]) -> tuple[float | None, dict[str, AtomFunction]]:
+    """The threshold that all atoms share, if they do, and the atoms without it."""
+    thresholds = {f.threshold if isinstance(f, Thresholded) else None for f in atoms.values()}
+    if thresholds <= {None}:
+        return None, dict(atoms)
+    if len(thresholds) > 1:
+        raise SpecError(
+            "Some atoms have a threshold and others none, or another one; a file has one for all. "
+            "Write the comparisons into the atoms."
+        )
+    (threshold,) = thresholds
+    return threshold, {name: f.function for name, f in atoms.items() if isinstance(f, Thresholded)}
+
+
+def _shared_components(atoms: Mapping[str, AtomFunction]) -> Components:
+    components: dict[str, Any] = {}
+    for atom, function in atoms.items():
+        for name, path in function.components.items() if isinstance(function, ExpressionAtom) else ():
+            if components.setdefault(name, path) != path:
+                raise SpecError(
+                    f"The atom {atom!r} means {path} by {name!r} and another atom {components[name]}; "
+                    "a file has one meaning for each name. Give the components different names."
+                )
+    return components
+
+
+def _places(components: Components) -> dict[str, Any]:
+    """What stands for each component in the file; a dotted name is a table inside the table, for one key of a Dict."""
+    table: dict[str, Any] = {}
+    places: dict[str, Any] = {}
+    for name, path in components.items():
+        *outer, last = name.split(".")
+        inner = path[len(outer) :]
+        places[name] = inner[0] if len(inner) == 1 else list(inner)
+        level = table
+        for key in outer:
+            level = level.setdefault(key, {})
+        level[last] = places[name]
+    if read_components(table) != dict(components):
+        raise SpecError(f"The observation components {dict(components)} cannot be written to a file. Rename them.")
+    return places
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        # JSON's escapes are TOML's too; TOML alone wants DEL escaped.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value)

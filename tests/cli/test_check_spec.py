@@ -1,0 +1,169 @@
+"""`rewardspec check SPEC.toml`."""
+
+import sys
+
+import pytest
+
+from rewardspec.cli import main
+
+GOOD = """
+observation = ["x", "x_dot", "theta", "theta_dot"]
+penalty = -1
+
+[atoms]
+near = "proximity(x, 0, 2.4)"
+balanced = "proximity(theta, 0, 0.2095)"
+
+[[pairs]]
+name = "stay near"
+formula = "F G near"
+weight = 2
+
+[[pairs]]
+formula = "G balanced"
+weight = 4
+"""
+
+
+@pytest.fixture
+def check(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(text: str, *options: str) -> tuple[int, str, str]:
+        (tmp_path / "spec.toml").write_text(text)
+        status = main(["check", "spec.toml", *options])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def test_it_tells_what_a_person_wants_to_know(check):
+    assert check(GOOD) == (
+        0,
+        "Spec        spec.toml\n"
+        "Payment     value\n"
+        "Atoms       near, balanced\n"
+        "Pair 1      stay near: F G near\n"
+        "            weight 2; mixed: neither a violation nor a fulfilment need be final\n"
+        "Pair 2      G balanced\n"
+        "            weight 4; safety: a violation is final, so it can veto a reward\n"
+        "            safety objective: once violated, every step pays -1\n"
+        "Machine     1 register, 1 control state\n"
+        "Found       nothing that looks wrong\n",
+        "",
+    )
+
+
+def test_errors_are_told_with_reason_and_remedy_and_exit_1(check):
+    status, out, err = check('pairs = [["F reach_goal", 10], ["G !reach_hole", -10], ["F G true", -1]]')
+    assert (status, err) == (1, "")
+    *_, error = out.split("Error       ")
+    text = " ".join(error.split())
+    assert text.startswith("[opposite-sign] Pair 2, `G !reach_hole`, is a safety formula of weight -10")
+    assert "Pair('G !reach_hole', 0, safety=True, penalty=-10)" in text
+    assert text.endswith("Found 1 error, 1 warning")
+
+
+def test_warnings_alone_exit_0(check):
+    status, out, _ = check('pairs = [["F goal", 10], ["F G true", -1]]')
+    assert status == 0
+    assert "Warning     [constant] Pair 2" in out
+    assert "Found       0 errors, 1 warning\n" in out
+
+
+def test_an_undefined_atom_is_an_error_of_the_spec(check):
+    status, out, _ = check(GOOD.replace("near =", "naer ="))
+    assert status == 1
+    assert "[undefined-atom]" in out
+    assert "[unused-atom]" in out
+    assert "Machine     1 register" in out
+
+
+def test_a_machine_over_the_budget_is_said_to_be(check):
+    status, out, _ = check("max_registers = 0\n" + GOOD)
+    assert status == 1
+    assert "Machine     refused: " in out
+    assert "[too-large]" in out
+
+
+def test_boolean_labels_are_mentioned(check):
+    _, out, _ = check("threshold = 0.99\n" + GOOD)
+    assert "Payment     value; labels from 0.99 on count as 1, others as 0\n" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("pairs = [", "error: spec.toml: This is not valid TOML"),
+        ('paymet = "value"\npairs = []', "Did you mean 'payment'"),
+        ('pairs = [["F (a", 1]]', "    F (a\n        ^\n"),
+        ('payment = "never"\npairs = []', "`payment` should be one of"),
+    ],
+)
+def test_a_file_that_cannot_be_read_exits_2(check, text, complaint):
+    status, out, err = check(text)
+    assert (status, out) == (2, "")
+    assert complaint in err
+
+
+def test_a_missing_file_exits_2(capsys):
+    assert main(["check", "no_such_spec.toml"]) == 2
+    assert "Cannot read the spec 'no_such_spec.toml': No such file" in capsys.readouterr().err
+
+
+def test_atoms_may_be_in_a_module_beside(check, tmp_path):
+    (tmp_path / "atoms_beside.py").write_text("def goal(obs, action, next_obs):\n    return 1.0\n")
+    before = list(sys.path)
+    status, out, _ = check('atoms.goal = "atoms_beside:goal"\npairs = [["F goal", 1]]')
+    assert status == 0, out
+    assert sys.path == before
+
+
+# With an environment.
+
+
+def test_an_environment_shows_what_is_violated_at_reset(check):
+    moving = GOOD.replace('"proximity(theta, 0, 0.2095)"', '"abs(x - before.x) > 0"')
+    assert check(moving)[0] == 0
+    status, out, _ = check(moving, "--env", "CartPole-v1", "--resets", "5")
+    assert status == 1
+    assert "[violated-at-reset] Pair 2, `G balanced`, is violated at reset in 5 of 5 sampled" in out
+
+
+def test_an_environment_in_which_all_is_well_at_reset(check):
+    status, out, _ = check(GOOD, "--env", "CartPole-v1", "--resets", "5")
+    assert status == 0
+    assert "nothing that looks wrong" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--env", "NoSuch-v0"), "Cannot make the environment 'NoSuch-v0'"),
+        (("--env", "CartPole-v1", "--resets", "0"), "--resets should be at least 1"),
+    ],
+)
+def test_an_environment_that_cannot_be_used_exits_2(check, options, complaint):
+    status, _, err = check(GOOD, *options)
+    assert status == 2
+    assert complaint in err
+
+
+def test_labels_outside_the_unit_interval_at_reset_exit_2(check):
+    status, _, err = check(GOOD.replace('"proximity(x, 0, 2.4)"', '"x - 1"'), "--env", "CartPole-v1")
+    assert status == 2
+    assert "The label of 'near' at step 0 should be in [0, 1]" in err
+
+
+def test_an_environment_goes_with_a_spec(capsys):
+    assert main(["check", "F goal", "--env", "CartPole-v1"]) == 2
+    assert "--env goes with a spec file" in capsys.readouterr().err
+
+
+def test_help_tells_the_exit_status(capsys):
+    with pytest.raises(SystemExit):
+        main(["check", "--help"])
+    out = capsys.readouterr().out
+    assert "rewardspec check spec.toml" in out
+    assert "1 when a spec has errors" in out

@@ -1,0 +1,341 @@
+"""Lint: each rule has specs that trigger it and specs that do not."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rewardspec.logic.semantics import evaluate
+from rewardspec.monitors.quantitative import synthesize
+from rewardspec.spec import Pair, Spec
+from rewardspec.spec.exploration import can_be_violated, compare
+from rewardspec.spec.expression_atoms import compile_atom
+from rewardspec.spec.lint import Finding, lint, lint_pairs
+from tests.strategies import formulas
+
+MANY = [f"p{k}" for k in range(14)]
+
+
+def one(*_):
+    return 1.0
+
+
+def found(spec: Spec, rule: str, **options) -> list[Finding]:
+    return [finding for finding in lint(spec, **options) if finding.rule == rule]
+
+
+# The paper's specs, typed in literally from its appendix.
+
+LUNAR_LANDER_BOOLEAN = [
+    ("F(G(reach_landing_zone))", 50),
+    ("F(legs_contact)", 20),
+    ("G(outside_viewport)", -20),
+    ("G(true)", -1),
+]
+FROZEN_LAKE = [("F(reach_goal)", 10), ("G(!reach_hole)", -10), ("F G true", -1)]
+CLIFF_WALKING = [("F(G(reach_goal))", 25), ("F(G(reach_cliff))", -25), ("F G true & !reach_goal", -1)]
+
+
+def errors(pairs) -> list[tuple[str, int]]:
+    return [(finding.rule, finding.pair) for finding in lint(Spec(pairs)) if finding.severity == "error"]
+
+
+def test_the_papers_lunar_lander_is_caught():
+    assert errors(LUNAR_LANDER_BOOLEAN) == [("opposite-sign", 2)]
+    (finding,) = found(Spec(LUNAR_LANDER_BOOLEAN), "opposite-sign")
+    assert "use 'F G outside_viewport'" in finding.remedy
+    assert "Pair('G !outside_viewport', 0, safety=True, penalty=-20)" in finding.remedy
+
+
+def test_the_papers_frozen_lake_is_caught():
+    assert errors(FROZEN_LAKE) == [("opposite-sign", 1)]
+    (finding,) = found(Spec(FROZEN_LAKE), "opposite-sign")
+    assert "each step costs 10 for as long as it holds" in finding.message
+    assert "Pair('G !reach_hole', 0, safety=True, penalty=-10)" in finding.remedy
+
+
+def test_the_papers_cliff_walking_is_caught():
+    assert errors(CLIFF_WALKING) == [("first-state-only", 2)]
+    (finding,) = found(Spec(CLIFF_WALKING), "first-state-only")
+    assert "'reach_goal' at the first state only" in finding.message
+    assert "fixed before the agent acts" in finding.message
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("F G reach_landing_zone", 50), ("F legs_contact", 20), ("F G outside_viewport", -20)],
+        [("F reach_goal", 10), Pair("G !reach_hole", 0, safety=True, penalty=-10)],
+        [("F G reach_goal", 25), ("F G reach_cliff", -25), ("F G !reach_goal", -1)],
+        [("F vase_off_conveyor & G !vase_broken", 100), ("G !vase_broken", 100)],
+        [("G upright", 10), ("G smooth", 10)],
+        [("F goal", 1), ("F(goal & fast)", 1)],
+        [],
+    ],
+)
+def test_specs_that_say_what_they_mean_are_clean(pairs):
+    assert lint(Spec(pairs)) == []
+
+
+# Each rule.
+
+
+@pytest.mark.parametrize(
+    ("formula", "severity", "value"),
+    [("G true", "warning", "1"), ("a U true", "warning", "1"), ("G X a", "error", "0"), ("F G X a", "error", "0")],
+)
+def test_constant(formula, severity, value):
+    (finding,) = found(Spec([(formula, 1)]), "constant")
+    assert finding.severity == severity
+    assert f"the value {value} on every trace" in finding.message
+
+
+def test_a_constant_cost_for_each_step_is_only_warned_about():
+    (finding,) = lint(Spec([("F G true", -1)]))
+    assert (finding.severity, finding.rule) == ("warning", "constant")
+    assert "Keep it only if a fixed cost" in finding.remedy
+
+
+def test_a_constant_veto_is_named():
+    (finding,) = found(Spec([("G X a", 1)]), "constant")
+    assert "vetoes every episode" in finding.message
+
+
+@pytest.mark.parametrize("formula", ["F a", "G(a | !a)", "F(a & !a)", "X a"])
+def test_not_constant(formula):
+    assert found(Spec([(formula, 1)]), "constant") == []
+
+
+@pytest.mark.parametrize(
+    ("formula", "severity"),
+    [("a", "error"), ("F G true & !a", "error"), ("a & F b", "warning"), ("a -> G b", "warning")],
+)
+def test_first_state_only(formula, severity):
+    (finding,) = found(Spec([(formula, 1)]), "first-state-only")
+    assert finding.severity == severity
+    assert "'a' at the first state only" in finding.message
+
+
+@pytest.mark.parametrize("formula", ["F a", "F G(true & !a)", "X a", "G(a -> b)", "a U b"])
+def test_not_first_state_only(formula):
+    assert found(Spec([(formula, 1)]), "first-state-only") == []
+
+
+def test_violated_at_reset_by_what_was_sampled():
+    spec = Spec([("G safe", 1)])
+    (finding,) = found(spec, "violated-at-reset", initial_labels={"safe": np.array([1.0, 0.0, 0.5, 0.0])})
+    assert finding.severity == "error"
+    assert "in 2 of 4 sampled episodes" in finding.message
+    assert "'WX G …'" in finding.remedy
+
+
+def test_not_violated_at_reset_by_what_was_sampled():
+    spec = Spec([("G safe", 1), ("WX G other", 1), ("a & G b", 1)])
+    labels = {"safe": [1.0, 0.5], "other": [0.0, 0.0], "a": [1.0, 1.0], "b": [1.0, 1.0]}
+    assert found(spec, "violated-at-reset", initial_labels=labels) == []
+
+
+def test_violated_at_reset_by_a_label_declared_for_it():
+    moves = compile_atom("action == 1", {}, at_reset=0)
+    spec = Spec([("G(moves & safe)", 1)], atoms={"moves": moves, "safe": one})
+    for version in (spec, spec.boolean()):
+        (finding,) = found(version, "violated-at-reset")
+        assert finding.severity == "error"
+        assert "in every episode before the first action" in finding.message
+    moves = compile_atom("action == 1", {}, at_reset=1)
+    assert found(spec.replace(atoms={"moves": moves, "safe": one}), "violated-at-reset") == []
+    assert found(spec.replace(pairs=[("WX G(moves & safe)", 1)]), "violated-at-reset") == []
+
+
+def test_violated_at_reset_by_an_atom_read_only_there():
+    (finding,) = found(Spec([("a & G b", 1)]), "violated-at-reset")
+    assert finding.severity == "warning"
+    assert "can be violated before the first action, by 'a'" in finding.message
+
+
+@pytest.mark.parametrize("formula", ["G safe", "G(a -> WX b)", "a | G b", "WX a"])
+def test_not_violated_at_reset_as_far_as_can_be_told_without_samples(formula):
+    assert found(Spec([(formula, 1)]), "violated-at-reset") == []
+
+
+def test_no_safety_objective_no_violation():
+    assert found(Spec([("a & F b", 1), Pair("a & G b", 1, safety=False)]), "violated-at-reset") == []
+
+
+def test_negative_safety():
+    (finding,) = found(Spec([Pair("G !crash", -1, safety=True)]), "negative-safety")
+    assert finding.severity == "error"
+    assert "put the punishment into its penalty" in finding.remedy
+
+
+def test_not_negative_safety():
+    spec = Spec([Pair("G !crash", 1, safety=True), Pair("G a", 0, safety=True), ("F b", -1), ("G !b", -1)])
+    assert found(spec, "negative-safety") == []
+
+
+@pytest.mark.parametrize("formula", ["G !crash", "!F crash", "a R b", "a W b", "G(a -> WX b)"])
+def test_opposite_sign(formula):
+    (finding,) = found(Spec([(formula, -1)]), "opposite-sign")
+    assert finding.severity == "error"
+    assert "set safety=False" in finding.remedy
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [("G !crash", 1), ("F crash", -1), ("F G crash", -1), ("X crash", -1), ("G true", -1), ("G !crash", -1, False)],
+)
+def test_not_opposite_sign(pair):
+    assert found(Spec([pair]), "opposite-sign") == []
+
+
+@pytest.mark.parametrize("formula", ["F goal", "F G goal", "G(a | !a)", "G(a -> F b)", "G true", "X true"])
+def test_veto_never_fires(formula):
+    (finding,) = found(Spec([Pair(formula, 1, safety=True)]), "veto-never-fires")
+    assert finding.severity == "warning"
+    assert "a value above 0 stays possible" in finding.message
+
+
+@pytest.mark.parametrize("formula", ["G safe", "a U b", "a R b", "X a", "G(a & !a)"])
+def test_not_veto_never_fires(formula):
+    assert found(Spec([Pair(formula, 1, safety=True)]), "veto-never-fires") == []
+    assert found(Spec([("F goal", 1), Pair("G true", 1, safety=False)]), "veto-never-fires") == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("G a", "G a"), ("G a", "!F !a"), ("F G a", "G F a"), ("a U b", "b | a U b")]
+)
+def test_redundant_equal_formulas(one, other):
+    (finding,) = found(Spec([(one, 1), (other, 2)]), "redundant")
+    assert (finding.pair, finding.severity) == (1, "warning")
+    assert "Use one pair of weight 3" in finding.remedy
+
+
+def test_redundant_weights_that_cancel_out():
+    (finding,) = found(Spec([("F a", 2), ("F(a | a & b)", -2)]), "redundant")
+    assert finding.severity == "error"
+    assert "cancel out" in finding.message
+
+
+def test_redundant_opposites_of_one_weight():
+    (finding,) = found(Spec([("F G a", 2), ("F G !a", 2)]), "redundant")
+    assert finding.severity == "error"
+    assert "together they pay 2 whatever happens" in finding.message
+
+
+def test_redundant_vetoes():
+    spec = Spec([("G(a & b)", 1), Pair("G a", 0, safety=True)])
+    (finding,) = found(spec, "redundant")
+    assert (finding.pair, finding.severity) == (1, "warning")
+    (finding,) = found(spec.replace(pairs=spec.pairs[::-1]), "redundant")
+    assert finding.pair == 0
+
+
+def test_redundant_formulas_too_large_to_explore_are_compared_by_shape():
+    everything = " & ".join(MANY)
+    backwards = " & ".join(reversed(MANY))
+    spec = Spec([(f"G({everything})", 1), (f"G({backwards})", 1), Pair(f"G({MANY[3]} & {MANY[5]})", 0, safety=True)])
+    assert [finding.pair for finding in found(spec, "redundant")] == [1, 2, 2]
+    spec = Spec([(f"F G({everything})", 1), (f"F G !({everything})", 1)])
+    assert ["whatever happens" in finding.message for finding in found(spec, "redundant")] == [True]
+    spec = Spec([(f"F({everything})", 1), (f"F({' | '.join(MANY)})", 1)])
+    assert found(spec, "redundant") == []
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("G a", 1), ("G b", 1)],
+        [("G a", 1), ("F a", 1)],
+        [("G(a & b)", 1), ("G a", 1)],
+        [("F a", 1), Pair("G a", 0, safety=True)],
+        [("G(a & b)", 1), Pair("G a", 0, safety=True, penalty=-5)],
+        [("F G a", 25), ("F G !a", -1)],
+        [("G a", 1), ("F !a", 1)],
+        [("F(a & !a)", 1), ("F(b & !b)", 1)],
+        [("X true", 1), ("F a", 1)],
+    ],
+)
+def test_not_redundant(pairs):
+    assert found(Spec(pairs), "redundant") == []
+
+
+def test_no_effect():
+    (finding,) = found(Spec([("F goal", 0)]), "no-effect")
+    assert "pays nothing and vetoes nothing" in finding.message
+    assert found(Spec([("F goal", 1), Pair("G !crash", 0, safety=True)]), "no-effect") == []
+
+
+def test_undefined_and_unused_atoms():
+    findings = lint_pairs([Pair("F goal", 1), Pair("G !crash", 1)], {"gaol": one, "crash": one})
+    assert [(finding.rule, finding.severity) for finding in findings] == [
+        ("undefined-atom", "error"),
+        ("unused-atom", "warning"),
+    ]
+    assert findings[0].remedy == "Did you mean 'gaol'?"
+    assert findings[1].remedy == "Did you mean 'goal'?"
+
+
+def test_atoms_that_are_defined_and_used_or_not_defined_at_all():
+    assert lint(Spec([("F goal", 1)], atoms={"goal": one})) == []
+    assert lint(Spec([("F goal", 1)])) == []
+
+
+def test_run_together():
+    (finding,) = found(Spec([("F a & GFb", 1)]), "run-together")
+    assert "Did you mean 'G F b'?" in finding.remedy
+    assert [f.rule for f in lint_pairs([Pair("F Gb", 1)], {"b": one})] == [
+        "undefined-atom",
+        "unused-atom",
+        "run-together",
+    ]
+
+
+def test_not_run_together():
+    assert found(Spec([("F Goal", 1)], atoms={"Goal": one}), "run-together") == []
+    assert found(Spec([("F goal", 1)]), "run-together") == []
+
+
+def test_too_large():
+    findings = lint(Spec([("G(a -> F b)", 1), ("F goal", 1)], max_registers=0))
+    assert [(finding.rule, finding.pair) for finding in findings] == [("too-large", 0), ("too-large", 1)]
+    assert lint(Spec([("G(a -> F b)", 1), ("F goal", 1)], max_registers=2)) == []
+
+
+def test_errors_come_first_and_pairs_are_named():
+    findings = lint(Spec([("F G true", -1), Pair("G !crash", -1, name="no crash")]))
+    assert [finding.severity for finding in findings] == ["error", "warning"]
+    assert str(findings[0]).startswith("error [opposite-sign]: Pair 2 (no crash), `G !crash`, is a safety formula")
+
+
+# What the rules stand on.
+
+traces = st.lists(st.tuples(*[st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])] * 2), min_size=1, max_size=5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(formulas(3, ("a", "b")), formulas(3, ("a", "b")), traces)
+def test_relations_that_are_claimed_hold(f, g, trace):
+    claimed = compare(synthesize(f), synthesize(g))
+    labels = {"a": [letter[0] for letter in trace], "b": [letter[1] for letter in trace]}
+    left, right = evaluate(f, labels), evaluate(g, labels)
+    assert "equal" not in (claimed or ()) or left == right
+    assert "opposite" not in (claimed or ()) or left == 1.0 - right
+    assert "at most" not in (claimed or ()) or left <= right
+    assert "at least" not in (claimed or ()) or left >= right
+
+
+@settings(max_examples=60, deadline=None)
+@given(formulas(3, ("a", "b")), traces)
+def test_a_veto_that_is_said_never_to_fire_does_not(formula, trace):
+    monitor = synthesize(formula)
+    if can_be_violated(monitor) is False:
+        state = monitor.initial_state()
+        for a, b in trace:
+            state, _ = monitor.step(state, {"a": a, "b": b})
+            assert monitor.bounds(state)[1] > 0.0
+
+
+def test_what_takes_too_long_is_left_open():
+    monitor = synthesize(" & ".join(f"G {p}" for p in MANY))
+    assert can_be_violated(monitor) is None
+    assert compare(monitor, monitor) is None
