@@ -29,6 +29,7 @@ format: $(VENV)/lint.stamp ## Rewrite the files in the project's format
 
 bench: $(VENV)/bench.stamp ## Print the figures of benchmarks/
 	$(BIN)/python benchmarks/monitor_step.py
+	$(BIN)/python benchmarks/wrapper_overhead.py
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) build dist demo-output

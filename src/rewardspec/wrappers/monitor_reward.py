@@ -1,0 +1,162 @@
+"""A spec as the reward of one environment."""
+
+from __future__ import annotations
+
+import os
+from copy import deepcopy
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.utils import RecordConstructorArgs
+from numpy import fromiter
+
+from rewardspec.errors import SpecError
+from rewardspec.spec import Spec
+from rewardspec.spec.labelling import AtomFunction
+from rewardspec.wrappers.features import Features, Observe
+from rewardspec.wrappers.observations import Extension, extension
+from rewardspec.wrappers.products import model_of, possible_pairs
+
+DOUBLE = np.dtype(np.float64)
+
+
+class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Makes a spec the reward of an environment.
+
+    The labels of the state after `reset` are read and pay nothing; every step then pays what the spec says. A vector
+    version exists: `rewardspec.wrappers.vector.MonitorReward`.
+
+    Each step's `info` gains `base_reward` (float), the environment's own reward; `formula_values`, the value of each
+    formula as an array of shape (pairs,); and `violated` (bool), whether a safety objective has been violated in this
+    episode. The `info` of `reset` gains the last two.
+
+    Args:
+        env: The environment.
+        spec: The spec, with functions for its atoms; or the path of its TOML file, which lets the environment's own
+            spec be written as JSON.
+        observe: What to add to the observation: nothing (None), the control state (`"control"`), the formulas' values
+            (`"values"`), or all that makes the product of environment and spec Markov (`"registers"`). See
+            `rewardspec.wrappers.features` for what each holds and `rewardspec.wrappers.observations` for how each
+            kind of observation space takes it in.
+
+    Attributes:
+        reward_spec: The spec; `spec` is Gymnasium's, from which `gymnasium.make` rebuilds the wrapped environment.
+        extension: How observations are extended, or None.
+
+    Raises:
+        SpecError: The spec has no functions for its atoms, or `observe` is none of the choices.
+        LabelError: From `reset` and `step`: an atom gave no label in [0, 1]. After it the episode has to be reset.
+
+    Example:
+        >>> from rewardspec.spec import Spec
+        >>> upright = lambda obs, action, next_obs: 1.0 - min(abs(float(next_obs[2])) / 0.21, 1.0)
+        >>> env = MonitorReward(gym.make("CartPole-v1"), Spec([("G upright", 1)], atoms={"upright": upright}))
+        >>> obs, info = env.reset(seed=0)
+        >>> obs, reward, terminated, truncated, info = env.step(1)
+        >>> round(reward, 3), info["base_reward"], info["formula_values"].round(3), info["violated"]
+        (0.777, 1.0, array([0.777]), False)
+    """
+
+    def __init__(
+        self, env: gym.Env[Any, Any], spec: Spec | str | os.PathLike[str], observe: Observe | None = None
+    ) -> None:
+        # A spec never changes, so that recording it needs no copy.
+        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, spec=spec, observe=observe)
+        gym.Wrapper.__init__(self, env)
+        self.reward_spec = spec = readable(spec)
+        self.extension: Extension | None = None
+        if observe is not None:
+            self._features = Features(spec, observe)
+            space = env.observation_space
+            pairs = possible_pairs(space, spec, self._features, [model_of(env)])
+            self.extension = extension(space, self._features, pairs)
+        if self.extension is not None:
+            self.observation_space = self.extension.space
+        # Bound once: each attribute looked up in a step costs a share of the environment's own speed.
+        self._atoms = _functions(spec)
+        self._step, self._values, self._violated = spec.step, spec.values, spec.violated
+        self._vetoes = bool(spec.penalties)
+        self._state: Any = None  # None when there is no episode, or its labels could not be read
+        self._observation: Any = None  # the last one, which the next step's labels are computed from
+        self._returned: Any = None  # the same as the environment returned it
+        self._elapsed = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Reset the environment, and start the spec on the state's labels."""
+        self._state = None
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._elapsed = 0
+        self._returned = observation
+        # An environment may write its next observation into the same array; a step finds out, the reset cannot.
+        self._observation = deepcopy(observation)
+        labels = self.reward_spec.labels(observation, None, observation, step=0)
+        self._state = state = self.reward_spec.init(labels)
+        info["formula_values"] = fromiter(self._values(state), DOUBLE)
+        info["violated"] = self._violated(state)
+        if self.extension is not None:
+            observation = self.extension.extend(observation, self._features.read(state))
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Step the environment, and pay what the spec says."""
+        observation, base_reward, terminated, truncated, info = self.env.step(action)
+        state = self._state
+        if state is None:
+            raise ResetNeeded("There is no episode for the spec to follow. Call reset() before step().")
+        base_reward = float(base_reward)
+        self._state = None  # until the labels are read: an episode with a letter missing must not go on
+        self._elapsed += 1
+        before = self._observation
+        labels = {}
+        try:
+            for atom, function in self._atoms:
+                labels[atom] = float(function(before, action, observation))
+            state, reward = self._step(state, labels, base_reward, terminated, truncated)
+        except Exception:
+            # The spec's own reading is slower, and says which atom is wrong, and where.
+            labels = self.reward_spec.labels(before, action, observation, step=self._elapsed)
+            state, reward = self._step(state, labels, base_reward, terminated, truncated)
+        self._state = state
+        self._observation = observation if observation is not self._returned else deepcopy(observation)
+        self._returned = observation
+        info["base_reward"] = base_reward
+        info["formula_values"] = fromiter(self._values(state), DOUBLE)
+        info["violated"] = self._vetoes and self._violated(state)
+        if self.extension is not None:
+            observation = self.extension.extend(observation, self._features.read(state))
+        return observation, reward, terminated, truncated, info
+
+
+def readable(spec: Spec | str | os.PathLike[str]) -> Spec:
+    """The spec, from its TOML file if it is one, as one that can read an environment.
+
+    Raises:
+        SpecError: It is no spec, or has no functions for its atoms.
+    """
+    if isinstance(spec, str | os.PathLike):
+        spec = Spec.load(spec)
+    if not isinstance(spec, Spec):
+        raise SpecError(f"`spec` should be a rewardspec.Spec or a file. Received a {type(spec).__name__}.")
+    if spec.atoms is not None:
+        return spec
+    if spec.atom_names:
+        raise SpecError(
+            f"The spec has no functions for its atoms {', '.join(spec.atom_names)}, so that it cannot read an "
+            "environment. Pass `atoms` to Spec: functions of (obs, action, next_obs)."
+        )
+    return spec.replace(atoms={})  # there is nothing to read
+
+
+def _functions(spec: Spec) -> tuple[tuple[str, AtomFunction], ...]:
+    """The atoms that a step reads, with their functions."""
+    atoms = spec.atoms or {}
+    return tuple((name, _clipped(atoms[name]) if spec.clip else atoms[name]) for name in spec.atom_names)
+
+
+def _clipped(function: AtomFunction) -> AtomFunction:
+    def label(obs: Any, action: Any, next_obs: Any) -> float:
+        return min(max(float(function(obs, action, next_obs)), 0.0), 1.0)  # NaN stays NaN, which the spec refuses
+
+    return label

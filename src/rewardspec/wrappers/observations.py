@@ -1,0 +1,188 @@
+"""How an observation space takes in a spec's numbers.
+
+| observation space | becomes |
+|---|---|
+| `Box`, one-dimensional, of floats | the same `Box` with the numbers appended, in its own dtype |
+| `Discrete` | a `Discrete` that numbers pairs of state and configuration, where these can be enumerated |
+| `Dict` | the same `Dict` with the key `"monitor"` |
+| `Tuple` | the same `Tuple` with one more element |
+| anything else | a `Dict` of `"observation"` and `"monitor"` |
+
+The numbers keep full precision except in a `Box` of a smaller float type. Pairs of a `Discrete` are enumerated as
+`rewardspec.wrappers.products` says; where that is not possible the `Discrete` is treated like anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from gymnasium import Space, spaces
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from rewardspec.errors import SpecError
+from rewardspec.wrappers.features import Features, Numbers
+
+MONITOR = "monitor"
+Pair: TypeAlias = tuple[int, Numbers]  # a state of a Discrete environment, and the numbers beside it
+
+
+class Extension:
+    """How observations of one space take in numbers; this one makes a Dict of any observation.
+
+    Args:
+        space: The space of the environment's own observations.
+        features: The numbers.
+
+    Attributes:
+        space: The space of the extended observations.
+    """
+
+    space: Space[Any]
+
+    def __init__(self, space: Space[Any], features: Features) -> None:
+        self.monitor = spaces.Box(features.low, features.high, dtype=np.float64)
+        self.space = self.join(space, self.monitor)
+
+    def join(self, space: Space[Any], monitor: spaces.Box) -> Space[Any]:
+        """The space of extended observations, from those of observations and of numbers."""
+        return spaces.Dict({"observation": space, MONITOR: monitor})
+
+    def batch(self, space: Space[Any], count: int) -> Space[Any]:
+        """The space of batches of extended observations, from that of batches of observations."""
+        monitor = batch_space(self.monitor, count)
+        assert isinstance(monitor, spaces.Box)
+        return self.join(space, monitor)
+
+    def extend(self, observation: Any, numbers: Sequence[float] | NDArray[np.float64]) -> Any:
+        """One observation with its numbers."""
+        return {"observation": observation, MONITOR: np.array(numbers, dtype=np.float64)}
+
+    def extend_batch(self, observation: Any, numbers: Any) -> Any:
+        """A batch of observations, with one row of numbers for each."""
+        return self.extend(observation, numbers)
+
+
+class Appended(Extension):
+    """A flat Box: the numbers follow the observation's own."""
+
+    def join(self, space: Space[Any], monitor: spaces.Box) -> Space[Any]:
+        """A longer Box of the same dtype."""
+        assert isinstance(space, spaces.Box)
+        low = np.concatenate((space.low, monitor.low), axis=-1, dtype=space.dtype, casting="same_kind")
+        high = np.concatenate((space.high, monitor.high), axis=-1, dtype=space.dtype, casting="same_kind")
+        self.dtype = low.dtype
+        return spaces.Box(low, high, dtype=low.dtype.type)
+
+    def extend(self, observation: Any, numbers: Sequence[float] | NDArray[np.float64]) -> Any:
+        """The observation's own numbers, then the others."""
+        own, count = len(observation), len(numbers)
+        longer = np.empty(own + count, self.dtype)  # several times quicker than concatenating
+        longer[:own] = observation
+        longer[own:] = numbers
+        return longer
+
+    def extend_batch(self, observation: Any, numbers: Any) -> Any:
+        """The same for each row."""
+        return np.concatenate((observation, numbers), axis=1, dtype=self.dtype, casting="same_kind")
+
+
+class Keyed(Extension):
+    """A Dict: the numbers get a key of their own."""
+
+    def join(self, space: Space[Any], monitor: spaces.Box) -> Space[Any]:
+        """A Dict with one more key."""
+        assert isinstance(space, spaces.Dict)
+        if MONITOR in space.spaces:
+            raise SpecError(
+                f"The observation has a key {MONITOR!r} already. Rename it, or pass observe=None to add nothing."
+            )
+        return spaces.Dict({**space.spaces, MONITOR: monitor})
+
+    def extend(self, observation: Any, numbers: Sequence[float] | NDArray[np.float64]) -> Any:
+        """The observation with one more entry."""
+        return {**observation, MONITOR: np.array(numbers, dtype=np.float64)}
+
+
+class Trailing(Extension):
+    """A Tuple: the numbers are its last element."""
+
+    def join(self, space: Space[Any], monitor: spaces.Box) -> Space[Any]:
+        """A Tuple with one more element."""
+        assert isinstance(space, spaces.Tuple)
+        return spaces.Tuple((*space.spaces, monitor))
+
+    def extend(self, observation: Any, numbers: Sequence[float] | NDArray[np.float64]) -> Any:
+        """The observation with one more element."""
+        return (*observation, np.array(numbers, dtype=np.float64))
+
+
+class Numbered(Extension):
+    """A Discrete: each pair of a state and its numbers has a number.
+
+    Args:
+        pairs: All pairs that can occur.
+        features: The numbers.
+
+    Attributes:
+        pairs: The pair that each number stands for.
+    """
+
+    def __init__(self, pairs: Sequence[Pair], features: Features) -> None:
+        self.pairs: tuple[Pair, ...] = tuple(pairs)
+        self.names = features.names
+        self._number = {pair: number for number, pair in enumerate(self.pairs)}
+        self.space = spaces.Discrete(len(self.pairs))
+
+    def batch(self, space: Space[Any], count: int) -> Space[Any]:
+        """The space of batches of numbers."""
+        return batch_space(self.space, count)
+
+    def extend(self, observation: Any, numbers: Sequence[float] | NDArray[np.float64]) -> int:
+        """The pair's number."""
+        pair = (int(observation), tuple(map(float, numbers)))
+        try:
+            return self._number[pair]
+        except KeyError:
+            shown = ", ".join(f"{name} = {number:g}" for name, number in zip(self.names, pair[1], strict=True))
+            raise SpecError(
+                f"State {pair[0]} was reached with {shown}, which the environment's transition table `P` rules out. "
+                "The atoms should be functions of (obs, action, next_obs) alone, and `P` and "
+                "`initial_state_distrib` should list all that can happen."
+            ) from None
+
+    def extend_batch(self, observation: Any, numbers: Any) -> NDArray[np.int64]:
+        """The pairs' numbers."""
+        rows = zip(np.asarray(observation).tolist(), numbers.tolist(), strict=True)
+        return np.array([self.extend(one, row) for one, row in rows], dtype=np.int64)
+
+
+def extension(space: Space[Any], features: Features, pairs: Sequence[Pair] | None = None) -> Extension | None:
+    """How observations of the given space take in the numbers; None where there are no numbers.
+
+    Args:
+        space: The space of one environment's observations.
+        features: The numbers.
+        pairs: For a Discrete space all pairs that can occur, where they are known.
+
+    Example:
+        >>> from rewardspec.spec import Spec
+        >>> features = Features(Spec([("F goal", 2)]), "registers")
+        >>> extension(spaces.Box(-1, 1, (2,)), features).space
+        Box([-1. -1.  0.], 1.0, (3,), float32)
+        >>> extension(spaces.MultiBinary(4), features).space
+        Dict('monitor': Box(0.0, 1.0, (1,), float64), 'observation': MultiBinary(4))
+    """
+    if not features.names:
+        return None
+    if isinstance(space, spaces.Discrete) and pairs is not None:
+        return Numbered(pairs, features)
+    if isinstance(space, spaces.Box) and len(space.shape) == 1 and np.issubdtype(space.dtype, np.floating):
+        return Appended(space, features)
+    if isinstance(space, spaces.Dict):
+        return Keyed(space, features)
+    if isinstance(space, spaces.Tuple):
+        return Trailing(space, features)
+    return Extension(space, features)

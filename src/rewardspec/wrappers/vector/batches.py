@@ -1,0 +1,62 @@
+"""Parts of batched observations and actions, whatever their space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import Space, spaces
+from numpy.typing import NDArray
+
+
+def take(space: Space[Any], batch: Any, where: NDArray[np.intp]) -> Any:
+    """The batch of some elements of a batch.
+
+    Args:
+        space: The space of one element.
+        batch: The batch.
+        where: The elements' indices.
+
+    Example:
+        >>> take(spaces.Dict(a=spaces.Box(0, 9)), {"a": np.array([[1.0], [2.0], [3.0]])}, np.array([0, 2]))
+        {'a': array([[1.],
+               [3.]])}
+    """
+    if isinstance(space, spaces.Dict):
+        return {key: take(part, batch[key], where) for key, part in space.spaces.items()}
+    if isinstance(space, spaces.Tuple):
+        return tuple(take(part, batch[k], where) for k, part in enumerate(space.spaces))
+    if isinstance(batch, tuple | list):  # how Gymnasium batches what does not fit into an array
+        return tuple(batch[k] for k in where)
+    return batch[where]
+
+
+def put(space: Space[Any], batch: Any, where: NDArray[np.intp], elements: Sequence[Any]) -> Any:
+    """A copy of the batch with other elements in some places.
+
+    Args:
+        space: The space of one element.
+        batch: The batch.
+        where: The places' indices.
+        elements: What to put there.
+
+    Example:
+        >>> put(spaces.Discrete(9), np.array([1, 2, 3]), np.array([2]), [7])
+        array([1, 2, 7])
+    """
+    if isinstance(space, spaces.Dict):
+        return {
+            key: put(part, batch[key], where, [element[key] for element in elements])
+            for key, part in space.spaces.items()
+        }
+    if isinstance(space, spaces.Tuple):
+        return tuple(
+            put(part, batch[k], where, [element[k] for element in elements]) for k, part in enumerate(space.spaces)
+        )
+    if isinstance(batch, tuple | list):
+        others = dict(zip(where.tolist(), elements, strict=True))
+        return tuple(others.get(k, element) for k, element in enumerate(batch))
+    result = np.array(batch)
+    result[where] = elements
+    return result
