@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 Op: TypeAlias = Literal["constant", "label", "complement", "register", "min", "max"]
+_LEAVES = ("constant", "label", "complement", "register")
 
 
 class Expression:
@@ -160,7 +161,9 @@ def _lattice(op: Op, args: tuple[Expression, ...], neutral: Expression, absorbin
         return absorbing
     if not flat:
         return neutral
-    return next(iter(flat)) if len(flat) == 1 else Expression(op, tuple(flat))
+    # Absorption: the maximum of x and of a minimum that contains x is x, and the other way round.
+    kept = [arg for arg in flat if arg.op in _LEAVES or not any(inner in flat for inner in arg.args)]
+    return kept[0] if len(kept) == 1 else Expression(op, tuple(kept))
 
 
 def dual(expression: Expression) -> Expression:

@@ -49,13 +49,28 @@ def as_labels(atom: str, values: Any, like: Any, xp: Any) -> Any:
     )
 
 
+class CheckedLabels(dict[str, Any]):
+    """Labels in NumPy arrays that have been checked already, so that no step need do it again."""
+
+
+def inside_unit_interval(values: np.ndarray) -> bool:
+    """Whether every label is in [0, 1]; one pass over the array."""
+    known = _ONE_AS_BITS.get(values.dtype)
+    if known is not None and values.flags.c_contiguous and values.size:
+        unsigned, one = known
+        inside = bool(np.maximum.reduce(values.view(unsigned), axis=None) <= one)
+        if inside:
+            return True
+    return bool(((values >= 0) & (values <= 1)).all())  # NaN is not inside; -0.0 is
+
+
 def numpy_labels(labels: Any, atoms: Iterable[str], like: np.ndarray) -> dict[str, np.ndarray]:
     """The labels as arrays of the type and shape of `like`, each checked to be in [0, 1].
 
     Labels that are such arrays already cost one pass over each.
     """
     dtype, shape = like.dtype, like.shape
-    unsigned, one = _ONE_AS_BITS.get(dtype, (None, None))
+    checked = labels.__class__ is CheckedLabels
     ready = {}
     for atom in atoms:
         try:
@@ -66,8 +81,7 @@ def numpy_labels(labels: Any, atoms: Iterable[str], like: np.ndarray) -> dict[st
         if values.__class__ is not np.ndarray or values.dtype is not dtype or values.shape != shape:
             values = as_labels(atom, values, like, np)
         ready[atom] = values
-        quick = unsigned is not None and values.flags.c_contiguous and values.size
-        if not (quick and np.maximum.reduce(values.view(unsigned), axis=None) <= one):
+        if not checked and not inside_unit_interval(values):
             check_numpy({atom: values})
     return ready
 

@@ -10,9 +10,10 @@ from rewardspec.backends.arrays import Array, Code, Namespace, choose
 from rewardspec.backends.expressions import Expression, all_parts
 from rewardspec.backends.scalar import part_lines
 from rewardspec.spec.composition import Composite
+from rewardspec.spec.payment import Payment
 
 ScalarState: TypeAlias = tuple[Any, ...]  # control state, registers …, penalty, level, values
-ScalarAdvance: TypeAlias = Callable[[ScalarState, Mapping[str, float]], ScalarState]
+ScalarStep: TypeAlias = Callable[..., tuple[Any, Any]]  # (state, labels, base_reward, terminated, truncated)
 ArrayAdvance: TypeAlias = Callable[["SpecState", Mapping[str, Array], Namespace], "SpecState"]
 
 NO_PENALTY = math.inf  # what the penalty is while nothing is violated
@@ -37,43 +38,64 @@ class SpecState(NamedTuple):
 
 
 def compile_scalar(
-    machine: Composite, weights: Sequence[float], penalties: Sequence[float], otherwise: ScalarAdvance
-) -> ScalarAdvance:
-    """The function `(state, labels) -> state` for one episode; `otherwise` takes what is not plain numbers."""
+    machine: Composite,
+    weights: Sequence[float],
+    penalties: Sequence[float],
+    payment: Payment,
+    discount: float,
+    otherwise: ScalarStep,
+) -> ScalarStep:
+    """The function `(state, labels, base_reward, terminated, truncated) -> (state, reward)` for one episode.
+
+    `otherwise` takes its place for whatever is not plain numbers.
+    """
     table = []
     for control in range(len(machine.steps)):
         namespace: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(machine.atoms)}
-        namespace |= {"otherwise": otherwise, "none": NO_PENALTY}
-        exec(compile(_scalar_source(machine, control, weights, penalties), "<spec step>", "exec"), namespace)
-        table.append(namespace["advance"])
+        namespace |= {"otherwise": otherwise, "none": NO_PENALTY, "discount": discount}
+        source = _scalar_source(machine, control, weights, penalties, payment)
+        exec(compile(source, "<spec step>", "exec"), namespace)
+        table.append(namespace["step"])
     if len(table) == 1:
         return table[0]  # type: ignore[no-any-return]
 
-    def advance(state: ScalarState, labels: Mapping[str, float]) -> ScalarState:
+    def step(
+        state: ScalarState, labels: Any, base_reward: Any = 0.0, terminated: Any = False, truncated: Any = False
+    ) -> tuple[Any, Any]:
         if state.__class__ is not tuple:
-            return otherwise(state, labels)
-        return table[state[0]](state, labels)  # type: ignore[no-any-return]
+            return otherwise(state, labels, base_reward, terminated, truncated)
+        return table[state[0]](state, labels, base_reward, terminated, truncated)  # type: ignore[no-any-return]
 
-    return advance
+    return step
 
 
-def _scalar_source(machine: Composite, control: int, weights: Sequence[float], penalties: Sequence[float]) -> str:
+_PAID = {
+    "value": "level",
+    "delta": "level - before",
+    "potential": "base_reward + (0.0 if terminated else discount * level) - before",
+    "final": "level if terminated or truncated else 0.0",
+}
+
+
+def _scalar_source(
+    machine: Composite, control: int, weights: Sequence[float], penalties: Sequence[float], payment: Payment
+) -> str:
     step = machine.steps[control]
     atoms = {atom: f"l{k}" for k, atom in enumerate(machine.atoms)}
     registers = [f"r{k}" for k in range(len(machine.initial))]
     inside = " and ".join(f"0.0 <= {name} <= 1.0" for name in atoms.values()) or "True"
     lines = [
-        "def advance(state, labels):",
+        "def step(state, labels, base_reward=0.0, terminated=False, truncated=False):",
         "    if state.__class__ is not tuple:",
-        "        return otherwise(state, labels)",
-        f"    {', '.join(['_', *registers, 'penalty', '_', '_'])} = state",
+        "        return otherwise(state, labels, base_reward, terminated, truncated)",
+        f"    {', '.join(['_', *registers, 'penalty', 'before', '_'])} = state",
         "    try:",
         *(f"        {name} = labels[a{name[1:]}]" for name in atoms.values()),
         f"        good = {inside}",
         "    except Exception:",
         "        good = False",
         "    if not good:",
-        "        return otherwise(state, labels)",
+        "        return otherwise(state, labels, base_reward, terminated, truncated)",
     ]
     place: dict[Expression, str] = {}
     for part in all_parts([*step.values, *step.uppers, *(u for u in step.updates if u is not None)]):
@@ -85,9 +107,8 @@ def _scalar_source(machine: Composite, control: int, weights: Sequence[float], p
         lines.append("    if penalty != none: level = penalty")
     new = [f"r{k}" if u is None else place[u] for k, u in enumerate(step.updates)]
     values = "".join(f"{place[value]}, " for value in step.values)
-    lines.append(
-        f"    return ({', '.join([str(machine.successor(control)), *new, 'penalty', 'level', f'({values})'])})"
-    )
+    state = ", ".join([str(machine.successor(control)), *new, "penalty", "level", f"({values})"])
+    lines.append(f"    return ({state}), {_PAID[payment]}")
     return "\n".join(lines) + "\n"
 
 
@@ -122,15 +143,13 @@ def _array_source(machine: Composite, weights: Sequence[float], penalties: Seque
         column(f"v{k}", [step.values[k] for step in machine.steps])
     for k, penalty in enumerate(penalties):
         column(f"u{k}", [step.uppers[k] for step in machine.steps])
-        lines.append(
-            f"    penalty = where((u{k} <= 0.0) & (penalty > {penalty!r}), {penalty!r} + 0.0 * previous, penalty)"
-        )
+        lines.append(f"    penalty = minimum(penalty, where(u{k} <= 0.0, {penalty!r}, none))")
     for k in range(len(registers)):
         column(f"n{k}", [step.updates[k] for step in machine.steps])
     level = _weighted(weights, [f"v{k}" for k in range(len(weights))], zero="xp.zeros_like(previous)")
     lines.append(f"    level = {level}")
     if penalties:
-        lines.append("    level = where(penalty != none, penalty, level)")
+        lines.append("    level = where(penalty < none, penalty, level)")
     control = f"where(control < {last}, control + 1, {machine.loop})" if last else "None"
     new = "".join(f"n{k}, " for k in range(len(registers)))
     values = "".join(f"v{k}, " for k in range(len(weights)))

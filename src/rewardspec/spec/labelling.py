@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from rewardspec.backends.labels import CheckedLabels, inside_unit_interval
 from rewardspec.errors import LabelError
 
 AtomFunction: TypeAlias = Callable[[Any, Any, Any], Any]
@@ -54,7 +55,7 @@ def read_labels(
         LabelError: An atom raised, or gave a label that is no number, is NaN, lies outside [0, 1], or has the wrong
             shape. Names the atom, the value, the step and the environment.
     """
-    labels: dict[str, Any] = {}
+    labels: dict[str, Any] = {} if batch is None else CheckedLabels()
     for name, function in atoms.items():
         try:
             value = function(obs, action, next_obs)
@@ -88,9 +89,8 @@ def _batch(name: str, value: Any, step: Any, batch: int, envs: Any, clip: bool) 
         )
     if clip:
         array = np.clip(array, 0.0, 1.0)
-    inside = (array >= 0.0) & (array <= 1.0)
-    if not inside.all():
-        index = int(np.argmin(inside))
+    if not inside_unit_interval(array):
+        index = int(np.argmin((array >= 0.0) & (array <= 1.0)))
         received = float(array[index])
         where = f"{_at(step, index)} in environment {index if envs is None else int(envs[index])}"
         raise LabelError(f"The label of {name!r}{where} should be in [0, 1]. Received {received:g}.{_hint(received)}")

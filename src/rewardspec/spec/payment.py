@@ -23,9 +23,9 @@ def pay(
     base_reward: Any,
     terminated: Any,
     truncated: Any,
-    xp: Any = None,
+    xp: Any,
 ) -> Any:
-    """The reward of a step.
+    """The rewards of a batch of steps; `rewardspec.spec.compilation` has the same for one.
 
     Args:
         payment: The way to pay.
@@ -35,7 +35,7 @@ def pay(
         base_reward: The environment's own reward.
         terminated: Whether the episode ended here for good; a potential is 0 there.
         truncated: Whether it was cut short here.
-        xp: The array library, or None for numbers.
+        xp: The array library.
     """
     match payment:
         case "value":
@@ -43,10 +43,6 @@ def pay(
         case "delta":
             return after - before
         case "potential":
-            if xp is None:
-                return base_reward + (0.0 if terminated else discount * after) - before
             return base_reward + xp.where(xp.asarray(terminated), xp.zeros_like(after), discount * after) - before
-    if xp is None:
-        return after if terminated or truncated else 0.0
     ended = xp.logical_or(xp.asarray(terminated), xp.asarray(truncated))
     return xp.where(ended, after, xp.zeros_like(after))

@@ -181,42 +181,39 @@ class Spec:
         start: Any = (0, *self.machine.initial, NO_PENALTY, 0.0, ())
         if batch is not None:
             start = self._everywhere(start, np.zeros(batch), np)
-        state = self._advance(start, labels)
+        state, _ = self.step(start, labels)
         if self.payment != "delta":
             return state
         # Nothing has been paid yet, so that the rewards will add up to the final level.
         return (*state[:-2], 0.0, state[-1]) if type(state) is tuple else state._replace(level=0.0 * state.level)
 
-    def step(
-        self,
-        state: Any,
-        labels: Mapping[str, Any],
-        base_reward: Any = 0.0,
-        terminated: Any = False,
-        truncated: Any = False,
-    ) -> tuple[Any, Any]:
-        """Read the labels of one more transition; the new state and the reward.
+    @functools.cached_property
+    def step(self) -> Callable[..., tuple[Any, Any]]:
+        """`step(state, labels, base_reward=0.0, terminated=False, truncated=False) -> (state, reward)`.
 
-        Args:
-            state: What `init` or `step` gave.
-            labels: The transition's labels.
-            base_reward: The environment's own reward, which `potential` adds to.
-            terminated: Whether the episode ended here, which `potential` and `final` need to know.
-            truncated: Whether it was cut short here, which `final` needs to know.
+        Reads the labels of one more transition.  `state` is what `init` or `step` gave; `base_reward` is the
+        environment's own reward, which `potential` adds to; `terminated` and `truncated` say whether the episode ended
+        here for good or was cut short, which `potential` and `final` need to know.  All may be arrays for a batch.
         """
+        return compilation.compile_scalar(
+            self.machine, self.weights, self.penalties, self.payment, self.discount, self._step_arrays
+        )
+
+    def _step_arrays(
+        self, state: Any, labels: Any, base_reward: Any = 0.0, terminated: Any = False, truncated: Any = False
+    ) -> tuple[Any, Any]:
         new = self._advance(state, labels)
-        single = type(new) is tuple
         if self.payment == "value":
-            return new, new[-2] if single else new.level
+            return new, new.level
         reward = pay(
             self.payment,
             state[-2] if type(state) is tuple else state.level,
-            new[-2] if single else new.level,
+            new.level,
             discount=self.discount,
             base_reward=base_reward,
             terminated=terminated,
             truncated=truncated,
-            xp=None if single else namespace_of(new.level) or np,
+            xp=namespace_of(new.level) or np,
         )
         return new, reward
 
@@ -235,10 +232,6 @@ class Spec:
         )
 
     @functools.cached_property
-    def _advance(self) -> Callable[[Any, Any], Any]:
-        return compilation.compile_scalar(self.machine, self.weights, self.penalties, self._advance_arrays)
-
-    @functools.cached_property
     def _array_code(self) -> compilation.ArrayAdvance:
         return compilation.compile_arrays(self.machine, self.weights, self.penalties, reuse=False)
 
@@ -246,16 +239,16 @@ class Spec:
     def _numpy_code(self) -> compilation.ArrayAdvance:
         return compilation.compile_arrays(self.machine, self.weights, self.penalties, reuse=True)
 
-    def _advance_arrays(self, state: Any, labels: Any) -> SpecState:
+    def _advance(self, state: Any, labels: Any) -> SpecState:
         if type(state) is tuple:
             state = self._as_batch(state, labels)
-        require_atoms(labels, self.atom_names)
         like = state.level
         if type(like) is np.ndarray and like.shape:
             new = self._numpy_code(state, numpy_labels(labels, self.atom_names, like), np)
             for array in (*new.registers, *new.values, new.penalty, new.level):
                 array.setflags(write=False)  # a learner that scales its rewards in place must not reach the state
             return new
+        require_atoms(labels, self.atom_names)
         xp = namespace_of(like) or np
         return self._array_code(state, {a: as_labels(a, labels[a], like, xp) for a in self.atom_names}, xp)
 
