@@ -158,5 +158,9 @@ def _array_source(machine: Composite, weights: Sequence[float], penalties: Seque
 
 
 def _weighted(weights: Sequence[float], values: Sequence[str], zero: str = "0.0") -> str:
-    terms = [f"{weight!r} * {value}" for weight, value in zip(weights, values, strict=True) if weight != 0.0]
+    terms = [
+        value if weight == 1.0 else f"{weight!r} * {value}"
+        for weight, value in zip(weights, values, strict=True)
+        if weight != 0.0
+    ]
     return " + ".join(terms) or zero
