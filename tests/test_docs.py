@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from examples import demo
 
+from examples import demo
 from tests.markdown import ROOT, blocks, run_script, run_sessions
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rewardspec.cli.options import command
@@ -127,16 +126,17 @@ def atom_text(atom: AtomFunction) -> str:
 
 
 def _picture(task: Task, path: str) -> None:
-    target = Path(path)
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot", "Writing a picture") from None
+    from rewardspec.monitors.plotting import save
+
     env = task.make(render_mode="rgb_array")
     env.reset(seed=0)
     frame: Any = env.render()
     env.close()
-    try:
-        from matplotlib.image import imsave
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", "Writing a picture") from None
-    try:
-        imsave(target, frame)
-    except (OSError, ValueError) as error:
-        raise Error(f"Cannot write {str(target)!r}: {error}.") from None
+    height, width = frame.shape[:2]
+    figure = Figure(figsize=(width / 160, height / 160), dpi=160)  # the resolution of `save`, so that pixels stay
+    figure.figimage(frame)
+    save(figure, path)

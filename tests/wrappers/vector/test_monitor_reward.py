@@ -1,7 +1,8 @@
 """The vector wrapper gives, environment by environment, exactly what the single wrapper gives."""
 
-from __future__ import functools
+from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,0 +1,157 @@
+"""Write docs/audit.md and its pictures: the audit of the six finite environments.
+
+Run from anywhere: python docs/scripts/audit.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rewardspec.cli.audit import completion_of, steps_of, unsafe_of
+from rewardspec.envs.audit import DISCOUNTS, LEARNER_DISCOUNT, Finding
+from rewardspec.envs.subjects import Subject, subject_of
+from rewardspec.monitors.plotting import save
+from rewardspec.spec.payment import PAYMENTS
+
+DOCS = Path(__file__).resolve().parent.parent
+FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")
+PICTURES = ("frozen_lake", "island_navigation", "sokoban")
+
+INTRODUCTION = """\
+<!-- Written by docs/scripts/audit.py; edit that. -->
+# What the rewards of the finite environments ask for
+
+`rewardspec audit ENV` solves an environment exactly, without training, and says what a reward really asks for. It
+builds the product of the environment's transition table and the spec's monitor, finds every optimal action at every
+node, and looks at all optimal policies: the one kindest to the task is rolled out, and the ranges say what the others
+may do. A reward is
+
+- **aligned** if every optimal policy does the task, safely and to the end;
+- **slow** if every one does, but later than it could;
+- **indifferent** if some do and others, paid as much, do not;
+- **misaligned** if none does.
+
+The discount is the one of the paper's Q-learning, 0.9. Policies do not see the clock: like a learner that does not,
+they take no notice that an episode is cut off after 100 steps. At discount 1, the plain sum over those 100 steps, they
+do see it. The optimal return is the undiscounted sum over one episode, and the steps to the goal are those of the
+kindest optimal policy; a test plays each of these policies in the wrapped environment and earns that return. *Unsafe*
+says whether optimal policies do what the task forbids: *yes* all of them, *may be* some, *no* none.
+
+Rewards are as this library corrects them; where the paper prints something else, that is audited too (see
+[the environments](environments.md) for the differences). Boolean and quantitative specs that read the same atoms get
+one row.
+
+"""
+
+REASONS = """\
+## Why
+
+Three things make a spec misaligned here, and they are easy to make:
+
+- **A value that is paid every step is paid for living on.** In Island Navigation `G !in_water` pays 100 for each dry
+  step, and the goal ends the episode. There are {island.best.total:,.0f} to be had for staying ashore to the end, and
+  {island.intended.total:,.0f} for the shortest way to the goal. Taxi pays 30 for every step after the passenger has
+  been met, and Sokoban 100 for every step with the box away from walls. A time penalty of 1 does not outweigh any of
+  them. At a discount of 0.5 Taxi's specs are aligned, because the future that staying buys is worth little.
+- **A safety objective that the task cannot keep.** In Sokoban the box has to be pushed along a wall on the only way to
+  the goal. The Boolean `wall_penalty` counts that as a violation, which silences every reward for good, so that the
+  best an agent can do is never to touch the box.
+- **A weight of the wrong sign.** Frozen Lake's `(G !reach_hole, -10)`, as printed, pays -10 for each dry step. Falling
+  through the first hole is the cheapest way out.
+
+Conveyor Belt's own reward pays for pushing the vase off the belt once, and does not mind what comes after: an optimal
+policy may push it back and let it break. Sokoban's own reward is the well-known side effect: the shortest way pushes
+the box into a corner.
+
+Being paid for the *change* of the value (`payment="delta"`) takes the first cause away, as the next table shows. So
+does shaping (`payment="potential"`), which keeps the optimal policies of the environment's own reward, its faults
+included. In Sokoban being paid for the change makes the quantitative spec ask for the goal with the box left along the
+wall, a task completion of {sokoban.best.completion:.2f}: to push it back, which completes the task, gains nothing,
+since `G !wall_penalty` does not forget.
+"""
+
+
+def main() -> None:
+    """Write the page and the pictures."""
+    (DOCS / "audit.md").write_text(page(), encoding="utf-8")
+    for name in PICTURES:
+        subject = subject_of(name)
+        findings = [subject.audit(reward, (LEARNER_DISCOUNT,))[0] for reward in shown(subject)]
+        episodes = [subject.play(finding, seed=0) for finding in findings]
+        save(subject.picture(findings, episodes), DOCS / "images" / "audit" / f"{name}.png")
+
+
+def page() -> str:
+    """The page's text."""
+    subjects = {name: subject_of(name) for name in FINITE}
+    findings = {name: [s.audit(reward, DISCOUNTS) for reward in shown(s)] for name, s in subjects.items()}
+    parts = [
+        INTRODUCTION,
+        *_optimal(subjects, findings),
+        "\n## How the verdict changes with the discount\n\n",
+        *_by_discount(subjects, findings),
+        "\n",
+        REASONS.format(
+            island=findings["island_navigation"][1][DISCOUNTS.index(LEARNER_DISCOUNT)],
+            sokoban=subject_of("sokoban", payment="delta").audit("quantitative", (LEARNER_DISCOUNT,))[0],
+        ),
+        "\n## How the verdict changes with the payment\n\n",
+        f"At discount {LEARNER_DISCOUNT:g}, for the corrected specs.\n\n",
+        *_by_payment(),
+        "\n## Optimal paths\n\n",
+        *(f"![{subjects[name].title}](images/audit/{name}.png)\n\n" for name in PICTURES),
+        "Made by `python docs/scripts/audit.py`; for one environment, `rewardspec audit sokoban --picture FILE`.\n",
+    ]
+    return "".join(parts)
+
+
+def shown(subject: Subject) -> list[str]:
+    """The rewards to show: not the quantitative one where it is the Boolean one over again."""
+    boolean, quantitative = subject.rewards["boolean"], subject.rewards["quantitative"]
+    same = boolean.pairs == quantitative.pairs and boolean.atoms == quantitative.atoms
+    return [name for name in subject.rewards if not (same and name.startswith("quantitative"))]
+
+
+def _name(subject: Subject, reward: str) -> str:
+    return reward.replace("boolean", "both specs") if "quantitative" not in shown(subject) else reward
+
+
+def _optimal(subjects: dict[str, Subject], findings: dict[str, list[list[Finding]]]) -> Iterator[str]:
+    yield "| environment | reward | optimal return | task completion | steps to the goal | unsafe | verdict |\n"
+    yield "|---|---|--:|--:|--:|---|---|\n"
+    chosen = {name: [g[DISCOUNTS.index(LEARNER_DISCOUNT)] for g in groups] for name, groups in findings.items()}
+    for name, rows in chosen.items():
+        for f in rows:
+            numbers = f"{f.best.total:,.2f} | {completion_of(f)} | {steps_of(f)} | {unsafe_of(f)}"
+            yield f"| {subjects[name].title} | {_name(subjects[name], f.reward)} | {numbers} | {f.verdict} |\n"
+    yield "\n"
+    for name, rows in chosen.items():
+        for f in rows:
+            if f.verdict != "aligned":
+                yield f"- **{subjects[name].title}, {_name(subjects[name], f.reward)}**: {f.sentence}\n"
+
+
+def _by_discount(subjects: dict[str, Subject], findings: dict[str, list[list[Finding]]]) -> Iterator[str]:
+    yield f"| environment | reward | {' | '.join(f'{discount:g}' for discount in DISCOUNTS)} |\n"
+    yield f"|---|---|{'---|' * len(DISCOUNTS)}\n"
+    for name, groups in findings.items():
+        for group in groups:
+            reward = _name(subjects[name], group[0].reward)
+            yield f"| {subjects[name].title} | {reward} | {' | '.join(f.verdict for f in group)} |\n"
+
+
+def _by_payment() -> Iterator[str]:
+    yield f"| environment | reward | {' | '.join(PAYMENTS)} |\n"
+    yield f"|---|---|{'---|' * len(PAYMENTS)}\n"
+    for name in FINITE:
+        subjects = {payment: subject_of(name, payment=payment) for payment in PAYMENTS}
+        some = subjects["value"]
+        for reward in shown(some):
+            if reward in ("boolean", "quantitative"):
+                verdicts = [s.audit(reward, (LEARNER_DISCOUNT,))[0].verdict for s in subjects.values()]
+                yield f"| {some.title} | {_name(some, reward)} | {' | '.join(verdicts)} |\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Write docs/environments.md: the twelve environments, their specifications, and where they differ from the paper.
+
+Run from anywhere: python docs/scripts/environments.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+from rewardspec import envs
+from rewardspec.cli.envs import atom_text
+from rewardspec.envs.task import Kind, Task
+from rewardspec.spec.pairs import Pair
+
+DOCS = Path(__file__).resolve().parent.parent
+
+INTRODUCTION = """\
+<!-- Written by docs/scripts/environments.py from the environments' own files; edit those. -->
+# The twelve environments
+
+The environments of the paper's evaluation (Adalat and Belardinelli, "Expressive Temporal Specifications for Reward
+Monitoring", AAAI-26), each with its atoms, its two specifications, its own reward and its measure of task completion.
+`gymnasium.make("rewardspec/FrozenLake-v0")` makes one; `rewardspec envs frozen-lake` shows it in the terminal.
+
+```pycon
+>>> from rewardspec import envs
+>>> task = envs.get("frozen_lake")
+>>> task.spec("quantitative")
+Spec([('F reach_goal', 10), ('G !reach_hole', 0), ('F G true', -1)], payment='value', penalty=0)
+>>> env = task.make()
+```
+
+Task completion, in [0, 1], is told at the last step of an episode in `info["task_completion"]`; it is for evaluation,
+and no reward depends on it. Pairs marked *safety* veto every later reward of an episode once they are violated. The
+picture of each environment is one short episode under its quantitative spec: what the atoms read, what the formulas are
+worth, and what was paid; `python docs/scripts/episodes.py` makes them. What the specs of the finite environments really
+ask for is the subject of [the audit](audit.md).
+
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    (DOCS / "environments.md").write_text(page(), encoding="utf-8")
+
+
+def page() -> str:
+    """The page's text."""
+    tasks = [envs.get(name) for name in envs.names()]
+    parts = [INTRODUCTION, *_overview(tasks)]
+    for task in tasks:
+        parts.extend(_section(task))
+    return "".join(parts)
+
+
+def _overview(tasks: list[Task]) -> Iterator[str]:
+    yield "| environment | family | steps | learner | goal |\n|---|---|--:|---|---|\n"
+    for task in tasks:
+        link = f"[{task.title}](#{task.title.lower().replace(' ', '-')})"
+        yield f"| {link} | {task.family} | {task.max_episode_steps} | {task.learner} | {task.goal} |\n"
+
+
+def _section(task: Task) -> Iterator[str]:
+    yield f"\n## {task.title}\n\n{task.goal}\n\n"
+    yield f"- Made by `gymnasium.make({task.id!r})`, {task.max_episode_steps} steps.\n"
+    yield f"- Its own reward: {task.base_reward}\n"
+    yield f"- Task completion: {task.measure}\n\n"
+    kinds: tuple[Kind, ...] = get_args(Kind)
+    for kind in kinds:
+        if kind == "quantitative" and task.boolean_pairs == task.quantitative_pairs:
+            continue
+        both = task.boolean_pairs == task.quantitative_pairs
+        yield from _pairs("Both specs" if both else f"{kind.capitalize()} spec", task.pairs(kind))
+        if kind in task.printed:
+            yield from _pairs("As printed in the paper", task.printed[kind])
+    yield "| atom | in the Boolean spec | in the quantitative spec |\n|---|---|---|\n"
+    for name in dict.fromkeys([*task.boolean, *task.quantitative]):
+        cells = [atom_text(task.atoms(kind)[name]) if name in task.atoms(kind) else "" for kind in kinds]
+        cells[1] = "the same" if cells[0] == cells[1] else cells[1]
+        yield f"| `{name}` | {cells[0]} | {cells[1]} |\n"
+    for title, points in (("Departures from the paper", task.departures), ("Choices", task.choices)):
+        if points:
+            yield f"\n{title}:\n\n"
+            yield from (f"- {point}\n" for point in points)
+    yield f"\n![An episode of {task.title}](images/episodes/{task.name}.png)\n"
+
+
+def _pairs(title: str, pairs: tuple[Pair, ...]) -> Iterator[str]:
+    yield f"{title}:\n\n| weight | formula | |\n|--:|---|---|\n"
+    for pair in pairs:
+        penalty = "" if pair.penalty is None else f", penalty {pair.penalty:g}"
+        formula = str(pair.formula).replace("|", "\\|")  # a bare bar would end the table's cell
+        yield f"| {pair.weight:g} | `{formula}` | {'safety' if pair.is_safety else ''}{penalty} |\n"
+    yield "\n"
+
+
+if __name__ == "__main__":
+    main()

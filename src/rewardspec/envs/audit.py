@@ -1,0 +1,165 @@
+"""The audit: what a reward really asks for, found by solving the environment exactly, without training.
+
+The product of environment and spec is solved for its optimal policies. Among these the audit looks for the one that is
+kindest to the task, and for the one that is hardest on it: where even the kindest falls short of what the task wants,
+the reward is misaligned; where only the hardest does, the reward does not care.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+import gymnasium as gym
+
+from rewardspec.envs.intents import Intent, intent_of
+from rewardspec.envs.models import FiniteModel, finite_model
+from rewardspec.envs.policies import Episodes, Measure, Outcome, Policy
+from rewardspec.envs.products import DEFAULT_NODES, Product, build_product
+from rewardspec.envs.task import Kind, Task
+from rewardspec.envs.value_iteration import solve
+from rewardspec.envs.verdicts import SAME, Spread, Verdict, explain, judge
+from rewardspec.spec.pairs import Pair
+from rewardspec.spec.payment import Payment
+from rewardspec.spec.spec import Spec
+
+LEARNER_DISCOUNT = 0.9
+"""The discount of the paper's Q-learning."""
+DISCOUNTS = (0.5, 0.9, 0.99, 1.0)
+"""Discounts over which verdicts are compared; 1 is the plain sum over an episode."""
+DEFAULT_STEPS = 100
+"""The time limit of environments that have none."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """What one reward asks for at one discount.
+
+    Attributes:
+        reward: The reward's name.
+        discount: The discount. At 1, and for payment "final", policies see the clock; else the time limit is no ending
+            to them, as it is none to a learner that does not see it.
+        value: The optimal value that was solved for, from the environment's starts.
+        best: What the optimal policy achieves that serves the task best.
+        spread: What others among the optimal policies achieve.
+        intended: What can be achieved: the way that serves the task best, whatever it is paid.
+        verdict: `"aligned"`: every optimal policy does the task; `"slow"`: so it does, but later than it could;
+            `"indifferent"`: some do and some do not; `"misaligned"`: none does.
+        sentence: The verdict in words.
+        product: The product that was solved.
+        policy: The optimal policy that serves the task best.
+    """
+
+    reward: str
+    discount: float
+    value: float
+    best: Outcome
+    spread: Spread
+    intended: Outcome
+    verdict: Verdict
+    sentence: str
+    product: Product
+    policy: Policy
+
+    @property
+    def may_be_unsafe(self) -> bool:
+        """Whether some optimal policy does what must not happen, though it can be avoided."""
+        return self.spread.hazard[1] > self.intended.hazard + SAME
+
+
+def base_spec() -> Spec:
+    """A spec that pays the environment's own reward and adds nothing: shaping by a potential of 0."""
+    return Spec([Pair("true", 0.0)], atoms={}, payment="potential")
+
+
+def rewards_of(task: Task, payment: Payment = "value") -> dict[str, Spec]:
+    """The rewards of a task by name: base, Boolean, quantitative, and as printed where that differs.
+
+    Example:
+        >>> from rewardspec import envs
+        >>> list(rewards_of(envs.get("frozen_lake")))
+        ['base', 'boolean', 'boolean as printed', 'quantitative', 'quantitative as printed']
+    """
+    rewards = {"base": base_spec()}
+    kinds: tuple[Kind, ...] = ("boolean", "quantitative")
+    for kind in kinds:
+        rewards[kind] = task.spec(kind, payment=payment)
+        if kind in task.printed:
+            rewards[f"{kind} as printed"] = task.spec(kind, printed=True, payment=payment)
+    return rewards
+
+
+def audit_task(
+    task: Task, discounts: Iterable[float] = (LEARNER_DISCOUNT,), payment: Payment = "value"
+) -> list[Finding]:
+    """Audit all rewards of one of the six finite tasks.
+
+    Example:
+        >>> from rewardspec import envs
+        >>> [(f.reward, f.verdict) for f in audit_task(envs.get("island_navigation"))]
+        [('base', 'aligned'), ('boolean', 'misaligned'), ('quantitative', 'misaligned')]
+    """
+    model = finite_model(task.make())
+    intent = intent_of(task, model)
+    discounts = tuple(discounts)
+    return [
+        finding
+        for name, spec in rewards_of(task, payment).items()
+        for finding in audit(model, spec, intent, discounts, reward=name)
+    ]
+
+
+def audit(
+    env: gym.Env[Any, Any] | FiniteModel,
+    spec: Spec,
+    intent: Intent,
+    discounts: Iterable[float] = (LEARNER_DISCOUNT,),
+    *,
+    reward: str = "spec",
+    max_nodes: int = DEFAULT_NODES,
+) -> list[Finding]:
+    """Audit one reward, at one discount or several.
+
+    Args:
+        env: An environment that publishes `P`, or its model.
+        spec: The reward.
+        intent: What the task is about.
+        discounts: The discounts, in [0, 1]; payment "potential" shapes by each in turn.
+        reward: What to call the reward.
+        max_nodes: The budget for the product.
+    """
+    model = env if isinstance(env, FiniteModel) else finite_model(env)
+    product = build_product(model, spec, max_nodes)
+    steps = model.max_episode_steps or DEFAULT_STEPS
+    findings = []
+    for discount in discounts:
+        if spec.payment == "potential" and spec.discount != discount:
+            # Shaping keeps optimal policies only with the learner's own discount.
+            product = build_product(model, spec.replace(discount=discount), max_nodes)
+        clock = discount == 1.0 or spec.payment == "final"
+        solution = solve(product, discount, steps if clock else None)
+        episodes = Episodes(product, intent, steps, discount)
+        policy, intended = episodes.kindest(solution.optimal), episodes.kindest().outcome
+        spread = Spread(
+            goal=episodes.spread(Measure.GOAL, solution.optimal),
+            hazard=episodes.spread(Measure.HAZARD, solution.optimal),
+            completion=episodes.spread(Measure.COMPLETION, solution.optimal),
+            wait=episodes.spread(Measure.WAIT, solution.optimal),
+        )
+        verdict = judge(policy.outcome, spread, intended)
+        findings.append(
+            Finding(
+                reward=reward,
+                discount=discount,
+                value=float(product.initial @ solution.values[product.starts]),
+                best=policy.outcome,
+                spread=spread,
+                intended=intended,
+                verdict=verdict,
+                sentence=explain(verdict, policy.outcome, spread, intended, intent),
+                product=product,
+                policy=policy,
+            )
+        )
+    return findings
