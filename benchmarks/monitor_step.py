@@ -3,9 +3,11 @@
     python benchmarks/monitor_step.py            # one trace, NumPy and JAX batches, and the peers
     python benchmarks/monitor_step.py --gpu      # JAX on a GPU, as a share of the memory bandwidth
 
-Figures are nanoseconds for each step of each trace, the best of several repetitions.  The peers monitor only the past,
-so they get past formulas with the same value: `G a` is "historically a", `G(a -> F b)` is "not (not b since (a and not
-b))", and so on.  RTAMT and reelay are measured where the `bench` extra is installed and they can express the formula.
+Figures are nanoseconds for each step of each trace, the best of several repetitions.  Every step checks that its labels
+lie in [0, 1]; "checked before" is a batch whose labels a spec has checked already, as the wrappers' are.  The peers
+monitor only the past, so they get past formulas with the same value: `G a` is "historically a", `G(a -> F b)` is
+"not (not b since (a and not b))", and so on.  RTAMT and reelay are measured where the `bench` extra is installed and
+they can express the formula.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import rewardspec as rs
+from rewardspec.backends.labels import CheckedLabels
 
 FORMULAS = {
     "F p": "F p",
@@ -65,10 +68,11 @@ def one_trace(monitor: rs.Monitor, steps: int = 20_000) -> float:
     return best_of(run, calls=steps)
 
 
-def numpy_batch(monitor: rs.Monitor, size: int) -> float:
+def numpy_batch(monitor: rs.Monitor, size: int, *, checked: bool = False) -> float:
     rng = np.random.default_rng(0)
     steps = max(20, 2_000_000 // size)
-    letters = [{atom: rng.random(size) for atom in monitor.atoms} for _ in range(4)]
+    kind = CheckedLabels if checked else dict
+    letters = [kind({atom: rng.random(size) for atom in monitor.atoms}) for _ in range(4)]
 
     def run() -> None:
         state, step = monitor.initial_state(batch=size), monitor.step
@@ -138,7 +142,13 @@ def reelay_online(formula: str, atoms: tuple[str, ...], steps: int = 20_000) -> 
 
 def table() -> None:
     has_jax = importlib.util.find_spec("jax") is not None
-    header = ["formula", "registers", "one trace", *(f"NumPy {size:,}" for size in BATCHES)]
+    header = [
+        "formula",
+        "registers",
+        "one trace",
+        *(f"NumPy {size:,}" for size in BATCHES),
+        "NumPy 4,096, checked before",
+    ]
     header += [f"JAX {size:,}" for size in BATCHES[1:]] if has_jax else []
     header += ["RTAMT", "reelay"]
     print(f"nanoseconds per step and trace · Python {platform.python_version()} · NumPy {np.__version__}\n")
@@ -148,6 +158,7 @@ def table() -> None:
         monitor = rs.synthesize(formula)
         cells = [f"`{name.replace('|', chr(92) + '|')}`", str(len(monitor.registers))]
         seconds = [one_trace(monitor), *(numpy_batch(monitor, size) for size in BATCHES)]
+        seconds.append(numpy_batch(monitor, 4_096, checked=True))
         if has_jax:
             seconds += [jax_batch(monitor, size) for size in BATCHES[1:]]
         cells += [f"{s * 1e9:.3g}" for s in seconds]

@@ -8,12 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from rewardspec.backends.expressions import Expression, all_parts
 from rewardspec.backends.program import Program
 
 Array: TypeAlias = Any  # an array of whichever library the caller uses
 Namespace: TypeAlias = Any
 ArrayStep: TypeAlias = Callable[["State", Mapping[str, Array], Namespace], "State"]
+
+
+class _Units(dict[Any, np.ndarray]):
+    """For each type the number 1 as an array, which NumPy subtracts from quicker than from a Python number."""
+
+    def __missing__(self, dtype: Any) -> np.ndarray:
+        self[dtype] = np.ones((), dtype=dtype)
+        return self[dtype]
+
+
+UNIT = _Units()
 
 
 class State(NamedTuple):
@@ -54,7 +67,8 @@ def compile_step(program: Program, *, reuse: bool = False) -> ArrayStep:
         program: The program.
         reuse: Write results over intermediate arrays that are no longer needed, as NumPy's `out` allows.
     """
-    namespace: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(program.atoms)} | {"State": State}
+    namespace: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(program.atoms)}
+    namespace |= {"State": State, "unit": UNIT}
     exec(compile(step_source(program, reuse=reuse), "<array step>", "exec"), namespace)
     function: ArrayStep = namespace["step"]
     return function
@@ -128,7 +142,7 @@ class Code:
                 case "constant":
                     self._assign(part, number, f"xp.{'ones' if part.args[0] else 'zeros'}_like(previous)")
                 case "complement":
-                    self._assign(part, number, f"1.0 - {atoms[part.args[0]]}")
+                    self._assign(part, number, f"{'unit[previous.dtype]' if reuse else '1.0'} - {atoms[part.args[0]]}")
                 case "min" | "max":
                     spare = [
                         self.place[arg]

@@ -12,6 +12,7 @@ from rewardspec.errors import LabelError, did_you_mean
 
 # Among the bit patterns of non-negative doubles, larger patterns are larger numbers, and negative numbers, infinities
 # and NaN all lie above that of 1.0: one integer comparison tells whether a label is in [0, 1].
+_largest = np.maximum.reduce
 _ONE_AS_BITS = {np.dtype(t): (u, t(1.0).view(u)) for t, u in ((np.float64, np.uint64), (np.float32, np.uint32))}
 
 
@@ -71,6 +72,7 @@ def numpy_labels(labels: Any, atoms: Iterable[str], like: np.ndarray) -> dict[st
     """
     dtype, shape = like.dtype, like.shape
     checked = labels.__class__ is CheckedLabels
+    unsigned, one = _ONE_AS_BITS.get(dtype, (None, None)) if len(shape) == 1 else (None, None)
     ready = {}
     for atom in atoms:
         try:
@@ -81,7 +83,10 @@ def numpy_labels(labels: Any, atoms: Iterable[str], like: np.ndarray) -> dict[st
         if values.__class__ is not np.ndarray or values.dtype is not dtype or values.shape != shape:
             values = as_labels(atom, values, like, np)
         ready[atom] = values
-        if not checked and not inside_unit_interval(values):
+        # The usual case first and in place: in a small batch, calls cost more than the arithmetic.
+        if checked or (unsigned and values.flags.c_contiguous and shape[0] and _largest(values.view(unsigned)) <= one):
+            continue
+        if not inside_unit_interval(values):
             check_numpy({atom: values})
     return ready
 

@@ -197,10 +197,12 @@ class Monitor(Drawable):
     def _step_numpy(self, state: State, labels: Mapping[str, Any]) -> tuple[State, Any]:
         ready = numpy_labels(labels, self.program.atoms, state.value)
         new = self._compiled_for_numpy(state, ready, np)
+        value = new.value
+        value.setflags(write=False)
         for array in new.registers:
-            array.setflags(write=False)
-        new.value.setflags(write=False)
-        return new, new.value
+            if array is not value:
+                array.setflags(write=False)
+        return new, value
 
     def _as_batch(self, state: scalar.ScalarState, labels: Any) -> State:
         """A single trace's state as that of a batch, for labels that are arrays."""

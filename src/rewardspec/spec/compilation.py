@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from rewardspec.backends.arrays import Array, Code, Namespace, choose
+from rewardspec.backends.arrays import UNIT, Array, Code, Namespace, choose
 from rewardspec.backends.expressions import Expression, all_parts
 from rewardspec.backends.scalar import part_lines
+from rewardspec.errors import LabelError
 from rewardspec.spec.composition import Composite
 from rewardspec.spec.payment import Payment
 
@@ -17,6 +18,7 @@ ScalarStep: TypeAlias = Callable[..., tuple[Any, Any]]  # (state, labels, base_r
 ArrayAdvance: TypeAlias = Callable[["SpecState", Mapping[str, Array], Namespace], "SpecState"]
 
 NO_PENALTY = math.inf  # what the penalty is while nothing is violated
+PENALTY, LEVEL, VALUES = -3, -2, -1  # where a scalar state holds them
 
 
 class SpecState(NamedTuple):
@@ -37,7 +39,7 @@ class SpecState(NamedTuple):
     values: tuple[Array, ...]
 
 
-def compile_scalar(
+def compile_step(
     machine: Composite,
     weights: Sequence[float],
     penalties: Sequence[float],
@@ -49,24 +51,83 @@ def compile_scalar(
 
     `otherwise` takes its place for whatever is not plain numbers.
     """
-    table = []
-    for control in range(len(machine.steps)):
-        namespace: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(machine.atoms)}
-        namespace |= {"otherwise": otherwise, "none": NO_PENALTY, "discount": discount}
-        source = _scalar_source(machine, control, weights, penalties, payment)
-        exec(compile(source, "<spec step>", "exec"), namespace)
-        table.append(namespace["step"])
+    signature = "state, labels, base_reward=0.0, terminated=False, truncated=False"
+    fallback = "        return otherwise(state, labels, base_reward, terminated, truncated)"
+    inside = _inside(machine)
+    head = [
+        "    if state.__class__ is not tuple:",
+        fallback,
+        "    try:",
+        *(f"        l{k} = labels[a{k}]" for k in range(len(machine.atoms))),
+        f"        good = {inside}",
+        "    except Exception:",
+        "        good = False",
+        "    if not good:",
+        fallback,
+    ]
+    names = {f"a{k}": atom for k, atom in enumerate(machine.atoms)} | {"otherwise": otherwise, "discount": discount}
+    table = _scalar_table(machine, weights, penalties, payment, signature, head, names)
     if len(table) == 1:
-        return table[0]  # type: ignore[no-any-return]
+        return table[0]
 
     def step(
         state: ScalarState, labels: Any, base_reward: Any = 0.0, terminated: Any = False, truncated: Any = False
     ) -> tuple[Any, Any]:
         if state.__class__ is not tuple:
             return otherwise(state, labels, base_reward, terminated, truncated)
-        return table[state[0]](state, labels, base_reward, terminated, truncated)  # type: ignore[no-any-return]
+        return table[state[0]](state, labels, base_reward, terminated, truncated)
 
     return step
+
+
+def compile_transition(
+    machine: Composite,
+    weights: Sequence[float],
+    penalties: Sequence[float],
+    payment: Payment,
+    discount: float,
+    functions: Mapping[str, Callable[[Any, Any, Any], Any]],
+) -> ScalarStep:
+    """The function `(state, obs, action, next_obs, base_reward, terminated, truncated) -> (state, reward)`.
+
+    It reads the labels of one environment's transition itself, which saves building a dict of them in every step.  A
+    label outside [0, 1] is a LabelError that does not say more: whoever calls it finds out with `Spec.labels`.
+    """
+    signature = "state, obs, action, next_obs, base_reward, terminated, truncated"
+    head = [
+        *(f"    l{k} = float(f{k}(obs, action, next_obs))" for k in range(len(machine.atoms))),
+        f"    if not ({_inside(machine)}): raise LabelError('a label is not in [0, 1]')",
+    ]
+    names: dict[str, Any] = {f"f{k}": functions[atom] for k, atom in enumerate(machine.atoms)}
+    names |= {"discount": discount, "LabelError": LabelError}
+    table = _scalar_table(machine, weights, penalties, payment, signature, head, names)
+    if len(table) == 1:
+        return table[0]
+    return lambda state, *transition: table[state[0]](state, *transition)
+
+
+def _inside(machine: Composite) -> str:
+    return " and ".join(f"0.0 <= l{k} <= 1.0" for k in range(len(machine.atoms))) or "True"
+
+
+def _scalar_table(
+    machine: Composite,
+    weights: Sequence[float],
+    penalties: Sequence[float],
+    payment: Payment,
+    signature: str,
+    head: Sequence[str],
+    names: Mapping[str, Any],
+) -> list[ScalarStep]:
+    """One function for each control state, each with the same head, which reads the labels."""
+    table: list[ScalarStep] = []
+    for control in range(len(machine.steps)):
+        body = _scalar_body(machine, control, weights, penalties, payment)
+        source = "\n".join([f"def step({signature}):", *head, *body]) + "\n"
+        namespace: dict[str, Any] = {**names, "none": NO_PENALTY}
+        exec(compile(source, "<spec step>", "exec"), namespace)
+        table.append(namespace["step"])
+    return table
 
 
 _PAID = {
@@ -77,26 +138,14 @@ _PAID = {
 }
 
 
-def _scalar_source(
+def _scalar_body(
     machine: Composite, control: int, weights: Sequence[float], penalties: Sequence[float], payment: Payment
-) -> str:
+) -> list[str]:
+    """The lines that compute the new state and the reward from the labels in `l0`, `l1` and so on."""
     step = machine.steps[control]
     atoms = {atom: f"l{k}" for k, atom in enumerate(machine.atoms)}
     registers = [f"r{k}" for k in range(len(machine.initial))]
-    inside = " and ".join(f"0.0 <= {name} <= 1.0" for name in atoms.values()) or "True"
-    lines = [
-        "def step(state, labels, base_reward=0.0, terminated=False, truncated=False):",
-        "    if state.__class__ is not tuple:",
-        "        return otherwise(state, labels, base_reward, terminated, truncated)",
-        f"    {', '.join(['_', *registers, 'penalty', 'before', '_'])} = state",
-        "    try:",
-        *(f"        {name} = labels[a{name[1:]}]" for name in atoms.values()),
-        f"        good = {inside}",
-        "    except Exception:",
-        "        good = False",
-        "    if not good:",
-        "        return otherwise(state, labels, base_reward, terminated, truncated)",
-    ]
+    lines = [f"    {', '.join(['_', *registers, 'penalty', 'before', '_'])} = state"]
     place: dict[Expression, str] = {}
     for part in all_parts([*step.values, *step.uppers, *(u for u in step.updates if u is not None)]):
         lines.extend(f"    {line}" for line in part_lines(part, place, atoms))
@@ -109,7 +158,7 @@ def _scalar_source(
     values = "".join(f"{place[value]}, " for value in step.values)
     state = ", ".join([str(machine.successor(control)), *new, "penalty", "level", f"({values})"])
     lines.append(f"    return ({state}), {_PAID[payment]}")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def compile_arrays(
@@ -117,7 +166,7 @@ def compile_arrays(
 ) -> ArrayAdvance:
     """The function `(state, labels, namespace) -> state` for a batch."""
     namespace: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(machine.atoms)}
-    namespace |= {"SpecState": SpecState, "none": NO_PENALTY}
+    namespace |= {"SpecState": SpecState, "none": NO_PENALTY, "unit": UNIT}
     exec(compile(_array_source(machine, weights, penalties, reuse), "<spec batch step>", "exec"), namespace)
     advance: ArrayAdvance = namespace["advance"]
     return advance

@@ -28,6 +28,18 @@ class Thresholded:
         return (self.function(obs, action, next_obs) >= self.threshold) * 1.0
 
 
+class Clipped:
+    """An atom's function for one environment, its label clipped into [0, 1]; NaN stays NaN."""
+
+    def __init__(self, function: AtomFunction) -> None:
+        self.function = function
+
+    def __call__(self, obs: Any, action: Any, next_obs: Any) -> float:
+        """The clipped label of one transition."""
+        label = float(self.function(obs, action, next_obs))
+        return 0.0 if label < 0.0 else 1.0 if label > 1.0 else label
+
+
 def read_labels(
     atoms: Mapping[str, AtomFunction],
     obs: Any,

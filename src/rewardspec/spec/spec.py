@@ -18,7 +18,7 @@ from rewardspec.monitors.quantitative import DEFAULT_REGISTERS
 from rewardspec.spec import compilation
 from rewardspec.spec.compilation import NO_PENALTY, SpecState
 from rewardspec.spec.composition import Composite, compose
-from rewardspec.spec.labelling import AtomFunction, Thresholded, read_labels
+from rewardspec.spec.labelling import AtomFunction, Clipped, Thresholded, read_labels
 from rewardspec.spec.pairs import Pair, as_pairs, finite
 from rewardspec.spec.payment import PAYMENTS, Payment, pay
 
@@ -195,8 +195,26 @@ class Spec:
         environment's own reward, which `potential` adds to; `terminated` and `truncated` say whether the episode ended
         here for good or was cut short, which `potential` and `final` need to know.  All may be arrays for a batch.
         """
-        return compilation.compile_scalar(
+        return compilation.compile_step(
             self.machine, self.weights, self.penalties, self.payment, self.discount, self._step_arrays
+        )
+
+    @functools.cached_property
+    def transition(self) -> Callable[..., tuple[Any, Any]]:
+        """`transition(state, obs, action, next_obs, base_reward, terminated, truncated) -> (state, reward)`.
+
+        `labels` and `step` of one environment in one, and quicker.  An atom's own exception comes through as it is, and
+        a label outside [0, 1] as a bare LabelError; call `labels` with the same transition to learn more.
+        """
+        if self.atoms is None:
+            raise SpecError(
+                "This spec has no atoms' functions. Pass `atoms`, or give labels directly to init and step."
+            )
+        functions = self._used
+        if self.clip:
+            functions = {name: Clipped(function) for name, function in functions.items()}
+        return compilation.compile_transition(
+            self.machine, self.weights, self.penalties, self.payment, self.discount, functions
         )
 
     def _step_arrays(

@@ -14,7 +14,7 @@ from numpy import fromiter
 
 from rewardspec.errors import SpecError
 from rewardspec.spec import Spec
-from rewardspec.spec.labelling import AtomFunction
+from rewardspec.spec.compilation import NO_PENALTY, PENALTY, VALUES
 from rewardspec.wrappers.features import Features, Observe
 from rewardspec.wrappers.observations import Extension, extension
 from rewardspec.wrappers.products import model_of, possible_pairs
@@ -75,9 +75,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if self.extension is not None:
             self.observation_space = self.extension.space
         # Bound once: each attribute looked up in a step costs a share of the environment's own speed.
-        self._atoms = _functions(spec)
-        self._step, self._values, self._violated = spec.step, spec.values, spec.violated
-        self._vetoes = bool(spec.penalties)
+        self._transition = spec.transition
         self._state: Any = None  # None when there is no episode, or its labels could not be read
         self._observation: Any = None  # the last one, which the next step's labels are computed from
         self._returned: Any = None  # the same as the environment returned it
@@ -93,8 +91,8 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._observation = deepcopy(observation)
         labels = self.reward_spec.labels(observation, None, observation, step=0)
         self._state = state = self.reward_spec.init(labels)
-        info["formula_values"] = fromiter(self._values(state), DOUBLE)
-        info["violated"] = self._violated(state)
+        info["formula_values"] = fromiter(state[VALUES], DOUBLE)
+        info["violated"] = self.reward_spec.violated(state)
         if self.extension is not None:
             observation = self.extension.extend(observation, self._features.read(state))
         return observation, info
@@ -109,21 +107,19 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._state = None  # until the labels are read: an episode with a letter missing must not go on
         self._elapsed += 1
         before = self._observation
-        labels = {}
         try:
-            for atom, function in self._atoms:
-                labels[atom] = float(function(before, action, observation))
-            state, reward = self._step(state, labels, base_reward, terminated, truncated)
+            state, reward = self._transition(state, before, action, observation, base_reward, terminated, truncated)
         except Exception:
-            # The spec's own reading is slower, and says which atom is wrong, and where.
+            # Reading the labels on their own is slower, and says which atom is wrong, and where.
             labels = self.reward_spec.labels(before, action, observation, step=self._elapsed)
-            state, reward = self._step(state, labels, base_reward, terminated, truncated)
+            state, reward = self.reward_spec.step(state, labels, base_reward, terminated, truncated)
         self._state = state
         self._observation = observation if observation is not self._returned else deepcopy(observation)
         self._returned = observation
         info["base_reward"] = base_reward
-        info["formula_values"] = fromiter(self._values(state), DOUBLE)
-        info["violated"] = self._vetoes and self._violated(state)
+        # From the state itself: calls would cost more than what they read.
+        info["formula_values"] = fromiter(state[VALUES], DOUBLE)
+        info["violated"] = state[PENALTY] != NO_PENALTY
         if self.extension is not None:
             observation = self.extension.extend(observation, self._features.read(state))
         return observation, reward, terminated, truncated, info
@@ -147,16 +143,3 @@ def readable(spec: Spec | str | os.PathLike[str]) -> Spec:
             "environment. Pass `atoms` to Spec: functions of (obs, action, next_obs)."
         )
     return spec.replace(atoms={})  # there is nothing to read
-
-
-def _functions(spec: Spec) -> tuple[tuple[str, AtomFunction], ...]:
-    """The atoms that a step reads, with their functions."""
-    atoms = spec.atoms or {}
-    return tuple((name, _clipped(atoms[name]) if spec.clip else atoms[name]) for name in spec.atom_names)
-
-
-def _clipped(function: AtomFunction) -> AtomFunction:
-    def label(obs: Any, action: Any, next_obs: Any) -> float:
-        return min(max(float(function(obs, action, next_obs)), 0.0), 1.0)  # NaN stays NaN, which the spec refuses
-
-    return label
