@@ -47,7 +47,7 @@ def test_it_tells_what_a_person_wants_to_know(check):
         "Pair 1      stay near: F G near\n"
         "            weight 2; mixed: neither a violation nor a fulfilment need be final\n"
         "Pair 2      G balanced\n"
-        "            weight 4; safety: a violation is final, so it can veto a reward\n"
+        "            weight 4; safety: asks only that something bad never happens, so it can veto a reward\n"
         "            safety objective: once violated, every step pays -1\n"
         "Machine     1 register, 1 control state\n"
         "Found       nothing that looks wrong\n",

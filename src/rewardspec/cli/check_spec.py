@@ -69,9 +69,9 @@ def kind_of(formula: Formula) -> str:
     if safe and cosafe:
         return "bounded: decided within a fixed number of steps"
     if safe:
-        return "safety: a violation is final, so it can veto a reward"
+        return "safety: asks only that something bad never happens, so it can veto a reward"
     if cosafe:
-        return "co-safety: once fulfilled, it stays so"
+        return "co-safety: asks only that something good happens some day"
     return "mixed: neither a violation nor a fulfilment need be final"
 
 
