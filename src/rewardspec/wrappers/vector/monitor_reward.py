@@ -120,14 +120,14 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
         began, ended = self._resetting, np.logical_or(terminations, truncations)
         same_step = self._mode is AutoresetMode.SAME_STEP and bool(ended.any())
         last = self._with_finals(observations, infos, ended) if same_step else observations
-        labels = self._read(actions, last, began)
         anew = bool(began.any())
+        labels = self._read(actions, last, began, anew)
         if anew:
             state = self._before_first(state, began)
         state, paid = self.reward_spec.step(state, labels, base_rewards, terminations, truncations)
         if anew and self.reward_spec.payment == "delta":
             state = state._replace(level=np.where(began, 0.0, state.level))  # nothing has been paid yet
-        rewards = np.where(began, 0.0, paid)  # new, so that the learner may write into it
+        rewards = np.where(began, 0.0, paid) if anew else np.array(paid)  # new, so that the learner may write into it
         if same_step:
             self._note_finals(infos, state, base_rewards, ended)
             began = ended
@@ -139,14 +139,13 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
         self._note_state(infos, state, self._everywhere(True))
         return self._extended(observations, state), rewards, terminations, truncations, infos
 
-    def _read(self, actions: Any, observations: Any, began: Mask) -> dict[str, Any]:
+    def _read(self, actions: Any, observations: Any, began: Mask, anew: bool) -> dict[str, Any]:
         """The labels of a step: of a transition, and of a first state where an episode began."""
         self._elapsed += 1
-        self._elapsed[began] = 0
         if isinstance(actions, list):
             actions = np.asarray(actions)
         everyone, read = self.num_envs, self.reward_spec.labels
-        if not began.any():
+        if not anew:
             return read(self._observations, actions, observations, step=self._elapsed, batch=everyone)
         # An action that was not taken, or a state that is not a first one, is nothing to show to an atom.
         labels = self._read_first(observations, began)
