@@ -193,3 +193,11 @@ def test_bad_traces_are_refused(trace, message):
 
 def test_a_formula_without_atoms_runs_on_any_trace():
     assert rs.synthesize("last").run({"unrelated": [0.5, 0.5, 0.5]}).tolist() == [1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("kind", [bool, int, np.bool_, np.uint8, np.float16, np.float64])
+def test_any_kind_of_number_is_a_label(kind):
+    monitor = rs.synthesize("G(a -> F b)")
+    _, value = monitor.step(monitor.initial_state(), {"a": kind(1), "b": kind(0)})
+    assert value == 0.0
+    assert type(value) is float

@@ -228,6 +228,9 @@ def test_specs_can_be_copied():
         ({"pairs": [("F a", 1)], "atoms": [abs]}, "`atoms` should map"),
         ({"pairs": [("F a", 1, None, -5)]}, "is no safety objective"),
         ({"pairs": [("F a", 1, "yes")]}, "`safety` should be"),
+        ({"pairs": [("F a", 10**400)]}, "`weight` should be a finite number"),
+        ({"pairs": [("F a", 1)], "clip": "no"}, "`clip` should be"),
+        ({"pairs": [("F a", 1)], "max_registers": -1}, "`max_registers` should be a non-negative integer"),
     ],
 )
 def test_bad_specs_are_refused(arguments, message):
@@ -283,3 +286,34 @@ def test_labels_can_be_clipped_but_nan_cannot():
     assert spec.labels(None, None, None) == {"a": 1.0}
     with pytest.raises(rs.LabelError, match="nan"):
         spec.labels(None, None, None)
+
+
+@pytest.mark.parametrize("kind", [bool, int, np.bool_, np.uint8, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("payment", ["value", "delta", "potential", "final"])
+def test_any_kind_of_number_is_a_label(kind, payment):
+    spec = rs.Spec([("F p", 1), ("F G p", 1)], payment=payment)
+    rewards = {}
+    for read in (float, kind):
+        state, rewards[read] = spec.init({"p": read(1)}), []
+        for label in (1, 0, 1):
+            state, reward = spec.step(state, {"p": read(label)}, terminated=False, truncated=True)
+            assert type(reward) is float
+            rewards[read].append(reward)
+    assert rewards[kind] == rewards[float]
+
+
+def test_a_partial_reset_does_not_read_the_others():
+    spec = rs.Spec([("F p", 1)])
+    state = spec.init({"p": np.array([0.75, 0.25])})
+    state = spec.reset(state, {"p": np.array([0.5, np.nan])}, np.array([True, False]))
+    assert spec.values(state)[0].tolist() == [0.5, 0.25]
+    with pytest.raises(rs.SpecError, match=r"batch's shape, \(2,\). Received shape \(1,\)"):
+        spec.reset(state, {"p": np.zeros(2)}, np.array([True]))
+    with pytest.raises(rs.SpecError, match="Call init"):
+        spec.reset(spec.init({"p": 0.5}), {"p": 0.5}, True)
+
+
+def test_equal_specs_are_equal():
+    assert rs.Spec([("F p", 1)]) == rs.Spec([("F p", 1)])
+    assert rs.Spec([("F p", 1)]) != rs.Spec([("F p", 2)])
+    assert hash(rs.Spec([("F p", 1)])) == hash(rs.Spec([("F p", 1)]))

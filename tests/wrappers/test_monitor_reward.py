@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import warnings
 from pathlib import Path
 from typing import Any
@@ -248,3 +249,9 @@ def test_stable_baselines_takes_the_wrapper() -> None:
     assert observations.shape == (2, *envs.observation_space.shape)
     assert [info["base_reward"] for info in infos] == [1.0, 1.0]
     envs.close()
+
+
+def test_a_wrapped_environment_can_be_pickled() -> None:
+    env = pickle.loads(pickle.dumps(MonitorReward(gym.make("CartPole-v1"), Spec([("F G true", 3)]))))
+    env.reset(seed=0)
+    assert env.step(0)[1] == 3.0

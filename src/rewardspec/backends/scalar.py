@@ -55,7 +55,7 @@ def step_source(program: Program, control: int) -> str:
         "        return otherwise(state, labels)",
         f"    {', '.join(names)} = state",
         "    try:",
-        *(f"        {name} = labels[a{name[1:]}]" for name in atoms.values()),
+        *(f"        {line}" for name in atoms.values() for line in label_lines(name, f"labels[a{name[1:]}]")),
         f"        good = {inside}",
         "    except Exception:",
         "        good = False",
@@ -69,6 +69,18 @@ def step_source(program: Program, control: int) -> str:
     state = ", ".join([str(program.successor(control)), *registers, values[step.output]])
     lines.append(f"    return ({state}), {values[step.output]}")
     return "\n".join(lines) + "\n"
+
+
+def label_lines(name: str, source: str) -> list[str]:
+    """The lines that read a label as a float: a Boolean or an 8-bit integer would compute otherwise."""
+    return [f"{name} = {source}", f"if {name}.__class__ is not float: {name} = number({name})"]
+
+
+def number(value: Any) -> float:
+    """A single label as a float; raises for arrays, text and whatever else is no number."""
+    if getattr(value, "ndim", 0) or isinstance(value, str | bytes):
+        raise TypeError
+    return float(value)
 
 
 def part_lines(part: Expression, values: dict[Expression, str], atoms: dict[str, str]) -> list[str]:
@@ -95,7 +107,8 @@ def part_lines(part: Expression, values: dict[Expression, str], atoms: dict[str,
 
 
 def _compile(program: Program, control: int, otherwise: ScalarStep) -> ScalarStep:
-    namespace: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(program.atoms)} | {"otherwise": otherwise}
+    namespace: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(program.atoms)}
+    namespace |= {"otherwise": otherwise, "number": number}
     exec(compile(step_source(program, control), f"<control state {control}>", "exec"), namespace)
     function: ScalarStep = namespace["step"]
     return function

@@ -34,6 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output went away, as `head` does; that is not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130

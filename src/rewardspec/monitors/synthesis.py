@@ -150,8 +150,9 @@ class Synthesis:
     def _too_large(self, formula: Formula) -> SynthesisError:
         shown = to_string(formula, longest=200)
         return SynthesisError(
-            f"The monitor of `{shown}` needs more than {self.max_registers} registers, or too much work to find. "
-            f"Raise `max_registers`, or split the formula into several with fewer nested alternatives.",
+            f"The monitor of `{shown}` needs more than {self.max_registers} registers, or too many control states, or "
+            "too much work to find. Raise `max_registers`, or split the formula into several with fewer nested "
+            "alternatives.",
             subformula=formula,
         )
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from rewardspec.backends.arrays import UNIT, Array, Code, Namespace, choose
 from rewardspec.backends.expressions import Expression, all_parts
-from rewardspec.backends.scalar import part_lines
+from rewardspec.backends.scalar import label_lines, number, part_lines
 from rewardspec.errors import LabelError
 from rewardspec.spec.composition import Composite
 from rewardspec.spec.payment import Payment
@@ -58,14 +58,15 @@ def compile_step(
         "    if state.__class__ is not tuple:",
         fallback,
         "    try:",
-        *(f"        l{k} = labels[a{k}]" for k in range(len(machine.atoms))),
+        *(f"        {line}" for k in range(len(machine.atoms)) for line in label_lines(f"l{k}", f"labels[a{k}]")),
         f"        good = {inside}",
         "    except Exception:",
         "        good = False",
         "    if not good:",
         fallback,
     ]
-    names = {f"a{k}": atom for k, atom in enumerate(machine.atoms)} | {"otherwise": otherwise, "discount": discount}
+    names: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(machine.atoms)}
+    names |= {"otherwise": otherwise, "discount": discount, "number": number}
     table = _scalar_table(machine, weights, penalties, payment, signature, head, names)
     if len(table) == 1:
         return table[0]

@@ -89,9 +89,13 @@ def read_labels(
 
 def _batch(name: str, value: Any, step: Any, batch: int, envs: Any, clip: bool) -> np.ndarray:
     try:
-        array = np.asarray(value, dtype=np.float64)
+        array = np.asarray(value)
     except (TypeError, ValueError):
-        raise LabelError(f"The labels of {name!r}{_at(step)} are not an array of numbers: {value!r}.") from None
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        raise LabelError(f"The labels of {name!r}{_at(step)} are not an array of numbers: {value!r}.")
+    if array.dtype != np.float64:
+        array = array.astype(np.float64)
     if array.shape == ():
         array = np.broadcast_to(array, (batch,))
     if array.shape != (batch,):

@@ -88,7 +88,7 @@ def finite(value: Any, what: str) -> float:
     """A finite number, or a SpecError that names it."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number) or isinstance(value, str):
         raise SpecError(f"`{what}` should be a finite number. Received {value!r}.")

@@ -42,7 +42,7 @@ def resolve(reference: str) -> AtomFunction:
             f"There is no module {error.name!r}, which {reference!r} needs. "
             "Install it, or run from where Python finds it."
         ) from error
-    except Exception as error:  # whatever the module's own code may raise
+    except (Exception, SystemExit) as error:  # whatever the module's own code may raise
         raise SpecError(
             f"The module {module_name!r} of {reference!r} cannot be imported: {type(error).__name__}: {error}. "
             "Mend the module first."

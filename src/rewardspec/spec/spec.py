@@ -70,7 +70,11 @@ class Spec:
         self.discount = finite(discount, "discount")
         if not 0.0 <= self.discount <= 1.0:
             raise SpecError(f"`discount` should be in [0, 1]. Received {discount!r}.")
-        self.clip = bool(clip)
+        if not isinstance(clip, bool):
+            raise SpecError(f"`clip` should be true or false. Received {clip!r}.")
+        self.clip = clip
+        if isinstance(max_registers, bool) or not isinstance(max_registers, int) or max_registers < 0:
+            raise SpecError(f"`max_registers` should be a non-negative integer. Received {max_registers!r}.")
         self.max_registers = max_registers
         self.atom_names = tuple(dict.fromkeys(name for pair in self.pairs for name in pair.formula.atoms))
         self.atoms = None if atoms is None else self._functions(atoms)
@@ -122,6 +126,8 @@ class Spec:
             threshold: An atom holds when its label is at least this.
             atoms: Other functions for the atoms, whose labels are 0 or 1 already.
         """
+        if not 0.0 < finite(threshold, "threshold") <= 1.0:
+            raise SpecError(f"`threshold` should be in (0, 1]. Received {threshold!r}.")
         if atoms is not None:
             return self.replace(atoms=atoms)
         if self.atoms is None:
@@ -237,9 +243,17 @@ class Spec:
 
     def reset(self, state: Any, labels: Mapping[str, Any], mask: Any) -> Any:
         """A batch's state in which the masked elements start anew with these labels; the others' are not read."""
-        fresh = self.init(labels, batch=None if self.atom_names else tuple(state.level.shape))
+        if type(state) is tuple:
+            raise SpecError("Only a part of a batch can be reset. Call init for the next episode of one environment.")
         xp = namespace_of(state.level) or np
         mask = xp.asarray(mask)
+        if mask.shape != state.level.shape:
+            shapes = f"{tuple(state.level.shape)}. Received shape {tuple(mask.shape)}"
+            raise SpecError(f"`mask` should have the batch's shape, {shapes}.")
+        require_atoms(labels, self.atom_names)
+        read = {a: as_labels(a, labels[a], state.level, xp) for a in self.atom_names}
+        read = {a: xp.where(mask, values, xp.zeros_like(values)) for a, values in read.items()}
+        fresh = self.init(read, batch=None if self.atom_names else tuple(state.level.shape))
         control = None if state.control is None else xp.where(mask, fresh.control, state.control)
         return SpecState(
             control,
@@ -366,6 +380,12 @@ class Spec:
         # From its arguments: what is compiled from them cannot be pickled, and need not be.
         arguments = (self.pairs, self.atoms, self.penalty, self.payment, self.discount, self.clip, self.max_registers)
         return Spec, arguments
+
+    def __eq__(self, other: object) -> bool:
+        return self.__reduce__() == other.__reduce__() if isinstance(other, Spec) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.pairs, self.penalty, self.payment, self.discount))
 
     def __repr__(self) -> str:
         pairs = ", ".join(f"({str(pair)!r}, {pair.weight:g})" for pair in self.pairs)

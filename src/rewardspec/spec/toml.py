@@ -145,7 +145,7 @@ def _draft(text: str) -> SpecDraft:
         raise SpecError(f"A spec's text should be a string. Received a {type(text).__name__}.")
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # TOML errors, absurd numbers, absurd nesting
         raise SpecError(f"This is not valid TOML: {error}.") from None
     _require_known_keys(table, [*_OPTIONS, "observation", "atoms", "pairs"], "the spec")
     options = {key: _typed(table[key], kind, f"`{key}`") for key, kind in _OPTIONS.items() if key in table}

@@ -81,6 +81,14 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._returned: Any = None  # the same as the environment returned it
         self._elapsed = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The compiled function cannot be pickled, and follows from the spec.
+        return {name: value for name, value in self.__dict__.items() if name != "_transition"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._transition = self.reward_spec.transition
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset the environment, and start the spec on the state's labels."""
         self._state = None
