@@ -277,7 +277,7 @@ class Spec:
         like = state.level
         if type(like) is np.ndarray and like.shape:
             new = self._numpy_code(state, numpy_labels(labels, self.atom_names, like), np)
-            for array in (*new.registers, *new.values, new.penalty, new.level):
+            for array in (*new.values, new.level):
                 array.setflags(write=False)  # a learner that scales its rewards in place must not reach the state
             return new
         require_atoms(labels, self.atom_names)

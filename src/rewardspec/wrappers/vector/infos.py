@@ -26,3 +26,18 @@ def note(infos: dict[str, Any], key: str, values: NDArray[Any], mask: NDArray[np
     if count < mask.size:
         values[~mask] = 0
     infos[key], infos[f"_{key}"] = values, mask.copy()
+
+
+def note_all(infos: dict[str, Any], **entries: NDArray[Any]) -> None:
+    """Add entries that are about every environment; they share one mask.
+
+    Example:
+        >>> infos = {}
+        >>> note_all(infos, length=np.array([3, 4]))
+        >>> infos
+        {'length': array([3, 4]), '_length': array([ True,  True])}
+    """
+    mask: NDArray[np.bool_] | None = None
+    for key, values in entries.items():
+        mask = np.ones(len(values), dtype=np.bool_) if mask is None else mask
+        infos[key], infos[f"_{key}"] = values, mask

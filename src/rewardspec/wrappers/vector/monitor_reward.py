@@ -21,7 +21,7 @@ from rewardspec.wrappers.monitor_reward import readable
 from rewardspec.wrappers.observations import Extension, extension
 from rewardspec.wrappers.products import possible_pairs
 from rewardspec.wrappers.vector.batches import put, take
-from rewardspec.wrappers.vector.infos import note
+from rewardspec.wrappers.vector.infos import note, note_all
 from rewardspec.wrappers.vector.models import models_of
 
 Mask = NDArray[np.bool_]
@@ -135,8 +135,12 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
         if self._mode is AutoresetMode.NEXT_STEP:
             self._resetting = ended
         self._keep(state, observations)
-        note(infos, "base_reward", base_rewards, ~began)
-        self._note_state(infos, state, self._everywhere(True))
+        if anew or same_step:
+            note(infos, "base_reward", base_rewards, ~began)
+            self._note_state(infos, state, self._everywhere(True))
+        else:
+            values, violated = self._values_of(state), self.reward_spec.violated(state)
+            note_all(infos, base_reward=base_rewards, formula_values=values, violated=violated)
         return self._extended(observations, state), rewards, terminations, truncations, infos
 
     def _read(self, actions: Any, observations: Any, began: Mask, anew: bool) -> dict[str, Any]:
@@ -217,11 +221,14 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
                 finals[k] = self.extension.extend(infos["final_obs"][k], numbers[k])
             infos["final_obs"] = finals
 
-    def _note_state(self, infos: dict[str, Any], state: Any, mask: Mask) -> None:
+    def _values_of(self, state: Any) -> NDArray[np.float64]:
         values = np.empty((self.num_envs, len(self.reward_spec.pairs)), dtype=np.float64)
         for k, column in enumerate(self.reward_spec.values(state)):
             values[:, k] = column
-        note(infos, "formula_values", values, mask)
+        return values
+
+    def _note_state(self, infos: dict[str, Any], state: Any, mask: Mask) -> None:
+        note(infos, "formula_values", self._values_of(state), mask)
         note(infos, "violated", self.reward_spec.violated(state), mask)
 
     def _extended(self, observations: Any, state: Any) -> Any:
