@@ -56,6 +56,10 @@ class SynthesisError(Error, ValueError):
         self.subformula = subformula
 
 
+class PolicyFileError(Error, ValueError):
+    """A saved policy that is damaged, foreign, or cannot be read or written."""
+
+
 class MonitorFileError(Error, ValueError):
     """A saved monitor that is damaged, foreign, or of an unknown version."""
 

@@ -1,0 +1,74 @@
+"""The networks of PPO: an actor and a critic apart, two layers of 64 tanh units each, stacked over runs.
+
+Parameters are nested dicts of arrays, as JAX takes them: `{"actor": {"w0": …, "b0": …, "w1": …}, "critic": {…}}`, with
+`"log_std"` beside them for continuous actions. Every array has the runs as its first axis.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+HIDDEN = (64, 64)
+Parameters = dict[str, Any]
+
+
+def initial_parameters(seeds: Sequence[int], inputs: int, outputs: int, *, continuous: bool) -> Parameters:
+    """Orthogonal weights: gain √2 for the hidden layers, 0.01 for the policy's output, 1 for the value's.
+
+    Args:
+        seeds: The seed of each run.
+        inputs: Size of an observation.
+        outputs: Number of actions, or size of a continuous one.
+        continuous: Whether to add a standard deviation, which does not depend on the observation.
+    """
+    runs = [
+        {
+            "actor": _layers(rng := np.random.default_rng((seed, 0)), inputs, outputs, 0.01),
+            "critic": _layers(rng, inputs, 1, 1.0),
+        }
+        for seed in seeds
+    ]
+    parameters: Parameters = {
+        head: {name: np.stack([run[head][name] for run in runs]) for name in runs[0][head]}
+        for head in ("actor", "critic")
+    }
+    if continuous:
+        parameters["log_std"] = np.zeros((len(runs), outputs), dtype=np.float32)
+    return parameters
+
+
+def _layers(rng: np.random.Generator, inputs: int, outputs: int, gain: float) -> dict[str, np.ndarray[Any, Any]]:
+    sizes = (inputs, *HIDDEN, outputs)
+    layers = {}
+    for k, (rows, columns) in enumerate(itertools.pairwise(sizes)):
+        scale = gain if k == len(HIDDEN) else np.sqrt(2.0)
+        layers[f"w{k}"] = (scale * _orthogonal(rng, rows, columns)).astype(np.float32)
+        layers[f"b{k}"] = np.zeros(columns, dtype=np.float32)
+    return layers
+
+
+def _orthogonal(rng: np.random.Generator, rows: int, columns: int) -> np.ndarray[Any, Any]:
+    """A random matrix with orthonormal rows or columns, whichever are fewer."""
+    square = rng.standard_normal((max(rows, columns), min(rows, columns)))
+    q, r = np.linalg.qr(square)
+    q *= np.sign(np.diag(r))  # without it, matrices with a positive diagonal of R would be drawn more often
+    return q if rows >= columns else q.T
+
+
+def forward(head: dict[str, Any], observations: Any, xp: Any) -> Any:
+    """The output of one head: for one run in JAX (xp=jax.numpy), or for all runs stacked in NumPy.
+
+    In the stacked form observations have the shape (runs, batch, inputs), and so have the outputs.
+    """
+    stacked = head["w0"].ndim == 3
+    hidden = observations
+    for k in range(len(HIDDEN) + 1):
+        bias = head[f"b{k}"]
+        hidden = hidden @ head[f"w{k}"] + (bias[:, None] if stacked else bias)
+        if k < len(HIDDEN):
+            hidden = xp.tanh(hidden)
+    return hidden

@@ -1,0 +1,58 @@
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import rewardspec as rs
+from rewardspec import envs
+from rewardspec.learning.finite_tables import finite_tables
+from rewardspec.wrappers import MonitorReward
+
+
+@pytest.mark.parametrize("name", ["frozen_lake", "taxi", "conveyor_belt", "sokoban"])
+@pytest.mark.parametrize("kind", ["boolean", "quantitative", None])
+@pytest.mark.parametrize("payment", ["value", "delta", "potential", "final"])
+def test_walking_the_tables_pays_what_the_wrapped_environment_pays(name, kind, payment):
+    task = envs.get(name)
+    if kind is None and payment != "value":
+        pytest.skip("the environment's own reward is paid in one way")
+    spec = None if kind is None else task.spec(kind, payment=payment, discount=0.9)
+    tables = finite_tables(task, spec, "registers")
+    env = task.make() if spec is None else MonitorReward(task.make(), spec)
+    rng = np.random.default_rng(7)
+    for seed in range(3):
+        state, _ = env.reset(seed=seed)
+        node = tables.starts[np.flatnonzero(tables.product.model.starts == state)[0]]
+        over, steps = False, 0
+        while not over:
+            action = rng.integers(tables.successor.shape[1])
+            state, reward, terminated, truncated, info = env.step(int(action))
+            steps, over = steps + 1, terminated or truncated
+            ours = tables.truncated_reward if truncated and not terminated else tables.reward
+            assert ours[node, action, 0] == pytest.approx(float(reward), abs=1e-4)
+            assert (tables.successor[node, action, 0] < 0) == terminated
+            if over:
+                assert tables.completion[node, action, 0] == pytest.approx(info["task_completion"])
+            node = tables.successor[node, action, 0]
+            assert terminated or tables.product.state[node] == state
+
+
+def test_outcomes_of_chance_keep_their_probabilities():
+    task = envs.get("frozen_lake")
+    slippery = envs.task.Task(**{f: getattr(task, f) for f in task.__dataclass_fields__} | {"id": "FrozenLake-v1"})
+    tables = finite_tables(slippery, None, None)
+    assert tables.successor.shape[2] == 3
+    assert tables.chances[0, 0, :2] == pytest.approx([1 / 3, 2 / 3])
+    assert (tables.chances[..., -1] > 1).all()
+    assert gym.make("FrozenLake-v1").unwrapped.P[0][0][0][1] == tables.product.state[tables.successor[0, 0, 0]]
+
+
+def test_a_learner_that_sees_the_state_alone_sees_fewer_things():
+    task = envs.get("taxi")
+    seen, all_nodes = (finite_tables(task, task.spec("boolean"), observe) for observe in (None, "registers"))
+    assert seen.observations < all_nodes.observations == len(all_nodes.successor)
+    assert len(np.unique(seen.observed)) == seen.observations
+
+
+def test_what_a_table_cannot_observe_is_refused():
+    with pytest.raises(rs.Error, match="state alone"):
+        finite_tables(envs.get("taxi"), None, "values")

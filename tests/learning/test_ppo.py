@@ -1,0 +1,142 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+import rewardspec as rs
+from rewardspec import envs
+from rewardspec.learning.networks import forward, initial_parameters
+from rewardspec.learning.ppo import PPO, learn_actors
+from rewardspec.learning.ppo_update import compiled_update
+
+SMALL = PPO.discrete(total_steps=2_048, rollout_steps=64)
+
+
+def columns(log):
+    return {name: column for name, column in log.columns().items() if name != "seconds"}
+
+
+def test_the_papers_settings():
+    assert PPO.discrete() == PPO(
+        total_steps=500_000, rollout_steps=128, envs=4, learning_rate=2.5e-4, minibatches=4, epochs=4
+    )
+    continuous = PPO.continuous()
+    assert (continuous.total_steps, continuous.rollout_steps, continuous.envs) == (1_000_000, 2048, 1)
+    assert (continuous.minibatches, continuous.epochs, continuous.entropy_coefficient) == (32, 10, 0.0)
+
+
+@pytest.mark.parametrize("name", ["cart_pole", "pendulum"])
+def test_the_same_seeds_give_the_same_log_and_networks(name):
+    task = envs.get(name)
+    spec = task.spec("quantitative")
+    config = SMALL if name == "cart_pole" else PPO.continuous(total_steps=1_024, rollout_steps=256, minibatches=4)
+    (log, arrays), (again, same) = (learn_actors(task, spec, "registers", config, [3, 4]) for _ in range(2))
+    for key, column in columns(log).items():
+        np.testing.assert_array_equal(column, columns(again)[key])
+    for key, array in arrays.items():
+        np.testing.assert_array_equal(array, same[key])
+
+
+def test_a_run_starts_the_same_whichever_runs_it_is_trained_beside():
+    task = envs.get("cart_pole")
+    config = dataclasses.replace(SMALL, total_steps=256)  # one update: later, rounding makes them drift apart
+    together, _ = learn_actors(task, None, None, config, [7, 9])
+    alone, _ = learn_actors(task, None, None, config, [9])
+    rows = together.episodes_of(1)
+    np.testing.assert_array_equal(together.length[rows], alone.length)
+    np.testing.assert_array_equal(together.end_step[rows], alone.end_step)
+
+
+def test_networks_start_orthogonal():
+    parameters = initial_parameters([0, 1], 6, 3, continuous=True)
+    for head, gain in (("actor", 0.01), ("critic", 1.0)):
+        for k, scale in enumerate((np.sqrt(2), np.sqrt(2), gain)):
+            for weights in parameters[head][f"w{k}"]:
+                short = min(weights.shape)
+                product = weights.T @ weights if weights.shape[1] == short else weights @ weights.T
+                np.testing.assert_allclose(product, scale**2 * np.eye(short), atol=1e-5)
+    assert not np.array_equal(parameters["actor"]["w0"][0], parameters["actor"]["w0"][1])
+    assert not parameters["log_std"].any()
+
+
+def test_stacked_runs_and_single_runs_compute_the_same():
+    parameters = initial_parameters([0, 1, 2], 5, 2, continuous=False)
+    obs = np.random.default_rng(0).normal(size=(3, 7, 5)).astype(np.float32)
+    stacked = forward(parameters["actor"], obs, np)
+    for run in range(3):
+        head = {name: array[run] for name, array in parameters["actor"].items()}
+        np.testing.assert_allclose(forward(head, obs[run], np), stacked[run], rtol=1e-4, atol=1e-6)
+
+
+def test_an_update_is_what_torch_makes_of_the_same_rollout():
+    """One minibatch, one epoch: the losses and gradients written out a second time, by other means."""
+    torch = pytest.importorskip("torch")
+    import jax
+
+    config = PPO(total_steps=40, rollout_steps=20, envs=2, minibatches=1, epochs=1, entropy_coefficient=0.03)
+    rng = np.random.default_rng(1)
+    rollout = {
+        "obs": rng.normal(size=(1, 20, 2, 4)).astype(np.float32),
+        "actions": rng.integers(3, size=(1, 20, 2)),
+        "rewards": rng.normal(size=(1, 20, 2)).astype(np.float32),
+        "dones": (rng.random((1, 20, 2)) < 0.2).astype(np.float32),
+        "next_obs": rng.normal(size=(1, 2, 4)).astype(np.float32),
+    }
+    before = initial_parameters([5], 4, 3, continuous=False)
+    initial_memory, update = compiled_update(config, continuous=False)
+    keys = jax.vmap(jax.random.key)(np.array([0], dtype=np.uint32))
+    after, _, figures = update(before, initial_memory(before), np.float32(1e-3), keys, rollout)
+
+    weights = {
+        head: {name: torch.tensor(array[0], requires_grad=True) for name, array in before[head].items()}
+        for head in ("actor", "critic")
+    }
+    obs = torch.tensor(rollout["obs"][0])
+    values = forward(weights["critic"], obs, torch)[..., 0]
+    with torch.no_grad():
+        next_value = forward(weights["critic"], torch.tensor(rollout["next_obs"][0]), torch)[..., 0]
+        advantages, advantage = torch.zeros(20, 2), torch.zeros(2)
+        for t in reversed(range(20)):
+            goes_on = 1 - torch.tensor(rollout["dones"][0, t])
+            later = next_value if t == 19 else values[t + 1]
+            difference = torch.tensor(rollout["rewards"][0, t]) + 0.99 * later * goes_on - values[t]
+            advantage = difference + 0.99 * 0.95 * goes_on * advantage
+            advantages[t] = advantage
+        targets = advantages + values
+    policy = torch.distributions.Categorical(logits=forward(weights["actor"], obs, torch))
+    log_probability = policy.log_prob(torch.tensor(rollout["actions"][0]))
+    normalised = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+    ratio = torch.exp(log_probability - log_probability.detach())
+    loss = -(normalised * ratio).mean() - 0.03 * policy.entropy().mean() + 0.5 * 0.5 * ((values - targets) ** 2).mean()
+    flat = [tensor for head in weights.values() for tensor in head.values()]
+    optimiser = torch.optim.Adam(flat, lr=1e-3, eps=1e-5)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(flat, 0.5)
+    optimiser.step()
+
+    assert float(figures["entropy"][0]) == pytest.approx(policy.entropy().mean().item(), rel=1e-4)
+    for head, tensors in weights.items():
+        for name, tensor in tensors.items():
+            np.testing.assert_allclose(after[head][name][0], tensor.detach().numpy(), rtol=1e-3, atol=2e-5)
+
+
+def test_it_learns_to_balance_a_pole():
+    plain = dataclasses.replace(envs.get("cart_pole"), base_bonus=None)
+    log, _ = learn_actors(plain, None, None, PPO.discrete(total_steps=60_000), range(4))
+    late = log.end_step > 50_000
+    assert log.base_reward[~late & (log.end_step < 10_000)].mean() < 60
+    assert log.base_reward[late].mean() > 100
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"envs": 0}, "`envs` should be at least 1"),
+        ({"minibatches": 7}, "cannot be divided into 7"),
+        ({"total_steps": 100}, "at least one rollout, 512"),
+        ({"discount": 1.5}, "`discount` should be in the interval"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(wrong, message):
+    with pytest.raises(rs.Error, match=message):
+        PPO(**wrong)
