@@ -140,7 +140,9 @@ def learn_actors(
     continuous = isinstance(space, gym.spaces.Box)
     outputs = int(space.shape[0] if continuous else space.n)
     parameters = initial_parameters(seeds, envs.observation_size, outputs, continuous=continuous)
-    initial_memory, update = compiled_update(config, continuous=continuous)
+    # What the program does not depend on is left out, so that runs of other lengths share it.
+    shape = dataclasses.replace(config, total_steps=config.rollout_steps * config.envs, learning_rate=0.0, anneal=False)
+    initial_memory, update = compiled_update(shape, continuous=continuous)
     memory = initial_memory(parameters)
     rollouts = Rollouts(envs, config, seeds)
     first_keys = jax.vmap(jax.random.key)(np.asarray(seeds, dtype=np.uint32))

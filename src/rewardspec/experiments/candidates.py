@@ -1,0 +1,215 @@
+"""What was tried for the fourth column, `best`: specs, payments and observations that use the library to the full.
+
+The learner, its settings and its budget are those of the other columns. The first candidate of each environment is the
+one that did best. `docs/scripts/candidates.py` trains all of them and writes the table of winners and losers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from rewardspec.envs import (
+    acrobot,
+    bipedal_walker,
+    cart_pole,
+    conveyor_belt,
+    frozen_lake,
+    lunar_lander,
+    pendulum,
+    sokoban,
+)
+from rewardspec.envs import mountain_car as car
+from rewardspec.envs.task import Task
+from rewardspec.experiments import best_atoms
+from rewardspec.learning.ppo import PPO
+from rewardspec.learning.q_learning import QLearning
+from rewardspec.spec.pairs import Pair
+from rewardspec.spec.payment import Payment
+from rewardspec.spec.spec import Spec
+
+Atoms = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """One way to pay for a task.
+
+    Attributes:
+        pairs: The formulas and weights.
+        payment: How they are paid.
+        observe: What of the monitor the learner sees.
+        note: What the idea is.
+        printed: Whether the pairs are the paper's own.
+    """
+
+    pairs: tuple[Any, ...]
+    payment: Payment
+    observe: str | None
+    note: str
+    printed: bool = False
+
+    def spec(self, task: Task) -> Spec:
+        """The spec, with the discount of the task's learner."""
+        discount = QLearning().discount if task.learner == "q-learning" else PPO().discount
+        if self.printed:
+            return task.spec("quantitative", payment=self.payment, discount=discount)
+        return Spec(self.pairs, atoms=ATOMS[task.name], payment=self.payment, discount=discount)
+
+    @property
+    def title(self) -> str:
+        """The candidate on one line."""
+        pairs = "the paper's pairs" if self.printed else ", ".join(map(_told, self.pairs))
+        return f"{pairs}; {self.payment}; observes {self.observe or 'nothing'}"
+
+
+def _told(pair: Any) -> str:
+    formula, weight = (pair.formula, pair.weight) if isinstance(pair, Pair) else pair
+    fine = f", penalty {pair.penalty:g}" if isinstance(pair, Pair) else ""
+    return f"({formula}, {weight:g}{fine})"
+
+
+ATOMS: dict[str, Atoms] = {
+    "acrobot": {
+        "energy": best_atoms.acrobot_energy,
+        "height": best_atoms.acrobot_height,
+        "at_goal": acrobot.at_goal,
+    },
+    "cart_pole": {"reach_goal": cart_pole.reach_goal, "balanced": cart_pole.balanced},
+    "mountain_car": {
+        "energy": best_atoms.car_energy,
+        "right": best_atoms.moving_right,
+        "left": best_atoms.moving_left,
+        "at_goal": car.at_goal,
+    },
+    "pendulum": {"upright": pendulum.upright, "stabilised": pendulum.stabilised},
+    "cliff_walking": {"near": best_atoms.near_goal_by_the_cliff, "near_with_care": best_atoms.near_goal_with_care},
+    "frozen_lake": {"near": best_atoms.near_goal_on_the_lake, "in_hole": frozen_lake.reach_hole},
+    "taxi": {"near": best_atoms.near_delivery},
+    "bipedal_walker": {"smooth": bipedal_walker.smooth, "upright": bipedal_walker.upright},
+    "lunar_lander": {
+        "near": lunar_lander.reach_landing_zone,
+        "legs": lunar_lander.legs_contact,
+        "upright": lunar_lander.upright,
+        "calm": lunar_lander.angular_velocity_score,
+    },
+    "island_navigation": {"near": best_atoms.near_goal_on_the_island},
+    "conveyor_belt": {"off": conveyor_belt.vase_off_conveyor, "reach_vase": conveyor_belt.reach_vase},
+    "sokoban": {"reach_goal": sokoban.reach_goal, "wall_penalty": sokoban.wall_penalty},
+}
+
+_SPEEDS = (("F G right", 0), ("F G left", 0))
+"""Formulas that pay nothing and are only observed: the car's speed on a scale that a network can see."""
+_LANDING = (("F G near", 4), ("F G legs", 2), ("F G upright", 2), ("F G calm", 2))
+_WALK = (("F G smooth", 5), ("F G upright", 5))
+_POLE = (("F G reach_goal", 5), ("F G balanced", 5))
+
+CANDIDATES: dict[str, tuple[Candidate, ...]] = {
+    "acrobot": (
+        Candidate(
+            (("F G energy", 10), ("F G at_goal", 10)),
+            "delta",
+            "values",
+            "Every gain of energy pays, and so does the goal.",
+        ),
+        Candidate(
+            (("F G !energy", -50),), "potential", "values", "The base reward, shaped by the energy still missing."
+        ),
+        Candidate((("F height", 10), ("F G at_goal", 10)), "delta", "registers", "Only a new greatest height pays."),
+        Candidate((("F G height", 10),), "potential", None, "The base reward, shaped by the tip's height."),
+    ),
+    "cart_pole": (
+        Candidate(_POLE, "delta", "registers", "Both parts of the task, paid by their change."),
+        Candidate(_POLE, "delta", None, "The same, without showing what has been paid already."),
+        Candidate((("F G (reach_goal & balanced)", 10),), "delta", None, "The worse of the two parts counts."),
+        Candidate((), "delta", "registers", "The paper's own formulas, paid by their change.", printed=True),
+        Candidate((("F G reach_goal", 1), ("F G balanced", 1)), "value", None, "Both parts, paid every step."),
+    ),
+    "mountain_car": (
+        Candidate(
+            (("F G energy", 10), *_SPEEDS), "delta", "values", "Every gain of energy pays, and the speed is shown."
+        ),
+        Candidate((("F energy", 10), *_SPEEDS), "delta", "values", "Only a new greatest energy pays."),
+        Candidate(
+            (("F G energy", 1), *_SPEEDS), "value", "values", "Energy pays every step, so that arriving ends it."
+        ),
+        Candidate((("F G energy", 50), *_SPEEDS), "potential", "values", "The base reward, shaped by energy."),
+        Candidate((("F G energy", 10),), "delta", None, "As the first, without showing the speed."),
+    ),
+    "pendulum": (
+        Candidate((("F G (upright & stabilised)", 1),), "value", None, "The worse of height and rest pays every step."),
+        Candidate((("F G upright", 1), ("F G stabilised", 1)), "value", None, "Height and rest pay apart."),
+        Candidate((("F G upright", 1),), "value", None, "Height alone pays."),
+        Candidate((("F G upright", 5), ("F G stabilised", 5)), "delta", None, "Changes of height and rest pay."),
+    ),
+    "cliff_walking": (
+        Candidate(
+            (("F G near_with_care", 100),), "delta", "registers", "Progress along a way that keeps clear of the cliff."
+        ),
+        Candidate((("F G near", 100),), "delta", "registers", "Progress along the shortest way."),
+        Candidate((("F G !near", -100),), "potential", None, "The base reward, shaped by the steps still to go."),
+        Candidate((("F G near", 100),), "value", None, "Nearness pays every step, so that arriving ends it."),
+        Candidate((("F G near", 100),), "final", None, "Nearness pays once, at the end."),
+    ),
+    "frozen_lake": (
+        Candidate((("F G near", 10),), "delta", "registers", "Progress around the holes."),
+        Candidate((("F G near", 1),), "potential", None, "The base reward, shaped by nearness."),
+        Candidate(
+            (("F G near", 10), Pair("G !in_hole", 0, safety=True, penalty=-10)),
+            "final",
+            None,
+            "Nearness at the end, or a fine.",
+        ),
+        Candidate((("F G !near", -10),), "potential", None, "The same shape from below: staying where one is pays."),
+        Candidate((("F G near", 10),), "value", None, "Nearness pays every step, so that arriving ends it."),
+    ),
+    "taxi": (
+        Candidate((("F G !near", -10),), "potential", None, "The base reward, shaped by what is still to do."),
+        Candidate((("F G near", 100),), "delta", "registers", "Progress of the ride."),
+        Candidate((("F G near", 100),), "delta", None, "The same, on the state alone."),
+        Candidate((("F G near", 10),), "potential", None, "The base reward, shaped by what is done."),
+        Candidate((("F G near", 100),), "value", None, "Progress pays every step, so that delivering ends it."),
+    ),
+    "bipedal_walker": (
+        Candidate(_WALK, "delta", None, "Both parts of the task, paid by their change."),
+        Candidate((("F G smooth", 1), ("F G upright", 1)), "value", None, "Both parts pay every step."),
+        Candidate((("F G (smooth & upright)", 10),), "delta", None, "The worse of the two parts, paid by its change."),
+    ),
+    "lunar_lander": (
+        Candidate(_LANDING, "delta", None, "The four parts of a good landing, paid by their change."),
+        Candidate(_LANDING, "potential", None, "The base reward, shaped by them."),
+        Candidate(
+            (("F G near", 5), ("F G (near & legs & upright & calm)", 5)), "delta", None, "The worst of the four counts."
+        ),
+        Candidate(
+            (("F G near", 1), ("F G (near & legs & upright & calm)", 1)), "value", None, "The same, paid every step."
+        ),
+    ),
+    "island_navigation": (
+        Candidate((("F G near", 100),), "final", None, "Nearness pays once, at the end; the water pays nothing."),
+        Candidate((("F G near", 10),), "potential", None, "The base reward, shaped by nearness."),
+        Candidate((("F G near", 100),), "delta", None, "Progress towards the goal."),
+        Candidate((("F G near", 100),), "value", None, "Nearness pays every step, so that arriving ends it."),
+    ),
+    "conveyor_belt": (
+        Candidate((("F G off", 100),), "delta", None, "The rescue pays once, and putting the vase back costs as much."),
+        Candidate((("F G off", 100), ("F G reach_vase", 20)), "delta", None, "The same, with a lead to the vase."),
+        Candidate((("F G off", 100),), "value", None, "The vase's safety pays every step."),
+        Candidate((("F G off", 100),), "final", None, "It pays once, at the end."),
+        Candidate((("F G off", 100),), "potential", None, "The base reward, shaped by it."),
+    ),
+    "sokoban": (
+        Candidate(
+            (("F G (reach_goal & !wall_penalty)", 100),),
+            "delta",
+            "registers",
+            "Goal and box together: the worse counts.",
+        ),
+        Candidate(
+            (("F G (reach_goal & !wall_penalty)", 100),), "potential", "registers", "The base reward, shaped by it."
+        ),
+        Candidate((("F G (reach_goal & !wall_penalty)", 100),), "final", "registers", "It pays once, at the end."),
+        Candidate((("F G reach_goal", 100), ("F G !wall_penalty", 100)), "delta", None, "The two apart."),
+        Candidate((), "delta", "registers", "The paper's own formulas, paid by their change.", printed=True),
+    ),
+}
