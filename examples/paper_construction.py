@@ -4,7 +4,7 @@
 
 "Expressive Temporal Specifications for Reward Monitoring" (Adalat and Belardinelli, AAAI-26) keeps one register for
 each subformula, and running minima and maxima for `U` and `R`.  This file follows that text so that its values can be
-compared with the formula's: docs/paper.md explains where, and why, they part.
+compared with the formula's: docs/paper/construction.md explains where, and why, they part.
 """
 
 from __future__ import annotations

@@ -1,24 +1,91 @@
-"""The documentation's code, and the examples, run and print what the pages say."""
+"""The documentation's code, and the demo, run and print what the pages say."""
 
+import importlib.util
 import re
+import tomllib
 
 import pytest
 
+import rewardspec as rs
 from examples import demo
-from tests.markdown import ROOT, blocks, run_script, run_sessions
+from rewardspec.cli import main
+from rewardspec.spec import lint
+from tests.markdown import ROOT, blocks, run_commands, run_script, run_sessions, scripts
+from tests.test_package import LAYERS
 
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
+DOCS = ROOT / "docs"
+PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "CONTRIBUTING.md"]
+FOR_DEVELOPERS = {"test", "lint", "docs", "oracles", "bench"}
 
 
-def test_the_pages_are_there():
-    assert {page.name for page in PAGES} >= {"logic.md", "monitors.md", "paper.md"}
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_code_of_a_page_prints_what_the_page_says(page):
-    for code in blocks(page, "python"):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_code_of_a_page_prints_what_the_page_says(page, tmp_path):
+    for code in scripts(page):
         run_script(code)
     run_sessions(page)
+    run_commands(page, tmp_path)
+
+
+def test_every_guide_shows_something_that_runs():
+    guides = set((DOCS / "guides").glob("*.md")) - {DOCS / "guides" / "index.md"}
+    assert len(guides) >= 14
+    assert [page.name for page in guides if not (blocks(page, "pycon") or blocks(page, "console"))] == []
+
+
+def test_start_names_every_extra():
+    table = (DOCS / "start.md").read_text(encoding="utf-8").split("<!-- extras -->\n")[1]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(re.findall(r"^\| `(\w+)`", table, flags=re.MULTILINE)) == (
+        set(project["optional-dependencies"]) - FOR_DEVELOPERS
+    )
+
+
+def test_the_table_of_monitors_is_true():
+    text = (DOCS / "logic" / "synthesis.md").read_text(encoding="utf-8")
+    table = text.partition("|---|---|---|\n")[2].partition("<!-- end of table -->")[0]
+    rows = []
+    for formula in ("F p", "G(a -> F b)", "a U b", "!a U (a & F b)"):
+        monitor = rs.synthesize(formula)
+        (node,) = monitor.diagram().nodes
+        rows.append(f"| `{formula}` | {len(monitor.registers)} | {'<br>'.join(f'`{line}`' for line in node.lines)} |\n")
+    assert table == "".join(rows)
+
+
+def test_the_picture_of_a_monitor_is_what_its_command_draws(tmp_path):
+    assert main(["draw", "!a U (a & F b)", "-o", str(tmp_path / "monitor.svg")]) == 0
+    assert (tmp_path / "monitor.svg").read_bytes() == (DOCS / "images" / "monitor.svg").read_bytes()
+
+
+def test_the_rules_of_lint_are_those_of_its_module():
+    page = (DOCS / "api" / "spec.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert rows == [line for line in lint.__doc__.splitlines() if line.startswith("| `")]
+
+
+def script(name):
+    found = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / "scripts" / f"{name}.py")
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def test_the_notebook_shows_what_its_cells_give():
+    assert (DOCS / "guides" / "tour.ipynb").read_text(encoding="utf-8") == script("tour").notebook()
+
+
+def test_the_map_of_the_layers_is_true():
+    architecture = script("architecture")
+    assert tuple(architecture.LAYERS) == LAYERS[1:]  # errors belong to all
+    assert (DOCS / "images" / "architecture.svg").read_text(encoding="utf-8") == architecture.picture()
+
+
+def test_a_site_is_searched_for_dead_links_and_for_what_it_loads(tmp_path):
+    (tmp_path / "index.html").write_text('<p id="top"><a href="b.html#there">b</a><a href="https://elsewhere">c</a>')
+    (tmp_path / "b.html").write_text('<p id="there"><script src="https://elsewhere/x.js"></script><a href="a.html#no">')
+    assert script("check_site").problems(tmp_path) == [
+        "b.html: a.html#no leads nowhere",
+        "b.html: loads https://elsewhere/x.js from elsewhere",
+    ]
 
 
 def test_the_demo_writes_pictures_and_a_report_that_needs_nothing_else(tmp_path, monkeypatch, capsys):

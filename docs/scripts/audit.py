@@ -1,4 +1,4 @@
-"""Write docs/audit.md and its pictures: the audit of the six finite environments.
+"""Write docs/paper/audit.md and its pictures: the audit of the six finite environments.
 
 Run from anywhere: python docs/scripts/audit.py
 """
@@ -22,15 +22,8 @@ INTRODUCTION = """\
 <!-- Written by docs/scripts/audit.py; edit that. -->
 # What the rewards of the finite environments ask for
 
-`rewardspec audit ENV` solves an environment exactly, without training, and says what a reward really asks for. It
-builds the product of the environment's transition table and the spec's monitor, finds every optimal action at every
-node, and looks at all optimal policies: the one kindest to the task is rolled out, and the ranges say what the others
-may do. A reward is
-
-- **aligned** if every optimal policy does the task, safely and to the end;
-- **slow** if every one does, but later than it could;
-- **indifferent** if some do and others, paid as much, do not;
-- **misaligned** if none does.
+Six of the paper's twelve environments are finite, so that their specs can be [audited](../guides/auditing.md): solved
+exactly, without training, for what an optimal policy would do. That guide says what the verdicts mean.
 
 The discount is the one of the paper's Q-learning, 0.9. Policies do not see the clock: like a learner that does not,
 they take no notice that an episode is cut off after 100 steps. At discount 1, the plain sum over those 100 steps, they
@@ -74,7 +67,7 @@ since `G !wall_penalty` does not forget.
 
 def main() -> None:
     """Write the page and the pictures."""
-    (DOCS / "audit.md").write_text(page(), encoding="utf-8")
+    (DOCS / "paper" / "audit.md").write_text(page(), encoding="utf-8")
     for name in PICTURES:
         subject = subject_of(name)
         findings = [subject.audit(reward, (LEARNER_DISCOUNT,))[0] for reward in shown(subject)]
@@ -100,7 +93,7 @@ def page() -> str:
         f"At discount {LEARNER_DISCOUNT:g}, for the corrected specs.\n\n",
         *_by_payment(),
         "\n## Optimal paths\n\n",
-        *(f"![{subjects[name].title}](images/audit/{name}.png)\n\n" for name in PICTURES),
+        *(f"![{subjects[name].title}](../images/audit/{name}.png)\n\n" for name in PICTURES),
         "Made by `python docs/scripts/audit.py`; for one environment, `rewardspec audit sokoban --picture FILE`.\n",
     ]
     return "".join(parts)

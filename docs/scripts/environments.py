@@ -1,4 +1,4 @@
-"""Write docs/environments.md: the twelve environments, their specifications, and where they differ from the paper.
+"""Write docs/paper/environments.md: the twelve environments, their specs, and where they differ from the paper.
 
 Run from anywhere: python docs/scripts/environments.py
 """
@@ -22,7 +22,8 @@ INTRODUCTION = """\
 
 The environments of the paper's evaluation (Adalat and Belardinelli, "Expressive Temporal Specifications for Reward
 Monitoring", AAAI-26), each with its atoms, its two specifications, its own reward and its measure of task completion.
-`gymnasium.make("rewardspec/FrozenLake-v0")` makes one; `rewardspec envs frozen-lake` shows it in the terminal.
+After `import rewardspec.envs`, `gymnasium.make("rewardspec/FrozenLake-v0")` makes one; `rewardspec envs frozen-lake`
+shows it in the terminal.
 
 ```pycon
 >>> from rewardspec import envs
@@ -43,7 +44,7 @@ ask for is the subject of [the audit](audit.md).
 
 def main() -> None:
     """Write the page."""
-    (DOCS / "environments.md").write_text(page(), encoding="utf-8")
+    (DOCS / "paper" / "environments.md").write_text(page(), encoding="utf-8")
 
 
 def page() -> str:
@@ -84,7 +85,7 @@ def _section(task: Task) -> Iterator[str]:
         if points:
             yield f"\n{title}:\n\n"
             yield from (f"- {point}\n" for point in points)
-    yield f"\n![An episode of {task.title}](images/episodes/{task.name}.png)\n"
+    yield f"\n![An episode of {task.title}](../images/episodes/{task.name}.png)\n"
 
 
 def _pairs(title: str, pairs: tuple[Pair, ...]) -> Iterator[str]:

@@ -24,6 +24,11 @@ def run(name, *arguments, needs=()):
     return result.stdout
 
 
+def test_the_page_of_examples_names_every_one():
+    page = (EXAMPLES.parent / "docs" / "examples.md").read_text(encoding="utf-8")
+    assert [path.name for path in EXAMPLES.glob("*.py") if f"`{path.name}`" not in page] == []
+
+
 def test_stable_baselines3_trains_through_both_wrappings():
     output = run(
         "sb3_cartpole.py", "--steps", "512", "--envs", "2", "--episodes", "2", needs=("torch", "stable_baselines3")

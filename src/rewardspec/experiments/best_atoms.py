@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rewardspec.envs import cliff_walking, frozen_lake, island_navigation, taxi
 from rewardspec.envs.acrobot import tip_height
-from rewardspec.envs.arrays import lookup, namespace, unit
+from rewardspec.envs.arrays import closeness, lookup, namespace, unit
 from rewardspec.envs.graphs import nearness
 from rewardspec.envs.mountain_car import MAX_SPEED
 
@@ -45,6 +45,12 @@ def moving_right(obs: Any, action: Any, next_obs: Any) -> Any:
 def moving_left(obs: Any, action: Any, next_obs: Any) -> Any:
     """Speed to the left as a share of the greatest."""
     return unit(-next_obs[..., 1] / MAX_SPEED)
+
+
+def pendulum_energy(obs: Any, action: Any, next_obs: Any) -> Any:
+    """How near the mechanical energy is to that of standing upright at rest; 0 when hanging at rest."""
+    height, speed = next_obs[..., 0], next_obs[..., 2]
+    return closeness(abs(0.5 * speed * speed + 15.0 * (height - 1.0)), 30.0)
 
 
 def near_goal_on_the_lake(obs: Any, action: Any, next_obs: Any) -> Any:

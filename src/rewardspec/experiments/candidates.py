@@ -82,7 +82,11 @@ ATOMS: dict[str, Atoms] = {
         "left": best_atoms.moving_left,
         "at_goal": car.at_goal,
     },
-    "pendulum": {"upright": pendulum.upright, "stabilised": pendulum.stabilised},
+    "pendulum": {
+        "energy": best_atoms.pendulum_energy,
+        "upright": pendulum.upright,
+        "stabilised": pendulum.stabilised,
+    },
     "cliff_walking": {"near": best_atoms.near_goal_by_the_cliff, "near_with_care": best_atoms.near_goal_with_care},
     "frozen_lake": {"near": best_atoms.near_goal_on_the_lake, "in_hole": frozen_lake.reach_hole},
     "taxi": {"near": best_atoms.near_delivery},
@@ -137,9 +141,14 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
         Candidate((("F G energy", 10),), "delta", None, "As the first, without showing the speed."),
     ),
     "pendulum": (
+        Candidate(
+            (("F G energy", 10), ("F G (upright & stabilised)", 10)),
+            "delta",
+            None,
+            "Gains of energy pay on the way up, and the worse of height and rest at the top.",
+        ),
         Candidate((("F G (upright & stabilised)", 1),), "value", None, "The worse of height and rest pays every step."),
         Candidate((("F G upright", 1), ("F G stabilised", 1)), "value", None, "Height and rest pay apart."),
-        Candidate((("F G upright", 1),), "value", None, "Height alone pays."),
         Candidate((("F G upright", 5), ("F G stabilised", 5)), "delta", None, "Changes of height and rest pay."),
     ),
     "cliff_walking": (
