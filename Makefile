@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test oracles lint format bench clean help
+.PHONY: demo test oracles ray lint docs format bench wheel clean help
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -18,10 +18,17 @@ test: $(VENV)/test.stamp ## All tests, doctests included
 oracles: $(VENV)/test.stamp $(VENV)/oracles.stamp ## Compare with RTAMT and Spot
 	$(BIN)/python -m pytest -m oracle tests/oracles
 
+ray: $(VENV)/test.stamp $(VENV)/ray.stamp ## Jobs on a Ray cluster of three nodes
+	$(BIN)/python -m pytest -m ray tests/experiments
+
 lint: $(VENV)/lint.stamp ## Format, lint and type checks
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+docs: $(VENV)/docs.stamp ## The documentation's site in build/docs, every warning an error
+	$(BIN)/sphinx-build -q -W --keep-going -d build/doctrees docs build/docs
+	$(BIN)/python docs/scripts/check_site.py build/docs
 
 format: $(VENV)/lint.stamp ## Rewrite the files in the project's format
 	$(BIN)/ruff format .
@@ -30,6 +37,14 @@ format: $(VENV)/lint.stamp ## Rewrite the files in the project's format
 bench: $(VENV)/bench.stamp ## Print the figures of benchmarks/
 	$(BIN)/python benchmarks/monitor_step.py
 	$(BIN)/python benchmarks/wrapper_overhead.py
+	$(BIN)/python benchmarks/import_time.py
+
+wheel: $(BIN)/python ## Build the package, and try it in an empty environment
+	$(PIP_INSTALL) build
+	$(BIN)/python -m build --quiet --wheel --outdir dist
+	rm -rf build/empty && $(PYTHON) -m venv build/empty
+	build/empty/bin/pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build/empty && bin/rewardspec check "F G p"
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) build dist demo-output

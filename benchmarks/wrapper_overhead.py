@@ -3,10 +3,17 @@
     python benchmarks/wrapper_overhead.py           # one environment, vectors, JAX on the CPU
     python benchmarks/wrapper_overhead.py --gpu     # JAX only, with 65,536 environments on an accelerator
 
-All variants of a table take turns, and the best of several repetitions counts, so that noise hits them alike.  The same
-two atoms, `upright` and `centred`, are monitored by all: quantitative here; as events of a machine with one state in
-PyCRM (`pyrewardmachines`); as the predicates of `G upright & F centred` in gym-tl-tools.  Peers that are not installed
-are left out.  A feedback policy keeps every pole up, so that episodes have 500 steps; its own time is taken off.
+All variants of a table take turns in many short rounds, so that noise hits them alike; figures are medians over the
+rounds, and shares and differences medians over pairs of neighbouring runs, with their quartiles.  Except for JAX, which
+uses several threads, it is processor time, which other programs on the machine disturb less.
+
+The same two atoms, `upright` and `centred`, are monitored by all: quantitative here; as events of a machine with one
+state in PyCRM (`pyrewardmachines`); as the predicates of `G upright & F centred` in gym-tl-tools.  Peers that are not
+installed are left out.  A feedback policy keeps every pole up, so that episodes have 500 steps; its own time is taken
+off.  Vectors are also played at random, where some episode ends in nearly every step and the spec starts anew on it.
+
+"Atoms alone" is a wrapper that calls the two atoms and does nothing else, "by hand" the same monitor written in JAX
+without this library: no spec can cost less than these.
 """
 
 from __future__ import annotations
@@ -14,7 +21,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import platform
-import statistics
 import time
 from collections.abc import Callable
 from enum import Enum
@@ -27,7 +33,6 @@ import numpy as np
 import rewardspec as rs
 
 FORMULAS = [("G upright", 1), ("F G centred", 1)]
-REPEATS = 15
 
 
 def upright(obs, action, next_obs):  # type: ignore[no-untyped-def]
@@ -49,24 +54,24 @@ def centred_batch(obs, action, next_obs):  # type: ignore[no-untyped-def]
 # The usual way to write atoms for one environment, and the way that also serves batches.
 PLAIN = rs.Spec(FORMULAS, atoms={"upright": upright, "centred": centred})
 BATCHED = rs.Spec(FORMULAS, atoms={"upright": upright_batch, "centred": centred_batch})
+# The same where it cannot be told that they look at the state alone: first states need a call of their own.
+OF_TRANSITIONS = rs.Spec(
+    FORMULAS, atoms={"upright": lambda *args: upright_batch(*args), "centred": lambda *args: centred_batch(*args)}
+)
 
 
-def rounds(runs: dict[str, Callable[[], None]], repeats: int) -> dict[str, list[float]]:
+def take_turns(runs: dict[str, Callable[[], float]], repeats: int) -> dict[str, np.ndarray]:
     """The seconds of each run in several rounds in which all take turns."""
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
     for run in runs.values():
         run()  # caches and compilation do not count
-    for _ in range(repeats):
-        for name, run in runs.items():
-            start = time.perf_counter()
-            run()
-            seconds[name].append(time.perf_counter() - start)
-    return seconds
+    seconds = [[run() for run in runs.values()] for _ in range(repeats)]
+    return dict(zip(runs, np.array(seconds).T, strict=True))
 
 
-def take_turns(runs: dict[str, Callable[[], None]], repeats: int = REPEATS) -> dict[str, float]:
-    """The best of each run's rounds."""
-    return {name: min(seconds) for name, seconds in rounds(runs, repeats).items()}
+def quartiles(values: np.ndarray, form: str) -> str:
+    """The median, and the range of the middle half."""
+    low, middle, high = (form.format(value) for value in np.percentile(values, [25, 50, 75]))
+    return f"{middle} ({low} to {high})"
 
 
 # One environment.
@@ -78,13 +83,30 @@ def stay_up(state: Any) -> int:
     return 1 if theta + 0.3 * theta_dot + 0.03 * x + 0.1 * x_dot > 0.0 else 0
 
 
-def one_environment(env: gym.Env[Any, Any], cart: Any, steps: int = 5_000) -> Callable[[], None]:
-    def run() -> None:
-        env.reset(seed=0)
+def one_environment(env: gym.Env[Any, Any], cart: Any, steps: int) -> Callable[[], float]:
+    """A run of some steps, which gives its seconds."""
+    env.reset(seed=0)
+
+    def run() -> float:
+        start = time.thread_time()
         for _ in range(steps):
             _, _, terminated, truncated, _ = env.step(stay_up(cart.state))
             if terminated or truncated:
                 env.reset()
+        return time.thread_time() - start
+
+    return run
+
+
+def one_policy(steps: int) -> Callable[[], float]:
+    """The same without an environment."""
+    state = gym.make("CartPole-v1").reset(seed=0)[0].tolist()
+
+    def run() -> float:
+        start = time.thread_time()
+        for _ in range(steps):
+            stay_up(state)
+        return time.thread_time() - start
 
     return run
 
@@ -142,7 +164,7 @@ def gym_tl_tools(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
     return wrapped
 
 
-def single(steps: int = 5_000) -> None:
+def single(steps: int = 1_000, repeats: int = 51) -> None:
     wrappings: dict[str, tuple[str | None, Callable[[gym.Env[Any, Any]], gym.Env[Any, Any]]]] = {
         "bare": (None, lambda env: env),
         "rewardspec": (None, lambda env: rs.wrappers.MonitorReward(env, PLAIN)),
@@ -158,18 +180,13 @@ def single(steps: int = 5_000) -> None:
             continue
         env = gym.make("CartPole-v1")
         runs[name] = one_environment(wrap(env), env.unwrapped, steps)
-    state = gym.make("CartPole-v1").reset(seed=0)[0].astype(np.float64)
-
-    def policy() -> None:
-        for _ in range(steps):
-            stay_up(state)
-
-    seconds = take_turns(runs | {"policy": policy})
-    policy_time = seconds.pop("policy")
-    bare = seconds["bare"] - policy_time
+    seconds = take_turns({"policy": one_policy(steps), **runs}, repeats)
+    policy = np.median(seconds.pop("policy"))
+    seconds = {name: own - policy for name, own in seconds.items()}
     print("| one CartPole | steps/s | speed kept |\n|---|---|---|")
-    for name, total in seconds.items():
-        print(f"| {name} | {steps / (total - policy_time):,.0f} | {bare / (total - policy_time):.0%} |")
+    for name, own in seconds.items():
+        kept = "100%" if name == "bare" else quartiles(seconds["bare"] / own, "{:.0%}")
+        print(f"| {name} | {steps / np.median(own):,.0f} | {kept} |")
     if missing:
         print(f"\nNot installed: {', '.join(missing)}.")
 
@@ -177,43 +194,80 @@ def single(steps: int = 5_000) -> None:
 # Vectors.
 
 
-def vectors(envs: int = 64, steps: int = 500) -> None:
-    print(f"\n| {envs} CartPoles | bare steps/s | wrapped steps/s | wrapper's share of the step |\n|---|---|---|---|")
-    random = np.random.default_rng(0).integers(0, 2, (steps, envs))
-    gains = np.array([0.03, 0.1, 1.0, 0.3])
+class AtomsAlone(gym.vector.VectorWrapper):
+    """Calls the atoms and does nothing else: what any wrapper that reads these labels has to spend."""
 
-    def run_of(vector: Any, feedback: bool) -> Callable[[], None]:
-        def run() -> None:
-            observations, _ = vector.reset(seed=0)
-            for actions in random:
-                observations, *_ = vector.step((observations @ gains > 0.0).astype(int) if feedback else actions)
+    def step(self, actions: Any) -> Any:
+        result = super().step(actions)
+        upright_batch(None, None, result[0])
+        centred_batch(None, None, result[0])
+        return result
 
-        return run
 
-    def policy() -> None:
-        for _ in range(steps):
-            (observations @ gains > 0.0).astype(int)
+def many_environments(vector: Any, feedback: bool, steps: int) -> Callable[[], float]:
+    """A run of some steps, which gives its seconds."""
+    rng = np.random.default_rng(0)
+    observations, _ = vector.reset(seed=0)
 
+    def run() -> float:
+        nonlocal observations
+        actions = rng.integers(0, 2, (steps, vector.num_envs))
+        start = time.thread_time()
+        for at_random in actions:
+            observations, *_ = vector.step(stay_up_all(observations) if feedback else at_random)
+        return time.thread_time() - start
+
+    return run
+
+
+def stay_up_all(observations: np.ndarray) -> np.ndarray:
+    """Actions that keep the poles up."""
+    return (observations @ np.array([0.03, 0.1, 1.0, 0.3]) > 0.0).astype(int)
+
+
+def many_policies(envs: int, feedback: bool, steps: int) -> Callable[[], float]:
+    """The same without environments."""
     observations = np.zeros((envs, 4), dtype=np.float32)
+
+    def run() -> float:
+        start = time.thread_time()
+        for _ in range(steps):
+            if feedback:
+                stay_up_all(observations)
+        return time.thread_time() - start
+
+    return run
+
+
+def vectors(envs: int = 64, steps: int = 30, repeats: int = 151) -> None:
+    heads = [f"{envs} CartPoles", "bare steps/s", "wrapped steps/s", "wrapper's share of the step", "wrapper adds"]
+    print(f"\n| {' | '.join([*heads, 'atoms alone add'])} |\n|{'---|' * 6}")
+    plays = {
+        "poles kept up": (True, BATCHED),
+        "random actions": (False, BATCHED),
+        "random actions, atoms of transitions": (False, OF_TRANSITIONS),
+    }
     for mode in ("sync", "vector_entry_point"):
-        # Under random actions some episode ends in nearly every step, and the spec starts anew on it.
-        for feedback in (True, False):
-            bare, inner = (gym.make_vec("CartPole-v1", envs, vectorization_mode=mode) for _ in range(2))
-            wrapped = rs.wrappers.vector.MonitorReward(inner, BATCHED)
-            seconds = take_turns(
-                {"bare": run_of(bare, feedback), "wrapped": run_of(wrapped, feedback), "policy": policy}, 9
-            )
-            alone, together = (seconds[name] - seconds["policy"] * feedback for name in ("bare", "wrapped"))
-            cells = [f"{mode}, {'poles kept up' if feedback else 'random actions'}"]
-            cells += [f"{envs * steps / total:,.0f}" for total in (alone, together)]
-            cells.append(f"{1.0 - alone / together:.1%}, {(together - alone) / steps * 1e6:.0f} µs")
+        for play, (feedback, spec) in plays.items():
+            bare, atoms, inner = (gym.make_vec("CartPole-v1", envs, vectorization_mode=mode) for _ in range(3))
+            wrapped = rs.wrappers.vector.MonitorReward(inner, spec)
+            variants = {"bare": bare, "atoms": AtomsAlone(atoms), "wrapped": wrapped}
+            runs = {name: many_environments(vector, feedback, steps) for name, vector in variants.items()}
+            seconds = take_turns({"policy": many_policies(envs, feedback, steps), **runs}, repeats)
+            policy = np.median(seconds.pop("policy"))
+            seconds = {name: own - policy for name, own in seconds.items()}
+            cells = [f"{mode}, {play}"]
+            cells += [f"{envs * steps / np.median(seconds[name]):,.0f}" for name in ("bare", "wrapped")]
+            cells.append(quartiles(1.0 - seconds["bare"] / seconds["wrapped"], "{:.1%}"))
+            for name in ("wrapped", "atoms"):
+                cells.append(f"{np.median(seconds[name] - seconds['bare']) / steps * 1e6:.0f} µs")
             print(f"| {' | '.join(cells)} |", flush=True)
 
 
 # JAX.
 
 
-def jax_rollouts(envs: int, steps: int = 200) -> None:
+def jax_rollouts(envs: int, steps: int = 200, repeats: int = 100) -> None:
     import jax
 
     path = Path(__file__).resolve().parents[1] / "examples" / "jax_scan.py"
@@ -223,26 +277,57 @@ def jax_rollouts(envs: int, steps: int = 200) -> None:
     example = importlib.util.module_from_spec(module)
     module.loader.exec_module(example)
     key = jax.random.key(0)
+
+    def run_of(function: Callable[[Any], Any]) -> Callable[[], float]:
+        def run() -> float:
+            start = time.perf_counter()
+            jax.block_until_ready(function(key))
+            return time.perf_counter() - start
+
+        return run
+
+    formulas = f"{len(example.SPEC.pairs)} formulas"
     cells = [f"{envs:,} CartPoles in `lax.scan`, {jax.devices()[0].device_kind}", "alone, steps/s"]
-    cells += [f"with {len(example.SPEC.pairs)} formulas, steps/s", "the spec adds: best of each, median of pairs"]
-    print(f"\n| {' | '.join(cells)} |\n|---|---|---|---|")
+    cells += [f"with {formulas}, steps/s", "the spec adds", "by hand adds", "best of each: the spec, by hand"]
+    print(f"\n| {' | '.join(cells)} |\n|{'---|' * 6}")
     rollouts = {"random actions": example.rollout, "feedback, nothing random": lean_rollout(example)}
     for name, rollout in rollouts.items():
-        functions = [rollout(None, envs, steps), rollout(example.SPEC, envs, steps)]
-        runs = {str(k): lambda f=f: jax.block_until_ready(f(key)) for k, f in enumerate(functions)}
+        monitors = {"alone": None, "spec": example.SPEC, "hand": by_hand(example.SPEC)}
         # Many short rounds: XLA uses every core, so that whatever else runs disturbs it.
-        alone, monitored = rounds(runs, 100).values()
-        rates = " | ".join(f"{envs * steps / min(seconds):,.0f}" for seconds in (alone, monitored))
-        pairs = statistics.median(m / a for a, m in zip(alone, monitored, strict=True))
-        print(f"| {name} | {rates} | {min(monitored) / min(alone) - 1:+.1%}, {pairs - 1:+.1%} |", flush=True)
+        seconds = take_turns({kind: run_of(rollout(m, envs, steps)) for kind, m in monitors.items()}, repeats)
+        alone = seconds["alone"]
+        cells = [name, *(f"{envs * steps / np.median(seconds[kind]):,.0f}" for kind in ("alone", "spec"))]
+        cells += [quartiles(seconds[kind] / alone - 1.0, "{:+.1%}") for kind in ("spec", "hand")]
+        cells.append(", ".join(f"{seconds[kind].min() / alone.min() - 1.0:+.1%}" for kind in ("spec", "hand")))
+        print(f"| {' | '.join(cells)} |", flush=True)
 
 
-def lean_rollout(example: Any) -> Callable[[rs.Spec | None, int, int], Any]:
+def by_hand(spec: rs.Spec) -> Any:
+    """The monitor of `F G centred`, `F G upright` and `G(strayed -> F centred)` as written without this library."""
+    import jax.numpy as jnp
+
+    class ByHand:
+        atoms = spec.atoms
+
+        def init(self, labels: Any) -> Any:
+            return jnp.maximum(labels["centred"], 1.0 - labels["strayed"])
+
+        def step(self, answered: Any, labels: Any, *_: Any) -> tuple[Any, Any]:
+            answered = jnp.maximum(labels["centred"], jnp.minimum(answered, 1.0 - labels["strayed"]))
+            return answered, labels["centred"] + labels["upright"] + answered
+
+        def reset(self, answered: Any, labels: Any, mask: Any) -> Any:
+            return jnp.where(mask, self.init(labels), answered)
+
+    return ByHand()
+
+
+def lean_rollout(example: Any) -> Callable[[Any, int, int], Any]:
     """The example's rollout without random numbers, which take most of its time on a CPU: the spec's hardest case."""
     import jax
     import jax.numpy as jnp
 
-    def rollout(spec: rs.Spec | None, envs: int, steps: int) -> Any:
+    def rollout(spec: Any, envs: int, steps: int) -> Any:
         def run(key: Any) -> Any:
             begun = example.reset(key, envs)
             first = None if spec is None else example.labels_of(spec, begun.obs, None, begun.obs)
@@ -276,7 +361,8 @@ def main() -> None:
     if parser.parse_args().gpu:
         jax_rollouts(65_536)
         return
-    print(f"Python {platform.python_version()} · Gymnasium {gym.__version__} · NumPy {np.__version__}\n")
+    print(f"Python {platform.python_version()} · Gymnasium {gym.__version__} · NumPy {np.__version__}")
+    print("Medians, and the middle half, of rounds in which all take turns; processor time, for JAX wall-clock time.\n")
     single()
     vectors()
     if importlib.util.find_spec("jax") is not None:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import rewardspec
 
 ROOT = Path(rewardspec.__file__).parent
@@ -79,3 +81,10 @@ def test_each_layer_imports_only_those_above_it():
     assert not unknown, "a new layer needs a place in LAYERS"
     violations = [f"{path}: {own} imports {other}" for path, own, other in found if (other, own) not in allowed]
     assert not violations
+
+
+def test_a_misspelt_name_is_answered_with_the_right_one():
+    with pytest.raises(AttributeError, match="Did you mean 'synthesize'"):
+        _ = rewardspec.synthesise
+    with pytest.raises(AttributeError, match="Did you mean 'wrappers'"):
+        _ = rewardspec.wrapper

@@ -15,6 +15,7 @@ from rewardspec.errors import (
     MonitorFileError,
     SpecError,
     SynthesisError,
+    did_you_mean,
 )
 from rewardspec.logic import patterns
 from rewardspec.logic.formulas import (
@@ -103,4 +104,5 @@ def __getattr__(name: str) -> object:
         import importlib
 
         return importlib.import_module(f"rewardspec.{name}")
-    raise AttributeError(f"module 'rewardspec' has no attribute {name!r}")
+    hint = did_you_mean(name, [*__all__, "envs", "wrappers"])
+    raise AttributeError(f"module 'rewardspec' has no attribute {name!r}.{hint}")

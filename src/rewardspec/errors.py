@@ -85,6 +85,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     Example:
         >>> did_you_mean("ballanced", ["balanced", "reach_goal"])
         " Did you mean 'balanced'?"
+        >>> did_you_mean("lake", ["frozen_lake", "taxi"])
+        " Did you mean 'frozen_lake'?"
     """
-    close = difflib.get_close_matches(word, list(known), n=1)
+    words = list(known)
+    close = difflib.get_close_matches(word, words, n=1)
+    if not close and len(word) > 2:
+        close = [other for other in words if word in other]
+        close = close if len(close) == 1 else []
     return f" Did you mean {close[0]!r}?" if close else ""

@@ -111,6 +111,25 @@ def test_any_environment_with_a_table_is_audited_with_a_spec_of_its_own(capsys, 
     assert "FrozenLake-v1, discount 0.9" in output
     assert "spec: " in output
     assert "--goal ATOM" in refused(capsys, "audit", "FrozenLake-v1", "--spec", str(path))
+    assert "it has: goal" in refused(capsys, "audit", "FrozenLake-v1", "--spec", str(path), "--goal", "finish")
+
+
+def test_an_environment_of_a_module_that_is_not_there_is_refused_clearly(capsys, tmp_path):
+    path = tmp_path / "spec.toml"
+    path.write_text(FOREIGN, encoding="utf-8")
+    message = refused(capsys, "audit", "no_such_module:MyEnv-v0", "--spec", str(path), "--goal", "goal")
+    assert "Gymnasium cannot make 'no_such_module:MyEnv-v0': No module named 'no_such_module'" in message
+
+
+def test_an_environment_may_come_from_the_current_folder(capsys, tmp_path, monkeypatch):
+    (tmp_path / "lake_of_mine.py").write_text(
+        "import gymnasium as gym\n"
+        "gym.register('LakeOfMine-v0', 'gymnasium.envs.toy_text.frozen_lake:FrozenLakeEnv', max_episode_steps=20)\n"
+    )
+    (tmp_path / "spec.toml").write_text(FOREIGN, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    output = run(capsys, "audit", "lake_of_mine:LakeOfMine-v0", "--spec", "spec.toml", "--goal", "goal")
+    assert "lake_of_mine:LakeOfMine-v0, discount 0.9" in output
 
 
 @pytest.mark.parametrize(
@@ -121,6 +140,8 @@ def test_any_environment_with_a_table_is_audited_with_a_spec_of_its_own(capsys, 
         (["frozen-lake", "--discount", "1.5"], "`--discount` should be in [0, 1]. Received 1.5"),
         (["frozen-lake", "--spec", "nowhere.toml"], "nowhere.toml"),
         (["frozen-lake", "--goal", "reach_goal"], "Leave --goal and --hazard out"),
+        (["frozen-lake", "--picture", "paths.xyz"], "Cannot tell the picture's format from 'paths.xyz'"),
+        (["my_module:MyEnv-v0"], "An environment of your own needs a spec: --spec FILE"),
     ],
 )
 def test_what_cannot_be_audited_is_refused(capsys, arguments, message):

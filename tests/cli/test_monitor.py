@@ -110,12 +110,12 @@ def test_a_missing_column_is_named_with_the_nearest_one_there_is(trace, capsys):
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("soon", "the label of 'grant' is not a number: 'soon'."),
-        ("", "the label of 'grant' is not a number: ''."),
+        ("soon", "the label of 'grant' should be a number in [0, 1]. Received 'soon'."),
+        ("", "the label of 'grant' should be a number in [0, 1]. Received ''."),
         ("nan", "the label of 'grant' should be in [0, 1]. Received nan."),
         ("inf", "the label of 'grant' should be in [0, 1]. Received inf."),
-        ("1.5", "the label of 'grant' should be in [0, 1]. Received 1.5."),
-        ("-0.1", "the label of 'grant' should be in [0, 1]. Received -0.1."),
+        ("1.5", "the label of 'grant' should be in [0, 1]. Received 1.5. Scale the column."),
+        ("-0.1", "the label of 'grant' should be in [0, 1]. Received -0.1. Scale the column."),
     ],
 )
 def test_a_bad_cell_is_reported_with_its_line(cell, message, trace, capsys):

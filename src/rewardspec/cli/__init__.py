@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 
 from rewardspec import __version__
-from rewardspec.cli import audit, check, draw, envs, monitor
+from rewardspec.cli import audit, check, draw, envs, monitor, report, reproduce, train
 from rewardspec.errors import Error
 
-_COMMANDS = (check, monitor, draw, envs, audit)
+_COMMANDS = (check, monitor, draw, envs, audit, train, reproduce, report)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,7 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     That is 0 for success, 1 where a check found errors, 2 for bad input, and 130 when interrupted.
     """
-    arguments = _parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    arguments = _parser().parse_args(words, argparse.Namespace(argv=words))  # some commands record how they were called
     try:
         status = int(arguments.run(arguments))
         sys.stdout.flush()  # here, where a reader that went away is still noticed

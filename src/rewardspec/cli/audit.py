@@ -8,8 +8,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rewardspec.cli.options import command
+from rewardspec.cli.options import command, importing_from_here
 from rewardspec.errors import Error
+from rewardspec.monitors.plotting import check_picture_path
 
 
 def add_parser(commands: Any) -> None:
@@ -22,6 +23,7 @@ def add_parser(commands: Any) -> None:
         rewardspec audit frozen-lake
         rewardspec audit sokoban --picture paths.png
         rewardspec audit taxi --spec my-spec.toml --discount 0.99
+        rewardspec audit my_module:MyEnv-v0 --spec my-spec.toml --goal done --hazard crashed
         """,
     )
     parser.add_argument(
@@ -51,7 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
     discount = LEARNER_DISCOUNT if arguments.discount is None else arguments.discount
     if not 0.0 <= discount <= 1.0:
         raise Error(f"`--discount` should be in [0, 1]. Received {discount:g}.")
-    subject = subject_of(arguments.env, arguments.spec, arguments.payment, arguments.goal, arguments.hazard)
+    if arguments.picture is not None:
+        check_picture_path(arguments.picture)  # before the work, not after it
+    with importing_from_here():
+        subject = subject_of(arguments.env, arguments.spec, arguments.payment, arguments.goal, arguments.hazard)
     discounts = sorted({*DISCOUNTS, discount})
     by_reward = [subject.audit(name, discounts) for name in subject.rewards]
     findings = [next(f for f in group if f.discount == discount) for group in by_reward]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import textwrap
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from rewardspec.cli.options import importing_from_here
 from rewardspec.errors import SpecError, SynthesisError
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe
@@ -39,7 +37,7 @@ def add_spec_options(parser: argparse.ArgumentParser) -> None:
 
 def check_spec(arguments: argparse.Namespace) -> int:
     """Print what there is to know about the spec; 1 where it has errors, else 0."""
-    with _importing_from_here():
+    with importing_from_here():
         draft = read_draft(arguments.formula)
         initial_labels = None if arguments.env is None else _initial_labels(draft, arguments.env, arguments.resets)
         # Without its atoms' functions the spec can be made even where one is missing.
@@ -122,14 +120,3 @@ def _initial_labels(draft: SpecDraft, env_id: str, resets: int) -> dict[str, Any
     finally:
         env.close()
     return {atom: np.array([row[atom] for row in rows]) for atom in spec.atom_names}
-
-
-@contextmanager
-def _importing_from_here() -> Iterator[None]:
-    """Let atoms refer to modules in the current directory, as `python -m` does and a console script does not."""
-    here = os.getcwd()
-    sys.path.insert(0, here)
-    try:
-        yield
-    finally:
-        sys.path.remove(here)

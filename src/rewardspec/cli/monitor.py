@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -121,7 +122,12 @@ def _cell(text: str, atom: str, name: str, line: int) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise LabelError(f"{name}, line {line}: the label of {atom!r} is not a number: {text!r}.") from None
+        raise LabelError(
+            f"{name}, line {line}: the label of {atom!r} should be a number in [0, 1]. Received {text!r}."
+        ) from None
     if not 0.0 <= value <= 1.0:
-        raise LabelError(f"{name}, line {line}: the label of {atom!r} should be in [0, 1]. Received {text.strip()}.")
+        remedy = " Scale the column." if math.isfinite(value) else ""
+        raise LabelError(
+            f"{name}, line {line}: the label of {atom!r} should be in [0, 1]. Received {text.strip()}.{remedy}"
+        )
     return value

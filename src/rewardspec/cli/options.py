@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rewardspec.logic.formulas import Formula
@@ -36,3 +40,14 @@ def add_formula(parser: argparse.ArgumentParser) -> None:
 def formula_of(arguments: argparse.Namespace) -> Formula:
     """The formula that was given."""
     return parse(arguments.formula, syntax=arguments.syntax)
+
+
+@contextmanager
+def importing_from_here() -> Iterator[None]:
+    """Let atoms and environments come from the current directory, as `python -m` does and a console script does not."""
+    here = os.getcwd()
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        sys.path.remove(here)

@@ -180,8 +180,8 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
         Candidate((("F G near", 100),), "value", None, "Progress pays every step, so that delivering ends it."),
     ),
     "bipedal_walker": (
-        Candidate(_WALK, "delta", None, "Both parts of the task, paid by their change."),
         Candidate((("F G smooth", 1), ("F G upright", 1)), "value", None, "Both parts pay every step."),
+        Candidate(_WALK, "delta", None, "Both parts of the task, paid by their change."),
         Candidate((("F G (smooth & upright)", 10),), "delta", None, "The worse of the two parts, paid by its change."),
     ),
     "lunar_lander": (

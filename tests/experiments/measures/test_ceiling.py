@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rewardspec import envs
-from rewardspec.experiments.ceiling import best_completion, ceiling
+from rewardspec.experiments.measures.ceiling import best_completion, ceiling
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.q_learning import QLearning, learn_tables
 

@@ -1,0 +1,205 @@
+"""`rewardspec train ENV`: one environment, one reward, and the policy that comes of them."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rewardspec.cli.audit import aligned
+from rewardspec.cli.options import command, importing_from_here
+from rewardspec.errors import Error
+
+if TYPE_CHECKING:
+    from rewardspec.envs.task import Task
+    from rewardspec.experiments.rewards import RewardSetup
+    from rewardspec.learning.logs import TrainingLog
+    from rewardspec.learning.training import Config, Training
+
+_REWARDS = ("base", "boolean", "quantitative", "best")
+_OBSERVE = ("nothing", "registers", "control", "values")
+
+
+def add_parser(commands: Any) -> None:
+    """Describe the command."""
+    parser = command(
+        commands,
+        "train",
+        "train one environment with one reward, and save the policy",
+        """
+        rewardspec train frozen-lake --reward boolean --seeds 20
+        rewardspec train cart-pole --reward quantitative --steps 100000 --record pole.gif
+        rewardspec train taxi --spec my-spec.toml -o my-taxi.npz --tensorboard logs
+        """,
+    )
+    parser.add_argument("env", metavar="ENV", help="one of the twelve environments; `rewardspec envs` lists them")
+    reward = parser.add_mutually_exclusive_group()
+    reward.add_argument("--reward", choices=_REWARDS, default="quantitative", help="what pays (default: %(default)s)")
+    reward.add_argument("--spec", metavar="FILE", help="pay by this spec, a TOML file")
+    parser.add_argument(
+        "--observe", choices=_OBSERVE, help="what of the monitor the learner sees (default: the reward's)"
+    )
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="runs, trained together (default: 1)")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--steps", type=int, metavar="N", help="steps of each run of PPO (default: the paper's)")
+    length.add_argument("--episodes", type=int, metavar="N", help="episodes of each run of Q-learning (default: 2000)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the policy (default: ENV-REWARD.npz)")
+    parser.add_argument("--record", metavar="FILE", help="record an episode: .gif moves, .png is a row of stills")
+    parser.add_argument("--tensorboard", metavar="DIR", help="write the training log for TensorBoard")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, say what came of it, and save it."""
+    from rewardspec.experiments.outputs.recording import check_recording, check_target, record
+    from rewardspec.experiments.outputs.tensorboard import check_tensorboard, write_tensorboard
+    from rewardspec.experiments.runs.extras import check_extras
+
+    task = _task(arguments.env)
+    with importing_from_here():
+        name, setup = _reward(arguments, task)
+    config = _config(arguments, task)
+    check_extras([task])
+    target = arguments.output or f"{task.name}-{name}.npz"
+    # What would fail after the training is looked at before it.
+    check_target(target)
+    if arguments.record is not None:
+        check_recording(arguments.record)
+    if arguments.tensorboard is not None:
+        check_tensorboard()
+
+    training = _train(task, name, setup, config, arguments.seeds)
+    print("\n".join(_summary(task, name, config, training)))
+    training.policy.save(target)
+    print(f"Wrote {target}")
+    if arguments.tensorboard is not None:
+        seeds = range(arguments.seeds)
+        print(f"Wrote {write_tensorboard(arguments.tensorboard, f'{task.name}-{name}', training.log, seeds)}")
+    if arguments.record is not None:
+        episode = record(training.policy, arguments.record, run=_best_run(training.log))
+        print(
+            f"Wrote {arguments.record}: an episode of {len(episode.actions)} steps, "
+            f"task completion {episode.task_completion:.2f}"
+        )
+    return 0
+
+
+def _task(name: str) -> Task:
+    import gymnasium
+
+    from rewardspec import envs
+
+    # Gymnasium's own environments have names like those of the tasks made from them, and other rewards.
+    if name in gymnasium.registry and not name.startswith("rewardspec/"):
+        raise Error(
+            f"{name} is Gymnasium's own environment, and this command trains the twelve of the evaluation: "
+            f"{', '.join(envs.names())}. To train another, put rewardspec.wrappers.MonitorReward around it and use "
+            "any learner for Gymnasium."
+        )
+    return envs.get(name)
+
+
+def _reward(arguments: argparse.Namespace, task: Task) -> tuple[str, RewardSetup]:
+    from rewardspec.experiments.rewards import RewardSetup, reward_setup
+    from rewardspec.spec.toml import load_spec
+
+    if arguments.spec is None:
+        name, setup = arguments.reward, reward_setup(task, arguments.reward)
+    else:
+        spec = load_spec(arguments.spec)
+        spec = spec if spec.atoms else spec.replace(atoms=task.quantitative)
+        name, setup = "spec", RewardSetup(spec, "registers", f"The spec {arguments.spec}.")
+    if arguments.observe is not None:
+        if setup.spec is None:
+            raise Error("The environment's own reward has no monitor to observe. Leave --observe out.")
+        observe = None if arguments.observe == "nothing" else arguments.observe
+        setup = dataclasses.replace(setup, observe=observe)
+    return name, setup
+
+
+def _config(arguments: argparse.Namespace, task: Task) -> Config:
+    from rewardspec.experiments.budgets import budget_of
+
+    config = budget_of(task, seeds=arguments.seeds).config
+    if task.learner == "q-learning":
+        if arguments.steps is not None:
+            raise Error(f"{task.title} is learnt by Q-learning, which is counted in episodes. Give --episodes.")
+        changes = {"episodes": arguments.episodes}
+    else:
+        if arguments.episodes is not None:
+            raise Error(f"{task.title} is learnt by PPO, which is counted in steps. Give --steps.")
+        changes = {"total_steps": arguments.steps}
+    return dataclasses.replace(config, **{key: value for key, value in changes.items() if value is not None})
+
+
+def _train(task: Task, name: str, setup: RewardSetup, config: Config, seeds: int) -> Training:
+    """Train with the display that a reproduction has, of one job."""
+    from rewardspec.experiments.runs.displays import display_for
+    from rewardspec.experiments.runs.engines import Advanced, Event, Started
+    from rewardspec.experiments.runs.engines.pacing import paced
+    from rewardspec.experiments.runs.engines.resources import use_processor
+    from rewardspec.experiments.runs.jobs import Job
+    from rewardspec.experiments.runs.progress import Board
+    from rewardspec.learning.training import train
+
+    use_processor()
+    job = Job(task.name, name, 0, seeds, config)
+    board, display = Board([job], 1), display_for(sys.stderr)
+
+    def show(event: Event) -> None:
+        board.see(event)
+        display.show(board, event)
+
+    try:
+        show(Started(job))
+        advance = paced(lambda done, total: show(Advanced(job, done, total)), 0.2)
+        return train(task, setup.spec, observe=setup.observe, config=config, seeds=job.seeds, progress=advance)
+    finally:
+        display.close()
+
+
+def _summary(task: Task, name: str, config: Config, training: Training) -> Iterator[str]:
+    from rewardspec.experiments.runs.displays import duration
+    from rewardspec.learning.q_learning import QLearning
+
+    log = training.log
+    length = f"{config.episodes:,} episodes" if isinstance(config, QLearning) else f"{config.total_steps:,} steps"
+    runs = f"{log.runs} runs" if log.runs > 1 else "1 run"
+    yield f"{task.title}, {name}: {runs} of {length} in {duration(training.seconds)}"
+    if not len(log):
+        yield "No episode was finished. Train for longer."
+        return
+    first, last = _ends(log)
+    rows: list[tuple[str, ...]] = [("", "first tenth", "last tenth")]
+    for title, column, form in (
+        ("task completion", "task_completion", "{:.3f}"),
+        ("reward of an episode", "reward", "{:,.2f}"),
+        ("environment's own reward", "base_reward", "{:,.2f}"),
+        ("steps of an episode", "length", "{:,.1f}"),
+        ("episodes with a violation", "violated", "{:.0%}"),
+    ):
+        values = log.columns()[column]
+        rows.append((title, *(form.format(float(values[part].mean())) for part in (first, last))))
+    yield from aligned(rows)
+
+
+def _ends(log: TrainingLog) -> tuple[list[int], list[int]]:
+    """The rows of the first and of the last tenth of each run's episodes."""
+    first: list[int] = []
+    last: list[int] = []
+    for run in range(log.runs):
+        rows = list(range(len(log))[log.episodes_of(run)])
+        tenth = -(-len(rows) // 10)
+        first += rows[:tenth]
+        last += rows[len(rows) - tenth :]
+    return first, last
+
+
+def _best_run(log: TrainingLog) -> int:
+    """The run with the highest task completion in its last tenth."""
+    _, last = _ends(log)
+    totals = [[log.task_completion[row] for row in last if log.run[row] == run] for run in range(log.runs)]
+    means = [sum(values) / len(values) if values else -1.0 for values in totals]
+    return max(range(log.runs), key=means.__getitem__)

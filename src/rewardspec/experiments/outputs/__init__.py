@@ -1,0 +1,1 @@
+"""What is written: table, curves, report, pictures of a policy and logs for TensorBoard."""

@@ -1,0 +1,194 @@
+"""The file of one job's result: the columns of its log and a header, as NumPy arrays in a zip file.
+
+Any tool that reads `.npz` can read one. Nothing is pickled, and the same result is the same file, byte for byte.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from rewardspec.errors import Error
+from rewardspec.experiments.runs.jobs import Job, digest
+from rewardspec.learning.logs import TrainingLog
+
+FORMAT = 1
+_KIND = "rewardspec result"
+_DATE = (1980, 1, 1, 0, 0, 0)  # a file's content should not depend on when it was written
+_LEVEL = 1  # logs shrink to a tenth at the fastest level, and little more at the others
+_NAME = re.compile(r"(?P<task>\w+)-(?P<reward>\w+)-seeds(?P<first>\d+)-(?P<last>\d+)-(?P<digest>[0-9a-f]{8})")
+
+# What reading a file of any other content can raise; a shape made of nonsense asks for more memory than there is.
+_DAMAGE = (ValueError, EOFError, KeyError, NotImplementedError, MemoryError, zipfile.BadZipFile, zlib.error)
+
+
+class ResultFileError(Error, ValueError):
+    """A result file that is damaged, foreign, of another version, or not what its name says."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a result file holds.
+
+    Attributes:
+        task: The environment's name.
+        reward: The reward's name.
+        first: The first seed.
+        count: How many seeds.
+        config: The learner's settings.
+        setup: What the reward was.
+        log: What the runs did.
+        seconds: Wall-clock seconds of training.
+        command: The command that asked for it.
+        versions: The versions of what it was trained with.
+        device: What it was trained on, in general words.
+    """
+
+    task: str
+    reward: str
+    first: int
+    count: int
+    config: Mapping[str, Any]
+    setup: Mapping[str, Any]
+    log: TrainingLog
+    seconds: float
+    command: str
+    versions: Mapping[str, str]
+    device: str
+
+    @property
+    def key(self) -> str:
+        """The name under which it belongs."""
+        last = self.first + self.count - 1
+        return f"{self.task}-{self.reward}-seeds{self.first}-{last}-{digest(self.config, self.setup)}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Name:
+    """What the name of a result file says."""
+
+    task: str
+    reward: str
+    first: int
+    last: int
+    digest: str
+
+    @classmethod
+    def of(cls, stem: str) -> Name | None:
+        """Read a name without its ending; None for one that no job has.
+
+        Example:
+            >>> Name.of("taxi-base-seeds0-499-0123abcd").last
+            499
+            >>> Name.of("notes") is None
+            True
+        """
+        found = _NAME.fullmatch(stem)
+        if found is None or int(found["last"]) < int(found["first"]):
+            return None
+        return cls(found["task"], found["reward"], int(found["first"]), int(found["last"]), found["digest"])
+
+
+def encode(
+    job: Job, log: TrainingLog, *, seconds: float, command: str, versions: Mapping[str, str], device: str
+) -> bytes:
+    """The content of a job's result file."""
+    header = {
+        "kind": _KIND,
+        "format": FORMAT,
+        "task": job.task,
+        "reward": job.reward,
+        "first": job.first,
+        "count": job.count,
+        "config": job.settings,
+        "setup": dict(job.setup),
+        "seconds": seconds,
+        "command": command,
+        "versions": dict(versions),
+        "device": device,
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        arrays = {"header": np.array(json.dumps(header)), **log.columns()}
+        for name, array in arrays.items():
+            part = io.BytesIO()
+            np.lib.format.write_array(part, array, allow_pickle=False)
+            entry = zipfile.ZipInfo(f"{name}.npy", _DATE)
+            archive.writestr(entry, part.getvalue(), zipfile.ZIP_DEFLATED, _LEVEL)
+    return buffer.getvalue()
+
+
+def read(path: Path) -> Result:
+    """The result in a file, every byte of it checked.
+
+    Raises:
+        ResultFileError: It is not a whole result of this version, or not the one its name promises.
+    """
+    try:
+        with open(path, "rb") as file:
+            arrays = _arrays(file)
+    except OSError as error:
+        raise ResultFileError(f"{path.name!r} cannot be read: {error.strerror or error}.") from None
+    except _DAMAGE as error:
+        raise ResultFileError(f"{path.name!r} is damaged or no result at all: {error}.") from None
+    result = _result(path.name, arrays)
+    if result.key != path.stem:
+        raise ResultFileError(f"{path.name!r} holds the result of another job, {result.key!r}.")
+    return result
+
+
+def _arrays(file: BinaryIO) -> dict[str, Any]:
+    """The arrays of a file. Reading one to its end also checks the sum that the zip file keeps of it."""
+    if not zipfile.is_zipfile(file):
+        raise ValueError("it is not a zip file")
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def _result(name: str, arrays: Mapping[str, Any]) -> Result:
+    header = _header(name, arrays)
+    try:
+        log = TrainingLog.of(int(header["count"]), {key: value for key, value in arrays.items() if key != "header"})
+        return Result(
+            task=str(header["task"]),
+            reward=str(header["reward"]),
+            first=int(header["first"]),
+            count=int(header["count"]),
+            config=dict(header["config"]),
+            setup=dict(header["setup"]),
+            log=log,
+            seconds=float(header["seconds"]),
+            command=str(header["command"]),
+            versions=dict(header["versions"]),
+            device=str(header["device"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ResultFileError(f"{name!r} is incomplete or inconsistent: {error}") from None
+
+
+def _header(name: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    foreign = f"{name!r} is not a result of rewardspec"
+    if "header" not in arrays:
+        raise ResultFileError(f"{foreign}: it has no header.")
+    try:
+        header = json.loads(str(arrays["header"]))
+    except ValueError:
+        raise ResultFileError(f"{foreign}: its header cannot be read.") from None
+    if not isinstance(header, dict) or header.get("kind") != _KIND:
+        raise ResultFileError(f"{foreign}: its header is another program's.")
+    if header.get("format") != FORMAT:
+        raise ResultFileError(
+            f"{name!r} is of format {header.get('format')!r}, and this version of rewardspec reads {FORMAT}. "
+            "Use the version that wrote it."
+        )
+    return header

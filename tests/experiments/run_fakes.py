@@ -1,0 +1,21 @@
+"""`python -m tests.experiments.run_fakes RESULTS SIGNS JOBS [WAITING]`: a reproduction of jobs that take no time.
+
+The last so many of them wait for a sign. This is the process that tests kill.
+"""
+
+import sys
+
+from rewardspec.experiments.runs.engines.local import Local
+from rewardspec.experiments.runs.running import Interrupted, reproduce
+from tests.experiments.fakes import FakeWork, several
+
+if __name__ == "__main__":
+    directory, signs, count, *waiting = sys.argv[1:]
+    jobs = several(int(count))
+    acts = {one.key: "wait" for one in jobs[len(jobs) - int(waiting[0]) :]} if waiting else {}
+    try:
+        summary = reproduce(directory, jobs, Local(2), FakeWork(signs, acts))
+    except Interrupted as error:
+        print(error)
+        sys.exit(130)
+    print(f"{summary.done} done, {summary.skipped} skipped, {len(summary.failed)} failed")

@@ -1,0 +1,61 @@
+"""How much each environment is trained."""
+
+import dataclasses
+
+import pytest
+
+from rewardspec import envs
+from rewardspec.errors import Error
+from rewardspec.experiments.budgets import budget_of, expected_seconds
+from rewardspec.learning.ppo import PPO
+from rewardspec.learning.q_learning import QLearning
+
+# The paper's tables of trials: runs, steps of a rollout, environments, steps of a run.
+PPO_TRIALS = {
+    "acrobot": (10, 128, 4, 500_000),
+    "cart_pole": (10, 128, 4, 500_000),
+    "mountain_car": (10, 128, 4, 500_000),
+    "pendulum": (10, 2048, 1, 1_000_000),
+    "bipedal_walker": (10, 2048, 1, 500_000),
+    "lunar_lander": (10, 128, 4, 500_000),
+}
+TABULAR = ("conveyor_belt", "island_navigation", "sokoban", "cliff_walking", "frozen_lake", "taxi")
+
+
+@pytest.mark.parametrize("name", PPO_TRIALS)
+def test_ppo_has_the_papers_budget(name):
+    budget = budget_of(envs.get(name))
+    config = budget.config
+    assert isinstance(config, PPO)
+    assert (budget.seeds, config.rollout_steps, config.envs, config.total_steps) == PPO_TRIALS[name]
+
+
+@pytest.mark.parametrize("name", TABULAR)
+def test_q_learning_has_the_papers_budget(name):
+    budget = budget_of(envs.get(name))
+    assert budget.seeds == 500
+    assert budget.config == QLearning(episodes=2_000, max_steps=100)
+
+
+def test_every_environment_has_a_budget_and_a_smaller_one():
+    assert {*PPO_TRIALS, *TABULAR} == set(envs.names())
+    for name in envs.names():
+        task = envs.get(name)
+        full, quick = budget_of(task), budget_of(task, quick=True)
+        seconds = [expected_seconds(task, budget.config, budget.seeds) for budget in (full, quick)]
+        assert seconds[1] < seconds[0] / 2
+        assert quick.seeds <= full.seeds
+
+
+@pytest.mark.parametrize("name", envs.names())
+def test_the_small_budgets_change_nothing_but_the_length_and_the_number_of_runs(name):
+    full, quick = (budget_of(envs.get(name), quick=quick).config for quick in (False, True))
+    length = {"total_steps": full.total_steps} if isinstance(full, PPO) else {}
+    assert dataclasses.replace(quick, **length) == full
+
+
+def test_the_number_of_runs_can_be_chosen():
+    budget = budget_of(envs.get("taxi"), seeds=7, block=3)
+    assert (budget.seeds, budget.block) == (7, 3)
+    with pytest.raises(Error, match=r"`seeds` should be at least 1. Received 0"):
+        budget_of(envs.get("taxi"), seeds=0)
