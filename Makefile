@@ -9,8 +9,8 @@ PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(VENV)/demo.stamp ## Formula in, monitor, table and pictures out
-	@$(BIN)/python examples/demo.py
+demo: $(VENV)/demo.stamp ## The whole evaluation on small budgets: table, curves and report in demo-output
+	@$(BIN)/rewardspec reproduce --quick -o demo-output
 
 test: $(VENV)/test.stamp ## All tests, doctests included
 	$(BIN)/python -m pytest -n 2
@@ -34,9 +34,10 @@ format: $(VENV)/lint.stamp ## Rewrite the files in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/bench.stamp ## Print the figures of benchmarks/
+bench: $(VENV)/test.stamp $(VENV)/bench.stamp ## Print the figures of benchmarks/
 	$(BIN)/python benchmarks/monitor_step.py
 	$(BIN)/python benchmarks/wrapper_overhead.py
+	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/import_time.py
 
 wheel: $(BIN)/python ## Build the package, and try it in an empty environment
@@ -47,13 +48,13 @@ wheel: $(BIN)/python ## Build the package, and try it in an empty environment
 	cd build/empty && bin/rewardspec check "F G p"
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) build dist demo-output
+	rm -rf $(VENV) build dist demo-output first-look
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
-	$(PIP_INSTALL) -e '.[plot]'
+	$(PIP_INSTALL) -e '.[reproduce]'
 	@touch $@
 
 # torch first and alone: another package's looser requirement would fetch a much larger build.

@@ -1,4 +1,4 @@
-"""The documentation's code, and the demo, run and print what the pages say."""
+"""The documentation's code, and the first look, run and print what the pages say."""
 
 import importlib.util
 import re
@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 import rewardspec as rs
-from examples import demo
+from examples import first_look
 from rewardspec.cli import main
 from rewardspec.spec import lint
 from tests.markdown import ROOT, blocks, run_commands, run_script, run_sessions, scripts
@@ -88,9 +88,9 @@ def test_a_site_is_searched_for_dead_links_and_for_what_it_loads(tmp_path):
     ]
 
 
-def test_the_demo_writes_pictures_and_a_report_that_needs_nothing_else(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(demo, "OUTPUT", tmp_path)
-    demo.main()
+def test_the_first_look_writes_pictures_and_a_report_that_needs_nothing_else(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(first_look, "OUTPUT", tmp_path)
+    first_look.main()
     printed = capsys.readouterr().out
     assert {path.name for path in tmp_path.iterdir()} == set(re.findall(r"[\w-]+\.(?:svg|html)", printed))
     report = (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@
 
 Q-learning: the paper's settings, 100 runs instead of 500. PPO: 3 runs instead of 10, half the steps. Each candidate's
 result is kept in results/candidates/ as soon as it is there, so that the script can be stopped and started again. The
-table is written to docs/results/candidates.md.
+table is written to docs/results/fourth_column.md.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from rewardspec.spec.spec import Spec
 
 ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "results" / "candidates"
-TABLE = ROOT / "docs" / "results" / "candidates.md"
+TABLE = ROOT / "docs" / "results" / "fourth_column.md"
 
-INTRODUCTION = """# What was tried for the fourth column
+INTRODUCTION = """## What was tried for the fourth column
 
 Each line was trained with the learner and the settings of the paper, on a smaller budget: 100 runs of Q-learning, or
-3 runs of PPO with half the steps. Task completion is the mean over all episodes of training, then over
-the last tenth of the steps of each run. The first line of each environment is the column `best`; the paper's three
-rewards, trained the same way, stand at the end.
+3 runs of PPO with half the steps. Task completion is the mean over all episodes of training, then over the
+last tenth of each run. The first line of each environment is the column `best`; the three rewards of the paper,
+trained the same way, stand at the end.
 
 Made by `python docs/scripts/candidates.py`.
 """
@@ -99,7 +99,7 @@ def main(names: list[str]) -> None:
     sections = [INTRODUCTION]
     for name in names or envs.names():
         task = envs.get(name)
-        sections.append(f"## {task.title}\n\n{HEAD}\n" + "\n".join(rows(task)) + "\n")
+        sections.append(f"### {task.title}\n\n{HEAD}\n" + "\n".join(rows(task)) + "\n")
     if not names:
         TABLE.parent.mkdir(parents=True, exist_ok=True)
         TABLE.write_text("\n".join(sections), encoding="utf-8")

@@ -1,10 +1,10 @@
 """A first look: formulas in; monitors, a table of values and pictures out.
 
-    python examples/demo.py
+    python examples/first_look.py
 
 A drone delivers what people call for and then lands.  Each label in data/episode.csv is a degree between 0 and 1: how
 urgent a `request` is, how fully it is answered (`grant`), how near the drone is to a `crash`, how firmly it has
-`landed`.  The demo writes pictures and a report into demo-output/, beside the folder of this file.
+`landed`.  It writes pictures and a report into first-look/, beside the folder of this file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rewardspec.cli import main as rewardspec
 from rewardspec.monitors.plotting import plot_run, save
 
 HERE = Path(__file__).resolve().parent
-OUTPUT = HERE.parent / "demo-output"
+OUTPUT = HERE.parent / "first-look"
 
 STORIES = {
     "G(request -> F grant)": (
@@ -97,7 +97,7 @@ PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>rewardspec demo</title>
+<title>rewardspec, a first look</title>
 <style>
   body {{ font: 16px/1.5 system-ui, sans-serif; color: #22223a; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
   h2 {{ border-top: 1px solid #e4e4ef; padding-top: 1.5rem }}

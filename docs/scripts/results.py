@@ -1,0 +1,121 @@
+"""Take the outputs of a full reproduction into the documentation.
+
+    rewardspec reproduce -o results
+    python docs/scripts/results.py results
+
+Copies table, figure and summaries to docs/results/, and writes docs/results/evaluation.md: what was run and how long it
+took, the table, the figure, the comparisons, and for the finite environments the exact ceiling of what a learner that
+explores as much could score.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from rewardspec import envs
+from rewardspec.experiments.cells import PAPER_REWARDS
+from rewardspec.experiments.measures.ceiling import ceiling
+from rewardspec.experiments.measures.comparisons import Comparison, best_and_others, quantitative_and_boolean
+from rewardspec.experiments.measures.paper import PAPER
+from rewardspec.experiments.measures.summaries import Summaries, summarise
+from rewardspec.experiments.runs.results import each_cell
+from rewardspec.learning.q_learning import QLearning
+
+TARGET = Path(__file__).resolve().parents[1] / "results"
+FILES = ("table.csv", "table.tex", "curves.png", "curves.svg", "summaries.json")
+
+
+def main(source: Path) -> None:
+    """Copy and write."""
+    results = Summaries([summarise(cell) for cell in each_cell(source)])
+    if missing := results.missing():
+        raise SystemExit(f"error: {len(missing)} cells have no results yet: {missing}")
+    TARGET.mkdir(exist_ok=True)
+    for name in FILES:
+        shutil.copyfile(source / name, TARGET / name)
+    table = (source / "table.md").read_text(encoding="utf-8")
+    sections = [run(results), table, FIGURE, comparisons(results), ceilings(results)]
+    (TARGET / "evaluation.md").write_text("\n".join(sections), encoding="utf-8")
+    print(f"Wrote {len(FILES)} files and evaluation.md to docs/results/")
+
+
+FIGURE = """### Learning curves
+
+![Task completion over training for the twelve environments and four rewards](curves.png)
+
+Task completion while training, smoothed over 21 episodes of each run; bands are 95 % intervals over runs.
+"""
+
+
+def run(results: Summaries) -> str:
+    """What was run, on what, and how long it took."""
+    cells = results.all()
+    seconds = sum(cell.seconds for cell in cells)
+    steps = sum(cell.steps for cell in cells)
+    devices = sorted({device for cell in cells for device in cell.devices})
+    versions = cells[0].versions
+    packages = ", ".join(f"{name} {versions[name]}" for name in ("jax", "numpy", "gymnasium") if name in versions)
+    return f"""## The paper's budgets
+
+`rewardspec reproduce` trained {len(cells)} cells, {sum(cell.runs for cell in cells):,} runs and {steps / 1e6:,.0f}
+million environment steps. The jobs took {seconds / 3600:.1f} hours of one core each, one after the other; two ran at a
+time ({"; ".join(devices)}; {packages}). The table's data is in `table.csv`, and every cell's summary, with its settings
+and command, in `summaries.json`.
+"""
+
+
+def comparisons(results: Summaries) -> str:
+    """Quantitative beside Boolean, and best beside the others and the paper."""
+    lines = [
+        "### Reward beside reward",
+        "",
+        "Differences of mean task completion, in percentage points, with the 95 % interval over runs.",
+        "",
+        "| environment | quantitative − Boolean | best − best of the other three | best − best of the paper's table |",
+        "|---|---|---|---|",
+    ]
+    for first, second in zip(quantitative_and_boolean(results), best_and_others(results), strict=True):
+        best = results.of(first.task)["best"].completion.value
+        paper = max(PAPER[first.task][reward].completion for reward in PAPER_REWARDS)
+        title = envs.get(first.task).title
+        lines.append(f"| {title} | {told(first)} | {told(second)} | {100 * best - paper:+.1f} |")
+    return "\n".join(lines) + "\n"
+
+
+def told(comparison: Comparison) -> str:
+    """A comparison in a cell of the table."""
+    difference = comparison.difference
+    interval = f"{100 * difference.value:+.1f} [{100 * difference.low:+.1f}, {100 * difference.high:+.1f}]"
+    return f"{interval} {comparison.standing}"
+
+
+def ceilings(results: Summaries) -> str:
+    """What an omniscient learner with the same exploration would score."""
+    lines = [
+        "### How far a learner could get",
+        "",
+        "Every episode of training counts, the exploring ones included. The ceiling is what a learner would score that",
+        "knew the environment from the start and had to explore as much as the paper's Q-learning does: exact, by",
+        "dynamic programming (`rewardspec.experiments.measures.ceiling`).",
+        "",
+        "| environment | ceiling, % | best, % | best of the paper's table, % |",
+        "|---|---|---|---|",
+    ]
+    for name in envs.names():
+        task = envs.get(name)
+        if task.learner == "q-learning":
+            paper = max(PAPER[name][reward].completion for reward in PAPER_REWARDS)
+            best = 100 * results.of(name)["best"].completion.value
+            lines.append(f"| {task.title} | {100 * ceiling(task, QLearning()):.2f} | {best:.2f} | {paper:.2f} |")
+    lines += [
+        "",
+        "Where the paper's number lies above the ceiling, its environment, its exploration or its measure must differ",
+        "from what its appendix says; no choice of reward could explain it.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "results"))
