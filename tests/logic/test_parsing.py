@@ -249,6 +249,7 @@ ANYTHING = ("an atom", "an operator", "a parenthesis")
         ("U a", 1, 1, "Unexpected 'U'", ("a formula",), "'U' stands between two formulas; an atom of that name needs"),
         ("a & M", 1, 5, "Unexpected 'M'", ("a formula",), "double quotes"),
         ("a u b", 1, 3, "Unexpected 'u'", (OPERATOR, END), "Temporal operators are upper-case: did you mean 'U'?"),
+        ("a AND b", 1, 3, "Unexpected 'AND'", (OPERATOR, END), "in words are lower-case: did you mean 'and'?"),
         ("a r b", 1, 3, "Unexpected 'r'", (OPERATOR, END), "did you mean 'R'?"),
         ("a = b", 1, 3, "Unexpected character '='", ANYTHING, "equivalence is '<->' and implication '->'"),
         ("x > 3", 1, 3, "Unexpected character '>'", ANYTHING, "Comparisons belong in an atom's function"),

@@ -272,7 +272,7 @@ def test_undefined_and_unused_atoms():
         ("unused-atom", "warning"),
     ]
     assert findings[0].remedy == "Did you mean 'gaol'?"
-    assert findings[1].remedy == "Did you mean 'goal'?"
+    assert findings[1].remedy == "Should the formula that reads 'goal' read it?"
 
 
 def test_atoms_that_are_defined_and_used_or_not_defined_at_all():

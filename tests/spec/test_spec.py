@@ -2,6 +2,7 @@
 
 import copy
 import random
+import re
 
 import jax
 import jax.numpy as jnp
@@ -269,6 +270,27 @@ def test_bad_labels_of_a_batch_name_the_environment_too(value, message):
         spec.labels(None, None, None, step=7, batch=2)
 
 
+@pytest.mark.parametrize(
+    ("atom", "batch", "remedy"),
+    [
+        (lambda obs, next_obs: 1.0, None, "An atom is a function of (obs, action, next_obs)."),
+        (lambda obs, action, next_obs: None, None, "It gave None: end it with `return` and a number."),
+        (lambda obs, action, next_obs: action * 1.0, None, "At reset `action` is None: say what the label is then."),
+        (lambda obs, action, next_obs: next_obs, None, "It should give one number for each environment."),
+        (
+            lambda obs, action, next_obs: next_obs[9],
+            4,
+            "Written for the last axis, as next_obs[..., 2], an atom serves",
+        ),
+        (lambda obs, action, next_obs: 1.0 if next_obs[..., 0] > 0 else 0.0, 4, "use operations on arrays instead of"),
+    ],
+)
+def test_an_atom_that_goes_wrong_in_a_usual_way_gets_a_remedy(atom, batch, remedy):
+    spec, obs = rs.Spec([("F a", 1)], atoms={"a": atom}), np.ones((4, 2))
+    with pytest.raises(rs.LabelError, match=re.escape(remedy)):
+        spec.labels(obs, None, obs, step=0, batch=batch)
+
+
 def test_an_atom_that_raises_is_named_and_its_error_kept():
     def broken(obs, action, next_obs):
         raise KeyError("velocity")
@@ -300,6 +322,22 @@ def test_any_kind_of_number_is_a_label(kind, payment):
             assert type(reward) is float
             rewards[read].append(reward)
     assert rewards[kind] == rewards[float]
+
+
+@pytest.mark.parametrize("payment", ["value", "delta", "potential", "final"])
+def test_a_partial_reset_in_jax_lets_no_nan_of_the_others_through(payment):
+    spec = rs.Spec([("F p", 1), ("G(p -> F q)", 2), ("G q", 1)], payment=payment)
+    state = spec.init({"p": jnp.array([0.75, 0.25]), "q": jnp.ones(2)})
+    mask = jnp.array([True, False])
+
+    def rewarded(labels):
+        new = spec.reset(state, {"p": labels, "q": labels}, mask)
+        return spec.step(new, {"p": jnp.array([0.5, 0.5]), "q": jnp.array([1.0, 1.0])}, 0.0, True, False)[1].sum()
+
+    value, slope = jax.value_and_grad(rewarded)(jnp.array([0.5, jnp.nan]))
+    assert jnp.isfinite(value)
+    assert jnp.isfinite(slope).all()
+    assert slope[1] == 0.0
 
 
 def test_a_partial_reset_does_not_read_the_others():

@@ -9,10 +9,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium import spaces
+from gymnasium.utils.env_checker import data_equivalence
 
 import rewardspec as rs
 from rewardspec.spec import Pair, Spec
-from rewardspec.wrappers import MonitorReward
+from rewardspec.wrappers import MonitorReward, vector
 from rewardspec.wrappers.features import Features
 from tests.wrappers.specs import cartpole, cartpole_spec, lake, lake_spec
 
@@ -98,10 +99,17 @@ def test_the_level_is_observed_only_where_its_change_is_paid() -> None:
         assert Features(lake_spec(payment=payment), "registers").names == (*names["value"], "level")
 
 
-def test_where_nothing_is_needed_nothing_is_added() -> None:
-    spec = Spec([("F G a", 1)], atoms=ATOMS)
+@pytest.mark.parametrize(("observe", "formula"), [("registers", "F G a"), ("control", "F G a"), ("control", "F a")])
+def test_where_there_is_nothing_to_tell_nothing_is_added(observe: Any, formula: str) -> None:
+    spec = Spec([(formula, 1)], atoms=ATOMS)
     for space in SPACES.values():
-        assert MonitorReward(Sampled(space), spec, "registers").observation_space == space
+        env, plain = MonitorReward(Sampled(space), spec, observe), Sampled(space)
+        assert env.extension is None
+        assert env.observation_space == space
+        assert data_equivalence(env.reset(seed=0)[0], plain.reset(seed=0)[0], exact=True)
+        assert data_equivalence(env.step(0)[0], plain.step(0)[0], exact=True)
+    envs = vector.MonitorReward(gym.vector.SyncVectorEnv([lake] * 2), Spec([(formula, 1)], atoms=ATOMS), observe)
+    assert envs.observation_space == spaces.MultiDiscrete([16, 16])
 
 
 def test_appended_numbers_follow_the_observation() -> None:
@@ -151,7 +159,7 @@ def test_an_atom_with_a_memory_of_its_own_is_found_out() -> None:
 
 
 def test_too_many_pairs_make_a_dict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rewardspec.wrappers.products.MOST_PAIRS", 20)
+    monkeypatch.setattr("rewardspec.wrappers.numbering.MOST_PAIRS", 20)
     with pytest.warns(UserWarning, match="more than 20 pairs"):
         env = MonitorReward(lake(), lake_spec(), "registers")
     assert isinstance(env.observation_space, spaces.Dict)

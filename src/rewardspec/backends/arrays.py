@@ -89,7 +89,7 @@ def step_source(program: Program, *, reuse: bool = False) -> str:
     columns: list[list[Expression | None]] = [[step.output for step in program.steps]]
     columns.extend([step.updates[k] for step in program.steps] for k in range(len(registers)))
     for name, column in zip(["value", *(f"n{k}" for k in range(len(registers)))], columns, strict=True):
-        lines.append(f"    {name} = {choose([None if e is None else code.place[e] for e in column], atoms)}")
+        lines.append(f"    {name} = {choose([None if e is None else code.place[e] for e in column], atoms, reuse)}")
     new = "".join(f"n{k}, " for k in range(len(registers)))
     lines.append(f"    return State({_next_control(program)}, ({new}), value)")
     return "\n".join(lines) + "\n"
@@ -100,7 +100,7 @@ def _next_control(program: Program) -> str:
     return f"where(control < {last}, control + 1, {program.loop})" if last else "None"
 
 
-def choose(candidates: list[str | None], atoms: Mapping[str, str]) -> str:
+def choose(candidates: list[str | None], atoms: Mapping[str, str], reuse: bool) -> str:
     """The candidate of the element's own control state; a None, which nothing will read, agrees with its neighbour."""
     runs: list[tuple[int, str]] = []  # where each run of equal candidates starts
     for control, candidate in enumerate(candidates):
@@ -111,7 +111,8 @@ def choose(candidates: list[str | None], atoms: Mapping[str, str]) -> str:
     if len(runs) == 1:
         # A label on its own is copied: the caller may write over its array before the next step.
         name = runs[0][1]
-        return f"{name} + 0.0" if name in atoms.values() else name
+        copied = f"{name}.copy()" if reuse else f"{name} + 0.0"
+        return copied if name in atoms.values() else name
     chosen = runs[-1][1]
     for (_, candidate), (end, _) in zip(reversed(runs[:-1]), reversed(runs[1:]), strict=True):
         chosen = f"where(control < {end}, {candidate}, {chosen})"

@@ -13,6 +13,7 @@ from rewardspec.errors import LabelError, did_you_mean
 # Among the bit patterns of non-negative doubles, larger patterns are larger numbers, and negative numbers, infinities
 # and NaN all lie above that of 1.0: one integer comparison tells whether a label is in [0, 1].
 _largest = np.maximum.reduce
+_ONE = np.ones((), dtype=np.float64).view(np.uint64)
 _ONE_AS_BITS = {np.dtype(t): (u, t(1.0).view(u)) for t, u in ((np.float64, np.uint64), (np.float32, np.uint32))}
 
 
@@ -52,6 +53,16 @@ def as_labels(atom: str, values: Any, like: Any, xp: Any) -> Any:
 
 class CheckedLabels(dict[str, Any]):
     """Labels in NumPy arrays that have been checked already, so that no step need do it again."""
+
+
+def as_bits(values: np.ndarray) -> np.ndarray:
+    """The bit patterns of doubles, for `bits_inside`: a view, which follows what is written into the array later."""
+    return values.reshape(-1).view(np.uint64)
+
+
+def bits_inside(bits: np.ndarray) -> bool:
+    """Whether all the labels are in [0, 1] by their bits; `inside_unit_interval` has the last word, on -0.0."""
+    return not np.count_nonzero(bits > _ONE)
 
 
 def inside_unit_interval(values: np.ndarray) -> bool:

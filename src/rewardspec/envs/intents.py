@@ -91,7 +91,9 @@ def intent_from_atoms(model: FiniteModel, spec: Spec, goal: str, hazard: str | N
         if name is None:
             return np.zeros(len(model), dtype=np.bool_)
         if name not in known:
-            raise SpecError(f"The spec has no atom {name!r}.{did_you_mean(name, known)}")
+            raise SpecError(
+                f"The spec has no atom {name!r}; it has: {', '.join(known) or 'none'}.{did_you_mean(name, known)}"
+            )
         return _holds(np.broadcast_to(known[name](model.source, model.action, model.successor), len(model)))
 
     reached = read(goal)

@@ -100,9 +100,9 @@ def subject_of(
     foreign = isinstance(name, str) and name in gym.registry and not name.startswith("rewardspec/")
     try:
         task = registry.get(name)
-    except UnknownEnvironmentError:
+    except UnknownEnvironmentError as error:
         if spec is None:
-            raise
+            raise UnknownEnvironmentError(f"{error} An environment of your own needs a spec: --spec FILE.") from None
         foreign = True
     if foreign and spec is not None:
         return _foreign(str(name), spec, goal, hazard)
@@ -121,7 +121,7 @@ def _foreign(name: str, spec: Spec, goal: str | None, hazard: str | None) -> Sub
 
     try:
         model = finite_model(make())
-    except gym.error.Error as error:
+    except (gym.error.Error, ImportError) as error:
         raise UnknownEnvironmentError(f"Gymnasium cannot make {name!r}: {error}") from None
     if goal is None:
         raise SpecError(f"An audit has to know what {name} is about. Name the spec's atom of the goal: --goal ATOM.")

@@ -100,6 +100,8 @@ def _diagnose(text: str, error: lark.UnexpectedInput, line: int, column: int) ->
         return found, "This ')' closes nothing: remove it, or open a '(' before it."
     if token.type == "NAME" and str(token).upper() in ("U", "R", "W", "M"):
         return found, f"Temporal operators are upper-case: did you mean '{str(token).upper()}'?"
+    if token.type == "NAME" and str(token).lower() in ("and", "or", "xor"):
+        return found, f"Operators in words are lower-case: did you mean '{str(token).lower()}'?"
     if token.type in _OPERANDS:
         return found, "Join the two formulas with an operator."
     if token.type in ("UNTIL", "RELEASE", "WEAK_UNTIL", "STRONG_RELEASE"):

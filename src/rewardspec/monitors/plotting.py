@@ -29,7 +29,7 @@ def plot_run(
         lowers: The smallest value still possible after each step.
         uppers: The largest value still possible after each step.
     """
-    figure_class, locator = _matplotlib()
+    figure_class, locator = matplotlib_classes()
     strips = len(labels)
     figure = figure_class(figsize=(7.5, 2.2 + 0.75 * strips), layout="constrained")
     axes = figure.subplots(strips + 1, 1, sharex=True, squeeze=False, height_ratios=[0.75] * strips + [2.0])[:, 0]
@@ -57,7 +57,7 @@ def plot_run(
 
 def check_picture_path(path: str | os.PathLike[str]) -> None:
     """Raise an Error unless a figure could be written there; to be asked before long work, not after it."""
-    _matplotlib()
+    matplotlib_classes()
     target = Path(path)
     if target.suffix.lower() not in _ENDINGS:
         raise Error(f"Cannot tell the picture's format from {target.name!r}. Known endings: {', '.join(_ENDINGS)}.")
@@ -80,7 +80,12 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _matplotlib() -> tuple[Any, Any]:
+def matplotlib_classes() -> tuple[Any, Any]:
+    """Matplotlib's figure and its locator of whole numbers, which all plots here are made with.
+
+    Raises:
+        MissingExtraError: Matplotlib is not installed; says how to get it.
+    """
     try:
         from matplotlib.figure import Figure
         from matplotlib.ticker import MaxNLocator

@@ -16,7 +16,7 @@ from rewardspec.backends.labels import as_labels, check_numpy, numpy_labels, rai
 from rewardspec.backends.namespaces import namespace_of
 from rewardspec.backends.program import Program, Step
 from rewardspec.backends.traces import run_trace
-from rewardspec.errors import LabelError, SynthesisError
+from rewardspec.errors import Error, LabelError, SynthesisError
 from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
 from rewardspec.monitors import quantitative_json
 from rewardspec.monitors.assembly import Part
@@ -182,7 +182,12 @@ class Monitor(Drawable):
         """A step on arrays; also where a scalar step's odd labels end up, to be used as arrays or refused."""
         if type(state) is tuple:
             state = self._as_batch(state, labels)
-        value = state.value
+        try:
+            value = state.value
+        except AttributeError:
+            raise Error(
+                f"A step starts from what `initial_state` or the step before gave. Received {state!r}."
+            ) from None
         if type(value) is np.ndarray and value.shape:
             return self._step_numpy(state, labels)
         require_atoms(labels, self.atoms)

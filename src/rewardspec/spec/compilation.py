@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from rewardspec.backends.arrays import UNIT, Array, Code, Namespace, choose
 from rewardspec.backends.expressions import Expression, all_parts
 from rewardspec.backends.scalar import label_lines, number, part_lines
@@ -165,9 +167,13 @@ def _scalar_body(
 def compile_arrays(
     machine: Composite, weights: Sequence[float], penalties: Sequence[float], *, reuse: bool
 ) -> ArrayAdvance:
-    """The function `(state, labels, namespace) -> state` for a batch."""
+    """The function `(state, labels, namespace) -> state` for a batch.
+
+    `reuse` is for NumPy: results are written over intermediate arrays, and what is decided by the labels is looked up.
+    """
     namespace: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(machine.atoms)}
-    namespace |= {"SpecState": SpecState, "none": NO_PENALTY, "unit": UNIT}
+    namespace |= {"SpecState": SpecState, "none": NO_PENALTY, "unit": UNIT, "copyto": np.copyto}
+    namespace["count_nonzero"] = np.count_nonzero
     exec(compile(_array_source(machine, weights, penalties, reuse), "<spec batch step>", "exec"), namespace)
     advance: ArrayAdvance = namespace["advance"]
     return advance
@@ -179,7 +185,7 @@ def _array_source(machine: Composite, weights: Sequence[float], penalties: Seque
     last = len(machine.steps) - 1
     lines = [
         "def advance(state, labels, xp):",
-        "    minimum = xp.minimum; maximum = xp.maximum; where = xp.where",
+        "    minimum = xp.minimum; maximum = xp.maximum; where = xp.where; isfinite = xp.isfinite",
         f"    control, ({''.join(f'{r}, ' for r in registers)}), penalty, previous, _ = state",
         *(f"    {name} = labels[a{name[1:]}]" for name in atoms.values()),
     ]
@@ -187,19 +193,27 @@ def _array_source(machine: Composite, weights: Sequence[float], penalties: Seque
     lines.extend(f"    {line}" for line in code.lines)
 
     def column(name: str, expressions: Sequence[Expression | None]) -> None:
-        lines.append(f"    {name} = {choose([None if e is None else code.place[e] for e in expressions], atoms)}")
+        places = [None if e is None else code.place[e] for e in expressions]
+        lines.append(f"    {name} = {choose(places, atoms, reuse)}")
+
+    def overwrite(name: str, value: str, where: str, worthwhile: str) -> None:
+        # Where arrays can be looked into, looking whether there is anything to do costs less than doing it.
+        quick = f"if {worthwhile}: {name} = {name}.copy(); copyto({name}, {value}, where={where})"
+        lines.append(f"    {quick}" if reuse else f"    {name} = where({where}, {value}, {name})")
 
     for k in range(len(weights)):
         column(f"v{k}", [step.values[k] for step in machine.steps])
     for k, penalty in enumerate(penalties):
         column(f"u{k}", [step.uppers[k] for step in machine.steps])
-        lines.append(f"    penalty = minimum(penalty, where(u{k} <= 0.0, {penalty!r}, none))")
+        milder = "" if penalty == min(penalties) else f" & (penalty > {penalty!r})"  # nothing is below the lowest one
+        overwrite("penalty", repr(penalty), f"(u{k} <= 0.0){milder}", f"count_nonzero(u{k}) < u{k}.size")
     for k in range(len(registers)):
         column(f"n{k}", [step.updates[k] for step in machine.steps])
     level = _weighted(weights, [f"v{k}" for k in range(len(weights))], zero="xp.zeros_like(previous)")
     lines.append(f"    level = {level}")
     if penalties:
-        lines.append("    level = where(penalty < none, penalty, level)")
+        lines.append("    in_force = isfinite(penalty)")
+        overwrite("level", "penalty", "in_force", "count_nonzero(in_force)")
     control = f"where(control < {last}, control + 1, {machine.loop})" if last else "None"
     new = "".join(f"n{k}, " for k in range(len(registers)))
     values = "".join(f"v{k}, " for k in range(len(weights)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rewardspec.monitors import plotting
+from rewardspec.monitors.plotting import matplotlib_classes
 
 if TYPE_CHECKING:
     from rewardspec.spec.explanation import Explanation
@@ -18,7 +18,7 @@ def plot_explanation(explanation: Explanation) -> Any:
 
     A dot in an atom's strip marks a label that decided some step's reward; a red line the step where a veto fell.
     """
-    figure_class, locator = plotting._matplotlib()
+    figure_class, locator = matplotlib_classes()
     labels, rows = explanation.labels, explanation.rows
     strips = len(labels)
     figure = figure_class(figsize=(8.0, 3.6 + 0.75 * strips), layout="constrained")

@@ -76,6 +76,11 @@ class ExpressionAtom:
         self._on_floats([0.5] * len(self.reads))  # a shape with senseless limits complains now, not in an episode
         self._on_arrays: dict[Any, Evaluate] = {}
 
+    @property
+    def reads_only_the_state(self) -> bool:
+        """Whether the label depends on `next_obs` alone."""
+        return self.at_reset is None and all(read.moment == "after" for read in self.reads)
+
     def __call__(self, obs: Any, action: Any, next_obs: Any) -> Any:
         """The label of one transition, or the labels of a batch."""
         if action is None and self.at_reset is not None:

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rewardspec.backends.labels import CheckedLabels, inside_unit_interval
 from rewardspec.errors import LabelError
+from rewardspec.spec.atom_arguments import reads_only_the_state
 
 AtomFunction: TypeAlias = Callable[[Any, Any, Any], Any]
 
@@ -22,6 +22,11 @@ class Thresholded:
     def __init__(self, function: AtomFunction, threshold: float) -> None:
         self.function = function
         self.threshold = threshold
+
+    @property
+    def reads_only_the_state(self) -> bool:
+        """Whether the label surely depends on `next_obs` alone."""
+        return reads_only_the_state(self.function)
 
     def __call__(self, obs: Any, action: Any, next_obs: Any) -> Any:
         """The Boolean label of one transition, or of a batch."""
@@ -41,87 +46,68 @@ class Clipped:
 
 
 def read_labels(
-    atoms: Mapping[str, AtomFunction],
-    obs: Any,
-    action: Any,
-    next_obs: Any,
-    *,
-    step: Any = None,
-    batch: int | None = None,
-    envs: Any = None,
-    clip: bool = False,
-) -> dict[str, Any]:
-    """The label of each atom for one transition, or for a batch of them.
+    atoms: Mapping[str, AtomFunction], obs: Any, action: Any, next_obs: Any, *, step: Any = None, clip: bool = False
+) -> dict[str, float]:
+    """The label of each atom for one transition; `rewardspec.spec.batch_labelling` has the same for batches.
 
     Args:
         atoms: The functions of `(obs, action, next_obs)`.
         obs: The observation before the action; at reset the first observation.
         action: The action; None at reset.
         next_obs: The observation after it.
-        step: The step's number, for error messages; for a batch, one number or one for each element.
-        batch: The number of environments, or None for one.
-        envs: The number of each element's environment, for error messages, where it is not its place in the batch.
+        step: The step's number, for error messages.
         clip: Whether to clip labels into [0, 1].
 
     Raises:
-        LabelError: An atom raised, or gave a label that is no number, is NaN, lies outside [0, 1], or has the wrong
-            shape. Names the atom, the value, the step and the environment.
+        LabelError: An atom raised, or gave a label that is no number, is NaN or lies outside [0, 1]. Names the atom,
+            the value and the step.
     """
-    labels: dict[str, Any] = {} if batch is None else CheckedLabels()
+    labels = {}
     for name, function in atoms.items():
         try:
-            value = function(obs, action, next_obs)
-            if batch is None:
-                value = float(value)
-                if 0.0 <= value <= 1.0:
-                    labels[name] = value
-                    continue
+            label = float(function(obs, action, next_obs))
         except Exception as error:
-            raise _raised(name, error, step) from error
-        if batch is None:
-            if clip and value == value:
-                labels[name] = 0.0 if value < 0.0 else 1.0
-                continue
-            raise LabelError(f"The label of {name!r}{_at(step)} should be in [0, 1]. Received {value:g}.{_hint(value)}")
-        labels[name] = _batch(name, value, step, batch, envs, clip)
+            raise atom_raised(name, error, step) from error
+        if clip and not 0.0 <= label <= 1.0 and label == label:
+            label = 0.0 if label < 0.0 else 1.0
+        if not 0.0 <= label <= 1.0:
+            raise outside(name, at_step(step), label)
+        labels[name] = label
     return labels
 
 
-def _batch(name: str, value: Any, step: Any, batch: int, envs: Any, clip: bool) -> np.ndarray:
-    try:
-        array = np.asarray(value)
-    except (TypeError, ValueError):
-        array = np.asarray(None)
-    if array.dtype.kind not in "biuf":
-        raise LabelError(f"The labels of {name!r}{_at(step)} are not an array of numbers: {value!r}.")
-    if array.dtype != np.float64:
-        array = array.astype(np.float64)
-    if array.shape == ():
-        array = np.broadcast_to(array, (batch,))
-    if array.shape != (batch,):
-        raise LabelError(
-            f"The labels of {name!r}{_at(step)} should have shape ({batch},), one for each environment. "
-            f"Received shape {array.shape}. Write atoms with array operations on the last axis, such as `obs[..., 0]`."
-        )
-    if clip:
-        array = np.clip(array, 0.0, 1.0)
-    if not inside_unit_interval(array):
-        index = int(np.argmin((array >= 0.0) & (array <= 1.0)))
-        received = float(array[index])
-        where = f"{_at(step, index)} in environment {index if envs is None else int(envs[index])}"
-        raise LabelError(f"The label of {name!r}{where} should be in [0, 1]. Received {received:g}.{_hint(received)}")
-    return array
+def atom_raised(name: str, error: Exception, step: Any) -> LabelError:
+    """The error for an atom whose function raised one."""
+    message = f"The atom {name!r} raised {type(error).__name__}{at_step(step)}: {str(error).rstrip('.')}."
+    return LabelError(f"{message}{_remedy(error, step)}")
 
 
-def _raised(name: str, error: Exception, step: Any) -> LabelError:
-    return LabelError(f"The atom {name!r} raised {type(error).__name__}{_at(step)}: {error}.")
+def _remedy(error: Exception, step: Any) -> str:
+    """What is usually wrong with an atom that raises such an error."""
+    words = str(error)
+    if "positional argument" in words:
+        return " An atom is a function of (obs, action, next_obs)."
+    if "float() argument" in words and "NoneType" in words:
+        return " It gave None: end it with `return` and a number."
+    if "NoneType" in words and np.ndim(step) == 0 and step == 0:
+        return " At reset `action` is None: say what the label is then."
+    if "truth value of an array" in words:
+        return " It got a batch: use operations on arrays instead of `if`, `and`, `or` and `min`."
+    if isinstance(error, IndexError):
+        return " Written for the last axis, as next_obs[..., 2], an atom serves one environment and a batch of them."
+    if isinstance(error, TypeError) and "array" in words:
+        return " It should give one number for each environment."
+    return ""
 
 
-def _at(step: Any, index: int | None = None) -> str:
+def outside(name: str, where: str, value: float) -> LabelError:
+    """The error for a label that is not in [0, 1]."""
+    hint = "" if value != value else " Scale it, or pass clip=True to the spec."
+    return LabelError(f"The label of {name!r}{where} should be in [0, 1]. Received {value:g}.{hint}")
+
+
+def at_step(step: Any, index: int | None = None) -> str:
+    """Which step it was, for error messages; of steps that differ between environments, that of the given one."""
     if step is None or (np.ndim(step) and index is None):
         return ""
     return f" at step {int(step[index]) if np.ndim(step) else step}"
-
-
-def _hint(value: float) -> str:
-    return "" if value != value else " Scale it, or pass clip=True to the spec."

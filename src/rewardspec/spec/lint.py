@@ -20,6 +20,7 @@ Errors are what no author means; warnings are what a careful author may.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -111,5 +112,6 @@ def _atom_findings(pairs: Sequence[Pair], atoms: Mapping[str, AtomFunction] | No
     for atom in atoms or {}:
         if atom not in used:
             message = f"The atom {atom!r} is defined, and no formula reads it."
-            remedy = did_you_mean(atom, [name for name in used if name not in (atoms or {})]).strip() or "Remove it."
+            near = difflib.get_close_matches(atom, [name for name in used if name not in (atoms or {})], n=1)
+            remedy = f"Should the formula that reads {near[0]!r} read it?" if near else "Remove it."
             yield Finding("unused-atom", "warning", None, message, remedy)

@@ -78,6 +78,8 @@ def as_pairs(pairs: Iterable[Any]) -> tuple[Pair, ...]:
         if isinstance(entry, Pair):
             result.append(entry)
         elif isinstance(entry, Sequence) and not isinstance(entry, str) and 2 <= len(entry) <= 5:
+            if isinstance(entry[0], int | float):
+                raise SpecError(f"A pair is (formula, weight), in this order. Received {entry!r}.")
             result.append(Pair(*entry))
         else:
             raise SpecError(f"A pair is (formula, weight), or a Pair. Received {entry!r}.")

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rewardspec.backends.labels import as_labels, numpy_labels, raise_bad_label, require_atoms
+from rewardspec.backends.labels import CheckedLabels, as_labels, numpy_labels, require_atoms
 from rewardspec.backends.namespaces import namespace_of
-from rewardspec.errors import LabelError, SpecError, did_you_mean
+from rewardspec.errors import SpecError, did_you_mean
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.parsing import atom_hint
 from rewardspec.monitors.quantitative import DEFAULT_REGISTERS
 from rewardspec.spec import compilation
+from rewardspec.spec.batch_labelling import BatchLabels
+from rewardspec.spec.batch_states import batch_of, chosen, everywhere
 from rewardspec.spec.compilation import NO_PENALTY, SpecState
 from rewardspec.spec.composition import Composite, compose
 from rewardspec.spec.labelling import AtomFunction, Clipped, Thresholded, read_labels
@@ -31,7 +33,7 @@ class Spec:
     """A set of formulas with weights, the atoms' functions, and how they are paid.
 
     Args:
-        pairs: Pairs `(formula, weight)`, or `Pair`s.
+        pairs: Pairs `(formula, weight)`, or `Pair` objects.
         atoms: For each atom a function of `(obs, action, next_obs)` that gives its label in [0, 1], written with
             array operations so that it serves one environment and a batch. None where labels are given directly.
         penalty: What each step pays after a safety objective is violated, unless its pair says otherwise.
@@ -77,11 +79,10 @@ class Spec:
             raise SpecError(f"`max_registers` should be a non-negative integer. Received {max_registers!r}.")
         self.max_registers = max_registers
         self.atom_names = tuple(dict.fromkeys(name for pair in self.pairs for name in pair.formula.atoms))
-        self.atoms = None if atoms is None else self._functions(atoms)
-        # Only what the formulas read is called, in their order.
-        self._used = {} if self.atoms is None else {name: self.atoms[name] for name in self.atom_names}
+        self.atoms = None if atoms is None else self._checked_functions(atoms)
+        self._used = None if self.atoms is None else {name: self.atoms[name] for name in self.atom_names}
 
-    def _functions(self, atoms: Mapping[str, AtomFunction]) -> dict[str, AtomFunction]:
+    def _checked_functions(self, atoms: Mapping[str, AtomFunction]) -> dict[str, AtomFunction]:
         if not isinstance(atoms, Mapping):
             raise SpecError(f"`atoms` should map each atom to its function. Received a {type(atoms).__name__}.")
         for name, function in atoms.items():
@@ -162,6 +163,14 @@ class Spec:
 
     # Running.
 
+    def _functions(self) -> dict[str, AtomFunction]:
+        """The atoms' functions: only of what the formulas read, in their order."""
+        if self._used is None:
+            raise SpecError(
+                "This spec has no atoms' functions. Pass `atoms`, or give labels directly to init and step."
+            )
+        return self._used
+
     def labels(
         self, obs: Any, action: Any, next_obs: Any, *, step: Any = None, batch: int | None = None, envs: Any = None
     ) -> dict[str, Any]:
@@ -170,11 +179,15 @@ class Spec:
         At reset, `obs` is `next_obs` and `action` is None.  `step` and `envs` say in error messages which step this is
         and, for a part of a vector environment, which environments these are.
         """
-        if self.atoms is None:
-            raise SpecError(
-                "This spec has no atoms' functions. Pass `atoms`, or give labels directly to init and step."
-            )
-        return read_labels(self._used, obs, action, next_obs, step=step, batch=batch, envs=envs, clip=self.clip)
+        if batch is None:
+            return read_labels(self._functions(), obs, action, next_obs, step=step, clip=self.clip)
+        labels = self.batch_labels(batch)
+        labels.read(obs, action, next_obs, step=step)
+        return labels.checked(step, envs)
+
+    def batch_labels(self, batch: int) -> BatchLabels:
+        """What reads the labels of a batch step by step, quicker than `labels`."""
+        return BatchLabels(self._functions(), batch, self.clip)
 
     def init(self, labels: Mapping[str, Any], batch: int | tuple[int, ...] | None = None) -> Any:
         """The state after reset, whose labels are read and pay nothing.
@@ -186,7 +199,7 @@ class Spec:
         """
         start: Any = (0, *self.machine.initial, NO_PENALTY, 0.0, ())
         if batch is not None:
-            start = self._everywhere(start, np.zeros(batch), np)
+            start = everywhere(start, len(self.states), np.zeros(batch), np)
         state, _ = self.step(start, labels)
         if self.payment != "delta":
             return state
@@ -212,21 +225,30 @@ class Spec:
         `labels` and `step` of one environment in one, and quicker.  An atom's own exception comes through as it is, and
         a label outside [0, 1] as a bare LabelError; call `labels` with the same transition to learn more.
         """
-        if self.atoms is None:
-            raise SpecError(
-                "This spec has no atoms' functions. Pass `atoms`, or give labels directly to init and step."
-            )
-        functions = self._used
+        functions = self._functions()
         if self.clip:
             functions = {name: Clipped(function) for name, function in functions.items()}
         return compilation.compile_transition(
             self.machine, self.weights, self.penalties, self.payment, self.discount, functions
         )
 
+    def step_checked(
+        self, state: SpecState, labels: CheckedLabels, base_reward: Any, terminated: Any, truncated: Any
+    ) -> tuple[SpecState, Any]:
+        """`step` of a NumPy batch on labels from `batch_labels`, and quicker.
+
+        Nothing is checked again. The reward may be an array of the state's, so that whoever gives it away copies it.
+        """
+        return self._paid(state, self._numpy_code(state, labels, np), base_reward, terminated, truncated)
+
     def _step_arrays(
         self, state: Any, labels: Any, base_reward: Any = 0.0, terminated: Any = False, truncated: Any = False
     ) -> tuple[Any, Any]:
-        new = self._advance(state, labels)
+        return self._paid(state, self._advance(state, labels), base_reward, terminated, truncated)
+
+    def _paid(
+        self, state: Any, new: SpecState, base_reward: Any, terminated: Any, truncated: Any
+    ) -> tuple[SpecState, Any]:
         if self.payment == "value":
             return new, new.level
         reward = pay(
@@ -252,16 +274,10 @@ class Spec:
             raise SpecError(f"`mask` should have the batch's shape, {shapes}.")
         require_atoms(labels, self.atom_names)
         read = {a: as_labels(a, labels[a], state.level, xp) for a in self.atom_names}
-        read = {a: xp.where(mask, values, xp.zeros_like(values)) for a, values in read.items()}
+        if xp is np:  # where labels are checked, though these will not be chosen
+            read = {a: np.where(mask, values, 0.0) for a, values in read.items()}
         fresh = self.init(read, batch=None if self.atom_names else tuple(state.level.shape))
-        control = None if state.control is None else xp.where(mask, fresh.control, state.control)
-        return SpecState(
-            control,
-            tuple(xp.where(mask, new, old) for new, old in zip(fresh.registers, state.registers, strict=True)),
-            xp.where(mask, fresh.penalty, state.penalty),
-            xp.where(mask, fresh.level, state.level),
-            tuple(xp.where(mask, new, old) for new, old in zip(fresh.values, state.values, strict=True)),
-        )
+        return chosen(mask, fresh, state, xp)
 
     @functools.cached_property
     def _array_code(self) -> compilation.ArrayAdvance:
@@ -273,7 +289,7 @@ class Spec:
 
     def _advance(self, state: Any, labels: Any) -> SpecState:
         if type(state) is tuple:
-            state = self._as_batch(state, labels)
+            state = everywhere(state, len(self.states), *batch_of(labels, self.atom_names))
         like = state.level
         if type(like) is np.ndarray and like.shape:
             new = self._numpy_code(state, numpy_labels(labels, self.atom_names, like), np)
@@ -283,29 +299,6 @@ class Spec:
         require_atoms(labels, self.atom_names)
         xp = namespace_of(like) or np
         return self._array_code(state, {a: as_labels(a, labels[a], like, xp) for a in self.atom_names}, xp)
-
-    def _as_batch(self, state: Any, labels: Any) -> SpecState:
-        """The state before the first letter as that of a batch, for labels that are arrays."""
-        spaces = [namespace_of(labels[a]) for a in self.atom_names if isinstance(labels, Mapping) and a in labels]
-        xp = next((space for space in spaces if space is not None), None)
-        if xp is None or len(spaces) < len(self.atom_names):
-            raise_bad_label(labels, self.atom_names)
-        try:
-            like = sum(labels[atom] for atom in self.atom_names) * 0.0
-        except (TypeError, ValueError, RuntimeError):
-            shapes = {atom: tuple(getattr(labels[atom], "shape", ())) for atom in self.atom_names}
-            raise LabelError(f"The labels' shapes do not fit together: {shapes}.") from None
-        return self._everywhere(state, like, xp)
-
-    def _everywhere(self, state: Any, like: Any, xp: Any) -> SpecState:
-        control, *registers, penalty, level, values = state
-        return SpecState(
-            xp.zeros_like(like, dtype=xp.int32) + control if len(self.states) > 1 else None,
-            tuple(xp.full_like(like, number) for number in registers),
-            xp.full_like(like, penalty),
-            xp.full_like(like, level),
-            tuple(xp.full_like(like, value) for value in values),
-        )
 
     # Looking at states.
 

@@ -2,7 +2,7 @@
 
 | `observe` | numbers |
 |---|---|
-| `"control"` | the control state, one-hot |
+| `"control"` | the control state, one-hot; nothing where there is only one |
 | `"values"` | the value of each formula |
 | `"registers"` | all that the rest of the episode depends on: see below |
 
@@ -108,6 +108,8 @@ class Features:
 
 def _control_parts(spec: Spec) -> list[Part]:
     count = len(spec.states)
+    if count == 1:
+        return []  # a number that never changes tells an agent nothing
     rows = [tuple(float(k == control) for k in range(count)) for control in range(count)]
     part = Part(
         names=tuple(f"control = {k}" for k in range(count)),
@@ -125,8 +127,7 @@ def _values_parts(spec: Spec) -> list[Part]:
 
 
 def _markov_parts(spec: Spec) -> list[Part]:
-    parts = _control_parts(spec) if len(spec.states) > 1 else []
-    parts.append(_registers_part(spec))
+    parts = [*_control_parts(spec), _registers_part(spec)]
     penalties = sorted(set(spec.penalties), reverse=True)
     parts.append(
         Part(

@@ -16,8 +16,8 @@ from rewardspec.errors import SpecError
 from rewardspec.spec import Spec
 from rewardspec.spec.compilation import NO_PENALTY, PENALTY, VALUES
 from rewardspec.wrappers.features import Features, Observe
+from rewardspec.wrappers.numbering import model_of, possible_pairs
 from rewardspec.wrappers.observations import Extension, extension
-from rewardspec.wrappers.products import model_of, possible_pairs
 
 DOUBLE = np.dtype(np.float64)
 
@@ -70,7 +70,8 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if observe is not None:
             self._features = Features(spec, observe)
             space = env.observation_space
-            pairs = possible_pairs(space, spec, self._features, [model_of(env)])
+            models = [model_of(env)] if isinstance(space, gym.spaces.Discrete) and observe != "control" else []
+            pairs = possible_pairs(space, spec, self._features, models, one_by_one=True)
             self.extension = extension(space, self._features, pairs)
         if self.extension is not None:
             self.observation_space = self.extension.space

@@ -9,7 +9,7 @@
 | anything else | a `Dict` of `"observation"` and `"monitor"` |
 
 The numbers keep full precision except in a `Box` of a smaller float type. Pairs of a `Discrete` are enumerated as
-`rewardspec.wrappers.products` says; where that is not possible the `Discrete` is treated like anything else.
+`rewardspec.wrappers.numbering` says; where that is not possible the `Discrete` is treated like anything else.
 """
 
 from __future__ import annotations

@@ -1,115 +1,136 @@
-"""The pairs of state and configuration that a Discrete environment with a spec can reach.
+"""The product of a finite environment with a spec's monitor, as arrays.
 
-A Discrete environment that publishes its transition table as `P`, as Gymnasium's toy-text environments do, has finitely
-many transitions, hence finitely many labels; and registers only ever hold 0, 1, a label, or 1 minus a label. So the
-product of environment and spec is finite, and a breadth-first search numbers it, the same way on every run.
+The reward of a spec depends on the episode so far, but only through the monitor's configuration. A node of the product
+is a state of the environment with a configuration that can occur beside it, and on nodes the reward is Markov. They are
+found as `rewardspec.wrappers.product_search` says.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+import dataclasses
 
-import gymnasium as gym
 import numpy as np
-from gymnasium import Space, spaces
+from numpy.typing import NDArray
 
 from rewardspec.spec import Spec
-from rewardspec.wrappers.features import Features
-from rewardspec.wrappers.observations import Pair
+from rewardspec.wrappers.finite_models import FiniteModel, ModelError
+from rewardspec.wrappers.product_search import ProductSearch, TooManyNodesError
 
-# For each state and action the possible outcomes: probability, next state, reward, whether the episode ends.
-Table: TypeAlias = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
-
-MOST_PAIRS = 100_000  # beyond it a table indexed by them would learn nothing, and the search takes long
+DEFAULT_NODES = 200_000
 
 
-@dataclass(frozen=True)
-class Model:
-    """What can happen in a Discrete environment.
+@dataclasses.dataclass(frozen=True)
+class Product:
+    """The reachable nodes and their transitions, one row for each node and outcome of an action.
+
+    N is the number of nodes, numbered breadth-first from the starts; K the number of transitions, ordered by node,
+    action and place in the model. An episode that has ended goes nowhere, so there are no nodes for where it ended.
 
     Attributes:
-        table: The transition table.
-        starts: The states in which an episode can begin.
+        model: The environment.
+        spec: The spec.
+        state: The environment's state at each node, shape (N,).
+        configuration: The number of each node's configuration, shape (N,).
+        starts: The node of each of the model's `starts`.
+        initial: Probability of starting there, same shape as `starts`.
+        node: The node that a transition leaves, shape (K,).
+        row: Which transition of the model it is, shape (K,).
+        successor: The node it leads to, or -1 where the episode ends, shape (K,).
+        reward: What the spec pays, shape (K,).
+        truncated_reward: What it pays when the episode is cut off there, which differs for payment "final".
+        violated: Whether a safety objective of the spec is violated by then, shape (K,).
     """
 
-    table: Table
-    starts: tuple[int, ...]
+    model: FiniteModel
+    spec: Spec
+    state: NDArray[np.int64]
+    configuration: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    initial: NDArray[np.float64]
+    node: NDArray[np.int64]
+    row: NDArray[np.int64]
+    successor: NDArray[np.int64]
+    reward: NDArray[np.float64]
+    truncated_reward: NDArray[np.float64]
+    violated: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return len(self.state)
+
+    @property
+    def configurations(self) -> int:
+        """How many configurations of the monitor occur."""
+        return int(self.configuration.max()) + 1
+
+    def follow(self, node: int, action: int, state: int) -> int | None:
+        """The node after an action that led to a state of the environment; None where the episode ends.
+
+        Raises:
+            ModelError: The environment did what its table does not know.
+        """
+        low, high = np.searchsorted(self.node, [node, node + 1])
+        rows = self.row[low:high]
+        found = np.flatnonzero((self.model.action[rows] == action) & (self.model.successor[rows] == state))
+        if not len(found):
+            raise ModelError(f"Action {action} led to state {state}, which the table `P` does not list.")
+        successor = int(self.successor[low + found[0]])
+        return None if successor < 0 else successor
 
 
-def model_of(env: gym.Env[Any, Any]) -> Model | None:
-    """The model that an environment publishes, or None.
-
-    A wrapper that changes observations or actions makes the table speak of other ones than the spec's atoms see.
-    """
-    layer = env
-    while isinstance(layer, gym.Wrapper):
-        if isinstance(layer, gym.ObservationWrapper | gym.ActionWrapper):
-            return None
-        layer = layer.env
-    table = getattr(layer, "P", None)
-    if not isinstance(table, Mapping) or not isinstance(layer.observation_space, spaces.Discrete):
-        return None
-    chances = getattr(layer, "initial_state_distrib", None)
-    starts = sorted(table) if chances is None else np.flatnonzero(chances).tolist()
-    return Model(table, tuple(int(start) for start in starts))
-
-
-def possible_pairs(
-    space: Space[Any], spec: Spec, features: Features, models: Sequence[Model | None]
-) -> list[Pair] | None:
-    """All pairs of a state and its numbers that can occur, or None where they cannot be enumerated.
+def build_product(model: FiniteModel, spec: Spec, max_nodes: int = DEFAULT_NODES) -> Product:
+    """Find every node and what can happen there.
 
     Args:
-        space: The space of the observations.
-        spec: The spec.
-        features: The numbers.
-        models: What can happen in each environment.
+        model: The environment.
+        spec: The spec, with functions for its atoms.
+        max_nodes: The most nodes to look for.
+
+    Raises:
+        ModelError: There are more nodes, or one where the episode goes on has no actions.
+
+    Example:
+        >>> from rewardspec import envs
+        >>> from rewardspec.wrappers.finite_models import finite_model
+        >>> task = envs.get("frozen_lake")
+        >>> product = build_product(finite_model(task.make()), task.spec("boolean"))
+        >>> len(product), product.configurations
+        (11, 1)
     """
-    if not isinstance(space, spaces.Discrete):
-        return None
-    if features.observe == "control":  # needs no search
-        states = range(int(space.start), int(space.start + space.n))
-        rows = [tuple(float(k == control) for k in spec.states) for control in spec.states]
-        return [(state, row) for state in states for row in rows]
-    found: dict[Pair, None] = {}  # in order of discovery
-    for k, model in enumerate(models):
-        if model is None:
-            return None
-        if model in models[:k]:
-            continue
-        for state, memory in _reachable(spec, model):
-            found[state, features.read(memory)] = None
-            if len(found) > MOST_PAIRS:
-                gym.logger.warn(
-                    f"The environment and its spec can reach more than {MOST_PAIRS} pairs of state and configuration: "
-                    "the observation becomes a Dict of 'observation' and 'monitor' instead of a Discrete."
-                )
-                return None
-    return list(found)
-
-
-def _reachable(spec: Spec, model: Model) -> Iterator[tuple[int, Any]]:
-    """Every state of the environment with every state of the spec that can occur beside it."""
-    labels: dict[tuple[int, int, int], dict[str, Any]] = {}
-    frontier: deque[tuple[int, Any]] = deque()
-    for start in model.starts:
-        frontier.append((start, spec.init(spec.labels(start, None, start))))
-        yield frontier[-1]
-    seen = set(frontier)
-    while frontier:
-        state, memory = frontier.popleft()
-        for action, outcomes in model.table.get(state, {}).items():
-            for chance, successor, reward, ended in outcomes:
-                if chance <= 0.0:
-                    continue
-                transition = (state, action, int(successor))
-                if transition not in labels:
-                    labels[transition] = spec.labels(*transition)
-                new = (int(successor), spec.step(memory, labels[transition], float(reward), bool(ended), False)[0])
-                yield new
-                if not ended and new not in seen:
-                    seen.add(new)
-                    frontier.append(new)
+    found: list[tuple[NDArray[np.generic], ...]] = []
+    try:
+        search = ProductSearch(model, spec, max_nodes)
+        for layer in search.layers():
+            base, ended = model.reward[layer.row], model.terminated[layer.row]
+            _, truncated_reward = spec.step(layer.before, layer.labels, base, ended, True)
+            violated = spec.violated(layer.after)
+            found.append((layer.node, layer.row, layer.successor, layer.reward, truncated_reward, violated))
+    except TooManyNodesError as error:
+        raise ModelError(
+            f"{error} Raise `max_nodes`, or use formulas with fewer registers or atoms with fewer levels."
+        ) from None
+    node, row, successor, reward, truncated_reward, violated = (
+        np.concatenate(parts) for parts in zip(*found, strict=True)
+    )
+    keys = np.concatenate(search.keys)
+    states = keys[:, 0].astype(np.int64)
+    stuck = np.setdiff1d(np.arange(len(states)), node)
+    if stuck.size:
+        raise ModelError(
+            f"State {states[stuck[0]]} has no actions in the table `P`, and no transition into it ends the episode."
+        )
+    _, place, inverse = np.unique(keys[:, 1:], axis=0, return_index=True, return_inverse=True)
+    return Product(
+        model=model,
+        spec=spec,
+        state=states,
+        configuration=np.argsort(np.argsort(place))[inverse.reshape(-1)],
+        starts=search.starts,
+        initial=model.initial[model.starts],
+        node=node,
+        row=row,
+        successor=successor,
+        reward=reward,
+        truncated_reward=truncated_reward,
+        violated=violated.astype(np.bool_),
+    )

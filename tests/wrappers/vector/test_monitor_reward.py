@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Iterator
 from typing import Any
@@ -244,3 +245,35 @@ def test_a_missing_final_observation_is_an_error() -> None:
     )
     with pytest.raises(rs.Error, match="no 'final_obs'"):
         list(rollout(envs, 40))
+
+
+def test_an_atom_is_shown_only_what_happened() -> None:
+    seen: list[tuple[bool, int]] = []
+
+    def pushed(obs: Any, action: Any, next_obs: Any) -> Any:
+        first = action is None
+        seen.append((first, len(next_obs)))
+        assert (obs == next_obs).all() if first else (obs != next_obs).any(axis=1).all()
+        return np.full(len(next_obs), 0.25) if first else action * 0.5
+
+    def upright(obs: Any, action: Any, next_obs: Any) -> Any:
+        calls.append(len(next_obs))
+        return np.abs(next_obs[..., 2]) < 0.15
+
+    calls: list[int] = []
+    spec = Spec([("F pushed", 1), ("G upright", 1)], atoms={"pushed": pushed, "upright": upright})
+    envs = MonitorReward(SyncVectorEnv([cartpole] * COUNT), spec)
+    beginning = sum(len(result) == 5 and (result[1] == 0.0).any() for result in rollout(envs, 80))
+    assert beginning > COUNT
+    assert {size for first, size in seen if first} >= {1, COUNT}
+    # What looks at the state alone is called once in every step, whether or not an episode begins in it.
+    assert calls == [COUNT] * 81
+    assert len(seen) > 81
+
+
+def test_a_copy_of_the_wrapper_goes_its_own_way() -> None:
+    envs = MonitorReward(SyncVectorEnv([cartpole] * 2), cartpole_spec())
+    envs.reset(seed=0)
+    other = copy.deepcopy(envs)
+    first, second = (e.step(np.array([0, 1]))[1] for e in (envs, other))
+    np.testing.assert_array_equal(first, second)

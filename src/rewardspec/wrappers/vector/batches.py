@@ -23,6 +23,8 @@ def take(space: Space[Any], batch: Any, where: NDArray[np.intp]) -> Any:
         {'a': array([[1.],
                [3.]])}
     """
+    if isinstance(batch, np.ndarray):
+        return batch.take(where, axis=0)  # several times quicker than `batch[where]`
     if isinstance(space, spaces.Dict):
         return {key: take(part, batch[key], where) for key, part in space.spaces.items()}
     if isinstance(space, spaces.Tuple):

@@ -7,8 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardspec.spec.batch_states import Places
+from rewardspec.spec.compilation import SpecState
 
-def note(infos: dict[str, Any], key: str, values: NDArray[Any], mask: NDArray[np.bool_]) -> None:
+Mask = NDArray[np.bool_]
+
+
+def note(infos: dict[str, Any], key: str, values: NDArray[Any], mask: Mask) -> None:
     """Add an entry and the mask `_key` that tells which environments it is about; zeros stand for the others.
 
     The values become the entry's own: they are written over where the mask is false. Like Gymnasium, adds nothing
@@ -28,16 +33,45 @@ def note(infos: dict[str, Any], key: str, values: NDArray[Any], mask: NDArray[np
     infos[key], infos[f"_{key}"] = values, mask.copy()
 
 
-def note_all(infos: dict[str, Any], **entries: NDArray[Any]) -> None:
-    """Add entries that are about every environment; they share one mask.
+def note_state(infos: dict[str, Any], state: SpecState, mask: Mask) -> None:
+    """Add what is known of the spec's state in some environments."""
+    note(infos, "formula_values", values_of(state), mask)
+    note(infos, "violated", np.isfinite(state.penalty), mask)
+
+
+def note_step(infos: dict[str, Any], state: SpecState, base_rewards: NDArray[np.float64], began: Places) -> None:
+    """Add what is known after a step of all environments.
+
+    Args:
+        infos: The step's infos.
+        state: The spec's state after it.
+        base_rewards: The environments' own rewards; they become the entry's own.
+        began: Where an episode began, so that there is no reward.
+    """
+    mask = everyone(base_rewards.size)
+    infos["formula_values"], infos["_formula_values"] = values_of(state), mask
+    infos["violated"], infos["_violated"] = np.isfinite(state.penalty), mask
+    if began.size:
+        mask = everyone(base_rewards.size, but=began)
+        base_rewards[began] = 0.0
+    if began.size < mask.size:
+        infos["base_reward"], infos["_base_reward"] = base_rewards, mask
+
+
+def values_of(state: SpecState) -> NDArray[np.float64]:
+    """The value of each formula, shape (environments, formulas)."""
+    return np.array(state.values).T if state.values else np.zeros((*state.level.shape, 0))
+
+
+def everyone(count: int, but: Places | None = None) -> Mask:
+    """A mask of all environments, or of all but some.
 
     Example:
-        >>> infos = {}
-        >>> note_all(infos, length=np.array([3, 4]))
-        >>> infos
-        {'length': array([3, 4]), '_length': array([ True,  True])}
+        >>> everyone(3, but=np.array([1]))
+        array([ True, False,  True])
     """
-    mask: NDArray[np.bool_] | None = None
-    for key, values in entries.items():
-        mask = np.ones(len(values), dtype=np.bool_) if mask is None else mask
-        infos[key], infos[f"_{key}"] = values, mask
+    mask = np.empty(count, dtype=np.bool_)
+    mask.fill(True)
+    if but is not None:
+        mask[but] = False
+    return mask

@@ -7,10 +7,11 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.vector import VectorEnv, VectorWrapper
 
-from rewardspec.wrappers.products import Model, model_of
+from rewardspec.wrappers.finite_models import FiniteModel
+from rewardspec.wrappers.numbering import model_of
 
 
-def models_of(env: VectorEnv[Any, Any, Any]) -> list[Model | None]:
+def models_of(env: VectorEnv[Any, Any, Any]) -> list[FiniteModel | None]:
     """The model that each environment publishes; where there is no telling, a None."""
     layer: VectorEnv[Any, Any, Any] = env
     while isinstance(layer, VectorWrapper):

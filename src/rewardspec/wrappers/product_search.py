@@ -1,0 +1,164 @@
+"""The search for all that can occur in a finite environment with a spec's monitor beside it.
+
+A *node* is a state of the environment with a configuration of the monitor: its control state, its registers, the
+penalty in force and, where it is paid for, the last level. Registers hold only 0, 1, labels and 1 minus labels, so that
+a finite environment has finitely many nodes. They are found breadth-first from the starts, a whole layer at a time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.spec import Spec
+from rewardspec.spec.compilation import SpecState
+from rewardspec.wrappers.finite_models import FiniteModel, ModelError
+
+Matrix = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class TooManyNodesError(ModelError):
+    """A product with more nodes than the budget allows."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    """The transitions out of the nodes that are equally far from a start, one row for each node and outcome.
+
+    Attributes:
+        node: The node that a transition leaves, shape (K,).
+        row: Which transition of the model it is, shape (K,).
+        successor: The node it leads to, or -1 where the episode ends, shape (K,).
+        before: The spec's state before it.
+        labels: What is read.
+        after: The spec's state after it.
+        reward: What the spec pays, shape (K,).
+    """
+
+    node: Indices
+    row: Indices
+    successor: Indices
+    before: SpecState
+    labels: dict[str, NDArray[np.float64]]
+    after: SpecState
+    reward: NDArray[np.float64]
+
+
+class ProductSearch:
+    """Finds the nodes, and numbers them in the order in which they are found.
+
+    Atoms are called only for what can be reached: what they say of anything else does not matter.
+
+    Args:
+        model: The environment.
+        spec: The spec, with functions for its atoms.
+        max_nodes: The most nodes to look for.
+        settle: Whether configurations that pay alike for ever, those after the lowest penalty, count as one.
+        one_by_one: Whether atoms take single transitions only.
+
+    Attributes:
+        model: The environment.
+        starts: The node of each of the model's `starts`.
+        first: The spec's state in each of them.
+        keys: For each layer found so far, one row for each node: the environment's state, then the configuration.
+    """
+
+    def __init__(
+        self, model: FiniteModel, spec: Spec, max_nodes: int, *, settle: bool = True, one_by_one: bool = False
+    ) -> None:
+        self.model, self._spec, self._max_nodes = model, spec, max_nodes
+        self._configurations = _Configurations(spec, settle)
+        self._labels = _TransitionLabels(model, spec, one_by_one)
+        self._known: dict[bytes, int] = {}
+        self.keys: list[Matrix] = []
+        labels = model.initial_labels(spec, one_by_one)
+        self.first: SpecState = spec.init(labels, batch=len(model.starts))
+        self.starts = self._number(self._configurations.keys(model.starts, self.first))
+
+    def layers(self) -> Iterator[Layer]:
+        """The layers, one after the other.
+
+        Raises:
+            TooManyNodesError: There are more nodes than `max_nodes`.
+        """
+        model, offset = self.model, 0
+        while len(layer := self.keys[-1]):
+            states = layer[:, 0].astype(np.int64)
+            counts = model.first[states + 1] - model.first[states]
+            parent = np.repeat(np.arange(len(layer)), counts)
+            row = np.arange(counts.sum()) + np.repeat(model.first[states] - (np.cumsum(counts) - counts), counts)
+            before, labels = self._configurations.restore(layer[parent]), self._labels.of(row)
+            ended = model.terminated[row]
+            after, reward = self._spec.step(before, labels, model.reward[row], ended, False)
+            successor = np.full(len(row), -1, dtype=np.int64)
+            successor[~ended] = self._number(self._configurations.keys(model.successor[row], after)[~ended])
+            yield Layer(parent + offset, row, successor, before, labels, after, reward)
+            offset += len(layer)
+
+    def _number(self, keys: Matrix) -> Indices:
+        """The node of each row of keys; those not seen before become the next layer."""
+        unique, place, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        nodes = np.empty(len(unique), dtype=np.int64)
+        fresh = []
+        for k in np.argsort(place):  # in order of discovery
+            text = unique[k].tobytes()
+            if text not in self._known:
+                self._known[text] = len(self._known)
+                fresh.append(k)
+            nodes[k] = self._known[text]
+        if len(self._known) > self._max_nodes:
+            raise TooManyNodesError(
+                f"The environment's {self.model.states} states with the spec's configurations make more than "
+                f"{self._max_nodes} nodes."
+            )
+        self.keys.append(unique[fresh])
+        return nodes[inverse.reshape(-1)]
+
+
+class _Configurations:
+    """States of a spec as rows of numbers, and back."""
+
+    def __init__(self, spec: Spec, settle: bool) -> None:
+        self.spec = spec
+        self.remembers_level = spec.payment in ("delta", "potential")
+        self.lowest = min(spec.penalties, default=np.nan) if settle else np.nan
+
+    def keys(self, states: Indices, memory: SpecState) -> Matrix:
+        """The environment's state, control state, registers, penalty and, where it matters, the last level."""
+        shape = states.shape
+        control = np.zeros(shape) if memory.control is None else memory.control
+        # After the lowest penalty nothing that the monitor still reads can change what is paid.
+        settled = memory.penalty == self.lowest
+        machine = [np.where(settled, 0.0, part) for part in (control, *memory.registers)]
+        level = memory.level if self.remembers_level else np.zeros(shape)
+        keys = np.column_stack([states.astype(np.float64), *machine, memory.penalty, level])
+        return keys + 0.0  # turns -0.0, which has other bytes, into 0.0
+
+    def restore(self, keys: Matrix) -> SpecState:
+        """The spec's states."""
+        control = keys[:, 1].astype(np.int32) if len(self.spec.states) > 1 else None
+        values = tuple(np.zeros(len(keys)) for _ in self.spec.pairs)  # a step does not read them
+        return SpecState(control, tuple(keys[:, 2:-2].T), keys[:, -2], keys[:, -1], values)
+
+
+class _TransitionLabels:
+    """The labels of a model's transitions, each read when it is first asked for."""
+
+    def __init__(self, model: FiniteModel, spec: Spec, one_by_one: bool) -> None:
+        self._model, self._spec, self._one_by_one = model, spec, one_by_one
+        self._matrix = np.zeros((len(spec.atom_names), len(model)), dtype=np.float64)
+        self._read = np.zeros(len(model), dtype=np.bool_)
+
+    def of(self, rows: Indices) -> dict[str, NDArray[np.float64]]:
+        """The labels of some transitions."""
+        new = np.unique(rows[~self._read[rows]])
+        if new.size:
+            found = self._model.labels(self._spec, new, self._one_by_one)
+            for column, values in zip(self._matrix, found.values(), strict=True):
+                column[new] = values
+            self._read[new] = True
+        return {name: column[rows] for name, column in zip(self._spec.atom_names, self._matrix, strict=True)}
