@@ -9,7 +9,6 @@ from rewardspec import envs
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.wrappers import MonitorReward
 
-
 PAYMENTS = ("value", "delta", "potential", "final")
 REWARDS = [None, *((kind, payment) for kind in ("boolean", "quantitative") for payment in PAYMENTS)]
 
