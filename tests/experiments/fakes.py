@@ -90,7 +90,7 @@ class FakeWork:
         return content_of(one)
 
 
-def wait_for(condition, seconds: float = 30.0):
+def wait_for(condition, seconds: float = 120.0):
     """Wait until something is so, and give what it is; the limit is for a test that would hang otherwise."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

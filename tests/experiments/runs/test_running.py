@@ -48,7 +48,7 @@ def start(*arguments, **options) -> subprocess.Popen:
 
 
 def finish(*arguments) -> str:
-    done = subprocess.run(command(*arguments), cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command(*arguments), cwd=ROOT, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()[-1]
 
