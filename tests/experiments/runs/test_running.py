@@ -44,7 +44,9 @@ def command(directory, signs, count: int, waiting: int = 0) -> list[str]:
 
 def start(*arguments, **options) -> subprocess.Popen:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command(*arguments), cwd=ROOT, **pipes, **options)
+    # Where the tests run in the background, Ctrl-C may be switched off, which would be inherited.
+    hears = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)} if os.name == "posix" else {}
+    return subprocess.Popen(command(*arguments), cwd=ROOT, **pipes, **hears, **options)
 
 
 def finish(*arguments) -> str:
@@ -112,7 +114,7 @@ def test_interrupted_it_says_what_is_done_and_how_to_go_on(tmp_path):
     with start(results, signs, 3, 2, start_new_session=True) as process:
         wait_for(lambda: len(stored(results)) == 1 and len(list(signs.iterdir())) == 3)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers as well
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert f"Interrupted: 1 of 3 jobs are done and kept in '{results}'. Run the same command again to go on." in out
     assert "Traceback" not in err
