@@ -60,9 +60,9 @@ def run(results: Summaries) -> str:
     return f"""## The paper's budgets
 
 `rewardspec reproduce` trained {len(cells)} cells, {sum(cell.runs for cell in cells):,} runs and {steps / 1e6:,.0f}
-million environment steps. The jobs took {seconds / 3600:.1f} hours of one core each, one after the other; two ran at a
-time ({"; ".join(devices)}; {packages}). The table's data is in `table.csv`, and every cell's summary, with its settings
-and command, in `summaries.json`.
+million environment steps. The wall-clock times of its jobs add up to {seconds / 3600:.1f} hours; two ran at a time, on
+cores that did other work as well ({"; ".join(devices)}; {packages}). The table's data is in `table.csv`, and every
+cell's summary, with its settings and command, in `summaries.json`.
 """
 
 

@@ -3,6 +3,7 @@
 The last so many of them wait for a sign. This is the process that tests kill.
 """
 
+import signal
 import sys
 
 from rewardspec.experiments.runs.engines.local import Local
@@ -10,6 +11,8 @@ from rewardspec.experiments.runs.running import Interrupted, reproduce
 from tests.experiments.fakes import FakeWork, several
 
 if __name__ == "__main__":
+    # Where the tests run in the background, Ctrl-C may be switched off, which is inherited.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     directory, signs, count, *waiting = sys.argv[1:]
     jobs = several(int(count))
     acts = {one.key: "wait" for one in jobs[len(jobs) - int(waiting[0]) :]} if waiting else {}

@@ -44,9 +44,7 @@ def command(directory, signs, count: int, waiting: int = 0) -> list[str]:
 
 def start(*arguments, **options) -> subprocess.Popen:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    # Where the tests run in the background, Ctrl-C may be switched off, which would be inherited.
-    hears = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)} if os.name == "posix" else {}
-    return subprocess.Popen(command(*arguments), cwd=ROOT, **pipes, **hears, **options)
+    return subprocess.Popen(command(*arguments), cwd=ROOT, **pipes, **options)
 
 
 def finish(*arguments) -> str:
