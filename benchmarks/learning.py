@@ -39,7 +39,6 @@ def main() -> None:
         when = f"{ends[reached[0] + WINDOW - 1]:,}" if len(reached) else "never"
         lines.append(f"| {seed} | {len(returns)} | {means.max():.1f} | {when} | {means[-1]:.1f} |")
     text = (
-        "# Learning CartPole-v1\n\n"
         f"PPO, {PPO.discrete().total_steps:,} steps of each of {SEEDS} seeds (`python benchmarks/learning.py`). "
         f"{solved} of {SEEDS} reach a mean return of {SOLVED:g} over {WINDOW} episodes.\n\n" + "\n".join(lines) + "\n"
     )

@@ -133,7 +133,7 @@ def main() -> None:
     lines.append(row("Taxi, Q-learning", "boolean", found, "plain loop"))
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     command = "python benchmarks/training.py"
-    text = f"# Training\n\nOne run of `{command}` ({machine}).\n\n" + "\n".join(lines) + "\n"
+    text = f"One run of `{command}` ({machine}).\n\n" + "\n".join(lines) + "\n"
     RESULTS.write_text(text, encoding="utf-8")
     print(text)
 
