@@ -7,7 +7,8 @@ import zlib
 import numpy as np
 
 from rewardspec.envs import registry
-from rewardspec.experiments.cells import REWARDS, Cell, unit_of
+from rewardspec.experiments.cells import Cell, unit_of
+from rewardspec.experiments.rewards import REWARDS
 from rewardspec.learning.logs import TrainingLog
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from rewardspec.envs import registry
-from rewardspec.experiments.cells import PAPER_REWARDS, REWARDS, TITLES, unit_of
+from rewardspec.experiments.cells import PAPER_REWARDS, TITLES, unit_of
+from rewardspec.experiments.rewards import REWARDS
 from tests.experiments.synthetic import cell_of, log_of
 
 

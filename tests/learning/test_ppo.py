@@ -68,22 +68,26 @@ def test_stacked_runs_and_single_runs_compute_the_same():
         np.testing.assert_allclose(forward(head, obs[run], np), stacked[run], rtol=1e-4, atol=1e-6)
 
 
-def test_an_update_is_what_torch_makes_of_the_same_rollout():
+@pytest.mark.parametrize("continuous", [False, True])
+def test_an_update_is_what_torch_makes_of_the_same_rollout(continuous):
     """One minibatch, one epoch: the losses and gradients written out a second time, by other means."""
     torch = pytest.importorskip("torch")
     import jax
 
     config = PPO(total_steps=40, rollout_steps=20, envs=2, minibatches=1, epochs=1, entropy_coefficient=0.03)
     rng = np.random.default_rng(1)
+    chosen = rng.normal(size=(1, 20, 2, 3)).astype(np.float32) if continuous else rng.integers(3, size=(1, 20, 2))
     rollout = {
         "obs": rng.normal(size=(1, 20, 2, 4)).astype(np.float32),
-        "actions": rng.integers(3, size=(1, 20, 2)),
+        "actions": chosen,
         "rewards": rng.normal(size=(1, 20, 2)).astype(np.float32),
         "dones": (rng.random((1, 20, 2)) < 0.2).astype(np.float32),
         "next_obs": rng.normal(size=(1, 2, 4)).astype(np.float32),
     }
-    before = initial_parameters([5], 4, 3, continuous=False)
-    initial_memory, update = compiled_update(config, continuous=False)
+    before = initial_parameters([5], 4, 3, continuous=continuous)
+    if continuous:
+        before["log_std"] += np.float32([0.3, -0.2, 0.1])
+    initial_memory, update = compiled_update(config, continuous=continuous)
     keys = jax.vmap(jax.random.key)(np.array([0], dtype=np.uint32))
     after, _, figures = update(before, initial_memory(before), np.float32(1e-3), keys, rollout)
 
@@ -103,18 +107,25 @@ def test_an_update_is_what_torch_makes_of_the_same_rollout():
             advantage = difference + 0.99 * 0.95 * goes_on * advantage
             advantages[t] = advantage
         targets = advantages + values
-    policy = torch.distributions.Categorical(logits=forward(weights["actor"], obs, torch))
-    log_probability = policy.log_prob(torch.tensor(rollout["actions"][0]))
+    outputs, actions = forward(weights["actor"], obs, torch), torch.tensor(rollout["actions"][0])
+    if continuous:
+        weights["spread"] = {"log_std": torch.tensor(before["log_std"][0], requires_grad=True)}
+        normal = torch.distributions.Normal(outputs, weights["spread"]["log_std"].exp())
+        log_probability, entropy = normal.log_prob(actions).sum(-1), normal.entropy().sum(-1).mean()
+    else:
+        policy = torch.distributions.Categorical(logits=outputs)
+        log_probability, entropy = policy.log_prob(actions), policy.entropy().mean()
     normalised = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
     ratio = torch.exp(log_probability - log_probability.detach())
-    loss = -(normalised * ratio).mean() - 0.03 * policy.entropy().mean() + 0.5 * 0.5 * ((values - targets) ** 2).mean()
+    loss = -(normalised * ratio).mean() - 0.03 * entropy + 0.5 * 0.5 * ((values - targets) ** 2).mean()
     flat = [tensor for head in weights.values() for tensor in head.values()]
     optimiser = torch.optim.Adam(flat, lr=1e-3, eps=1e-5)
     loss.backward()
     torch.nn.utils.clip_grad_norm_(flat, 0.5)
     optimiser.step()
 
-    assert float(figures["entropy"][0]) == pytest.approx(policy.entropy().mean().item(), rel=1e-4)
+    assert float(figures["entropy"][0]) == pytest.approx(entropy.item(), rel=1e-4)
+    after = {**after, "spread": {"log_std": after.get("log_std")}}
     for head, tensors in weights.items():
         for name, tensor in tensors.items():
             np.testing.assert_allclose(after[head][name][0], tensor.detach().numpy(), rtol=1e-3, atol=2e-5)

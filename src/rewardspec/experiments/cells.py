@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeAlias
 
 from rewardspec.envs import registry
 from rewardspec.envs.task import Task
-from rewardspec.experiments.rewards import REWARDS as REWARDS  # for those who know cells
 from rewardspec.learning.logs import TrainingLog
 
 PAPER_REWARDS = ("base", "boolean", "quantitative")
@@ -35,7 +34,7 @@ class Cell:
 
     Attributes:
         task: The environment's name.
-        reward: One of `REWARDS`.
+        reward: One of `rewardspec.experiments.rewards.REWARDS`.
         log: The episodes; blocks of seeds merged, runs numbered through.
         seconds: Wall-clock seconds of training, those of all blocks added up.
         config: The learner's settings.

@@ -9,8 +9,7 @@ from rewardspec import envs
 from rewardspec.envs.task import Task
 from rewardspec.errors import Error, did_you_mean
 from rewardspec.experiments.budgets import Budget, budget_of, expected_seconds
-from rewardspec.experiments.cells import REWARDS
-from rewardspec.experiments.rewards import RewardSetup, reward_setup
+from rewardspec.experiments.rewards import REWARDS, RewardSetup, reward_setup
 from rewardspec.experiments.runs.jobs import Job
 
 

@@ -13,7 +13,7 @@ that does not depend on the observation. As there, an episode that is cut off co
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -27,10 +27,9 @@ from rewardspec.learning.logs import TrainingLog
 from rewardspec.learning.networks import initial_parameters
 from rewardspec.learning.paid_batch import PaidBatch
 from rewardspec.learning.ppo_update import compiled_update
+from rewardspec.learning.progress import Progress
 from rewardspec.learning.rollouts import Rollouts
 from rewardspec.spec.spec import Spec
-
-Progress = Callable[[int, int], None]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

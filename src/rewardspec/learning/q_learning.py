@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.learning.finite_tables import FiniteTables
 from rewardspec.learning.logs import TrainingLog
-
-Progress = Callable[[int, int], None]
+from rewardspec.learning.progress import Progress
 
 _CHUNK = 1_000
 """Steps between two looks at the clock."""

@@ -12,7 +12,8 @@ from rewardspec.errors import Error
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.logs import TrainingLog
 from rewardspec.learning.policies import Policy
-from rewardspec.learning.ppo import PPO, Progress, learn_actors
+from rewardspec.learning.ppo import PPO, learn_actors
+from rewardspec.learning.progress import Progress
 from rewardspec.learning.q_learning import QLearning, learn_tables
 from rewardspec.spec.spec import Spec
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from rewardspec.experiments.cells import REWARDS
 from rewardspec.experiments.measures.comparisons import (
     best_and_others,
     over_environments,
@@ -11,6 +10,7 @@ from rewardspec.experiments.measures.comparisons import (
     quantitative_and_boolean,
 )
 from rewardspec.experiments.measures.summaries import Summaries, summarise
+from rewardspec.experiments.rewards import REWARDS
 from tests.experiments.synthetic import cell_of, log_of
 
 

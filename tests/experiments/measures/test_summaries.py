@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rewardspec.errors import Error
-from rewardspec.experiments.cells import REWARDS
 from rewardspec.experiments.measures.summaries import ALL, Summaries, summarise
+from rewardspec.experiments.rewards import REWARDS
 from rewardspec.learning.logs import TrainingLog
 from tests.experiments.synthetic import cell_of, learning_cell, log_of
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from rewardspec.errors import MissingExtraError
-from rewardspec.experiments.cells import REWARDS
 from rewardspec.experiments.measures.paper import PAPER
 from rewardspec.experiments.outputs.curves import (
     COLOURS,
@@ -18,6 +17,7 @@ from rewardspec.experiments.outputs.curves import (
     figure_of_task,
     to_svg,
 )
+from rewardspec.experiments.rewards import REWARDS
 from tests.experiments.synthetic import cell_of, learning_cell, log_of
 
 

@@ -6,7 +6,6 @@ import re
 import pytest
 
 from rewardspec.envs import registry
-from rewardspec.experiments.cells import REWARDS
 from rewardspec.experiments.measures.paper import PAPER
 from rewardspec.experiments.measures.summaries import Summaries, summarise
 from rewardspec.experiments.outputs.curves import curve_of, figure_of_all, to_svg
@@ -15,7 +14,7 @@ from rewardspec.experiments.outputs.report import specs as report_specs
 from rewardspec.experiments.outputs.report.html import escape, machine, plot, table
 from rewardspec.experiments.outputs.report.page import Section, page
 from rewardspec.experiments.outputs.report.specs import specs, verdicts
-from rewardspec.experiments.rewards import RewardSetup, reward_setup
+from rewardspec.experiments.rewards import REWARDS, RewardSetup, reward_setup
 from rewardspec.monitors.quantitative import synthesize
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec

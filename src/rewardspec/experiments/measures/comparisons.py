@@ -9,10 +9,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.experiments.cells import PAPER_REWARDS, REWARDS
+from rewardspec.experiments.cells import PAPER_REWARDS
 from rewardspec.experiments.measures.paper import PAPER
 from rewardspec.experiments.measures.statistics import Estimate, bootstrapped_iqm, performance_profile
 from rewardspec.experiments.measures.summaries import Summaries, Summary
+from rewardspec.experiments.rewards import REWARDS
 
 Standing: TypeAlias = Literal["ahead", "level", "behind"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import Error
-from rewardspec.experiments.cells import PAPER_REWARDS, REWARDS, Cell
+from rewardspec.experiments.cells import PAPER_REWARDS, Cell
 from rewardspec.experiments.measures.convergence import convergence_of
 from rewardspec.experiments.measures.paper import PAPER
 from rewardspec.experiments.measures.statistics import (
@@ -22,6 +22,7 @@ from rewardspec.experiments.measures.statistics import (
     pooled_mean,
     run_means,
 )
+from rewardspec.experiments.rewards import REWARDS
 
 ALL = tuple((task, reward) for task in PAPER for reward in REWARDS)
 """Every cell there can be, in the paper's order."""

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
 from rewardspec.envs import registry
-from rewardspec.experiments.cells import REWARDS
 from rewardspec.experiments.measures.paper import PAPER, PaperCell, best_of
 from rewardspec.experiments.measures.statistics import Estimate
 from rewardspec.experiments.measures.summaries import Summaries, Summary
+from rewardspec.experiments.rewards import REWARDS
 
 Source: TypeAlias = Literal["ours", "paper"]
 GAP = "–"

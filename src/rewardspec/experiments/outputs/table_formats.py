@@ -8,11 +8,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rewardspec.experiments.cells import REWARDS, TITLES
+from rewardspec.experiments.cells import TITLES
 from rewardspec.experiments.measures.paper import PAPER
 from rewardspec.experiments.measures.statistics import Estimate
 from rewardspec.experiments.measures.summaries import Summaries
 from rewardspec.experiments.outputs.table import Entry, Line, Table
+from rewardspec.experiments.rewards import REWARDS
 
 # Markdown.
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from rewardspec import envs
 from rewardspec.errors import Error
-from rewardspec.experiments.cells import REWARDS, Cell
+from rewardspec.experiments.cells import Cell
+from rewardspec.experiments.rewards import REWARDS
 from rewardspec.experiments.runs.files import check_writable, remove_leftovers, write_whole
 from rewardspec.experiments.runs.jobs import Job
 from rewardspec.experiments.runs.locks import locked

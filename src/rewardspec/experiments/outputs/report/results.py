@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rewardspec.envs import registry
-from rewardspec.experiments.cells import REWARDS, TITLES
+from rewardspec.experiments.cells import TITLES
 from rewardspec.experiments.measures import comparisons
 from rewardspec.experiments.measures.comparisons import Comparison
 from rewardspec.experiments.measures.paper import PAPER
@@ -13,6 +13,7 @@ from rewardspec.experiments.measures.summaries import Summaries
 from rewardspec.experiments.outputs.report.html import chip, escape, paragraphs, table
 from rewardspec.experiments.outputs.report.page import Section
 from rewardspec.experiments.outputs.table import Entry, Table, main_table, second_table
+from rewardspec.experiments.rewards import REWARDS
 
 _TONES = {"ahead": "good", "level": "", "behind": "bad"}
 

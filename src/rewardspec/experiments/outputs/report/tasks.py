@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 
 from rewardspec.envs import registry
 from rewardspec.envs.task import Task
-from rewardspec.experiments.cells import REWARDS
 from rewardspec.experiments.measures.paper import PAPER
 from rewardspec.experiments.measures.summaries import Summaries, Summary
 from rewardspec.experiments.outputs.report.html import bullets, details, escape, table
@@ -15,6 +14,7 @@ from rewardspec.experiments.outputs.report.page import Section
 from rewardspec.experiments.outputs.report.results import swatch
 from rewardspec.experiments.outputs.report.specs import specs, verdicts
 from rewardspec.experiments.outputs.table import GAP, episode_text, percent_text
+from rewardspec.experiments.rewards import REWARDS
 
 _NAMES = {"base": "Base", "boolean": "Boolean", "quantitative": "Quantitative", "best": "Best"}
 
