@@ -54,16 +54,14 @@ gym.register("Thermostat-v0", entry_point=Thermostat, max_episode_steps=48)
 def main() -> None:
     """Play an episode with a rule of thumb, explain it, and audit the spec at two prices of heat."""
     spec = rs.Spec.load(Path(__file__).with_name("thermostat.toml"))
-    env = rs.wrappers.MonitorReward(gym.make("Thermostat-v0"), spec)
+    env = rs.wrappers.MonitorReward(gym.make("Thermostat-v0"), spec, record=True)
     observation, _ = env.reset(seed=0)
-    observations, actions, ended = [observation], [], False
+    ended = False
     while not ended:
-        actions.append(1 if observation < 21 else 0)
-        observation, _, terminated, truncated, _ = env.step(actions[-1])
-        observations.append(observation)
+        observation, _, terminated, truncated, _ = env.step(1 if observation < 21 else 0)
         ended = terminated or truncated
     print("Heat whenever it is below 21 degrees:\n")
-    print(spec.explain({"observations": observations, "actions": actions}).to_text(max_rows=10))
+    print(env.explain().to_text(max_rows=10))
 
     print("\nWhat the spec asks for:\n")
     model = finite_model(env)

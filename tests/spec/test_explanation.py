@@ -200,3 +200,16 @@ def test_plot_shows_atoms_values_reward_and_veto(tmp_path):
     assert "veto: G safe" in figure.axes[-1].get_legend_handles_labels()[1]
     figure.savefig(tmp_path / "why.png")
     assert (tmp_path / "why.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize("kind", ["dict", "tuple"])
+def test_reads_observations_that_were_put_in_a_list_one_by_one(kind: str) -> None:
+    xs = [0.0, 0.5, 0.25]
+    if kind == "dict":
+        spec = Spec([("F high", 1)], atoms={"high": lambda obs, action, next_obs: next_obs["height"]})
+        observations: list[object] = [{"height": x, "image": np.zeros((2, 2))} for x in xs]
+    else:
+        spec = Spec([("F high", 1)], atoms={"high": lambda obs, action, next_obs: next_obs[1]})
+        observations = [(np.zeros(3), x) for x in xs]
+    explanation = spec.explain({"observations": observations, "actions": [0, 1]})
+    assert [row.values[0] for row in explanation] == [0.0, 0.5, 0.5]

@@ -255,3 +255,65 @@ def test_a_wrapped_environment_can_be_pickled() -> None:
     env = pickle.loads(pickle.dumps(MonitorReward(gym.make("CartPole-v1"), Spec([("F G true", 3)]))))
     env.reset(seed=0)
     assert env.step(0)[1] == 3.0
+
+
+@pytest.mark.parametrize("payment", PAYMENTS)
+@pytest.mark.parametrize("observe", OBSERVES)
+def test_explains_a_recorded_episode_as_it_was_paid(payment: Any, observe: Any) -> None:
+    env = MonitorReward(lake(), lake_spec(payment=payment), observe=observe, record=True)
+    same = MonitorReward(lake(), lake_spec(payment=payment), observe=observe)
+    env.action_space.seed(3)
+    for seed in range(4):  # a new episode forgets the one before
+        assert str(env.reset(seed=seed)) == str(same.reset(seed=seed))
+        rewards, values, ended = [], [], False
+        while not ended:
+            action = env.action_space.sample()
+            step, again = env.step(action), same.step(action)
+            assert str(step) == str(again)
+            rewards.append(step[1])
+            values.append(tuple(step[4]["formula_values"]))
+            ended = step[2] or step[3]
+        explanation = env.explain()
+        assert [row.reward for row in explanation[1:]] == rewards
+        assert [row.values for row in explanation[1:]] == values
+
+
+def test_explains_atoms_written_for_one_observation_and_what_is_no_function_of_it() -> None:
+    numbers = iter(np.linspace(0.0, 1.0, 100))
+    spec = Spec(
+        [("F tall", 1), ("F G number", 1)],
+        atoms={
+            "tall": lambda obs, action, next_obs: 1.0 if next_obs[2] > 0 else 0.0,  # fails on a batch
+            "number": lambda obs, action, next_obs: next(numbers),
+        },
+    )
+    env = MonitorReward(gym.make("CartPole-v1"), spec, record=True)
+    env.reset(seed=0)
+    rewards = [env.step(1)[1] for _ in range(5)]
+    assert [row.reward for row in env.explain()[1:]] == rewards
+
+
+def test_a_recorded_episode_survives_copying() -> None:
+    env = MonitorReward(cartpole(), cartpole_spec(), record=True)
+    env.reset(seed=0)
+    env.step(1)
+    twin = copy.deepcopy(env)
+    twin.step(0)
+    assert (len(env.explain()), len(twin.explain())) == (2, 3)
+
+
+def test_says_why_there_is_nothing_to_explain() -> None:
+    env = MonitorReward(cartpole(), cartpole_spec())
+    env.reset(seed=0)
+    with pytest.raises(rs.Error, match="record=True"):
+        env.explain()
+    with pytest.raises(gym.error.ResetNeeded, match="reset"):
+        MonitorReward(cartpole(), cartpole_spec(), record=True).explain()
+
+
+def test_names_the_wrapper_for_vector_environments() -> None:
+    vector = gym.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync")
+    with pytest.raises(rs.Error, match=r"rewardspec\.wrappers\.vector\.MonitorReward"):
+        MonitorReward(vector, cartpole_spec())
+    with pytest.raises(rs.Error, match=r"rewardspec\.wrappers\.MonitorReward"):
+        rs.wrappers.vector.MonitorReward(gym.make("CartPole-v1"), cartpole_spec())

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewardspec.errors import LabelError
 from rewardspec.logic.formulas import TRUE, And, Atom
 from rewardspec.logic.semantics import read_trace
 from rewardspec.spec import tables
 from rewardspec.spec.deciders import Decider, decide_prefixes
-from rewardspec.spec.recordings import RecordingError, field, leading, read_ends, read_episode, take
+from rewardspec.spec.recordings import RecordingError, field, leading, read_ends, read_episode, stacked, take
 
 if TYPE_CHECKING:
     from rewardspec.spec.spec import Spec
@@ -75,13 +76,24 @@ def explain(spec: Spec, episode: Any) -> Explanation:
         3     -1      -1     G safe: safe@3  0.5 ← goal@1  0 ← safe@3     G safe
     """
     labels = _labels(spec, episode)
-    length = _length(labels, episode)
-    ends = read_ends(_without(episode, spec.atom_names), length - 1)
+    ends = read_ends(_without(episode, spec.atom_names), _length(labels, episode) - 1)
+    return explain_labels(spec, labels, *ends)
+
+
+def explain_labels(
+    spec: Spec,
+    labels: Mapping[str, Sequence[float]],
+    rewards: NDArray[np.float64],
+    terminations: NDArray[np.bool_],
+    truncations: NDArray[np.bool_],
+) -> Explanation:
+    """The same for labels that have been checked, with what else is known of each transition."""
+    length = len(rewards) + 1
     decided = [decide_prefixes(pair.formula, labels or {"": [0.0] * length}) for pair in spec.pairs]
     values = [tuple(row) for row in zip(*(column.tolist() for column, _ in decided), strict=True)] or [()] * length
     deciders = [tuple(row) for row in zip(*(column for _, column in decided), strict=True)] or [()] * length
     vetoes = _vetoes(spec, labels, length)
-    payments = _payments(spec, labels, ends)
+    payments = _payments(spec, labels, (rewards, terminations, truncations))
     rows = []
     for step, (now, why, veto) in enumerate(zip(values, deciders, vetoes, strict=True)):
         reward = None if step == 0 else payments[step - 1]
@@ -164,7 +176,7 @@ def _labels(spec: Spec, episode: Any) -> dict[str, list[float]]:
         return {}
     if field(episode, "observations") is None:
         return read_trace(And(TRUE, *map(Atom, spec.atom_names)), episode)[0]  # says which labels are missing
-    observations = field(episode, "observations")
+    observations = stacked(field(episode, "observations"))
     if leading(observations) == 0:
         raise RecordingError("The episode has no observations. Even one that ended at once has that of its reset.")
     first = take(observations, 0)

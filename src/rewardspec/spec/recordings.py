@@ -127,6 +127,16 @@ def take(tree: Any, index: Any) -> Any:
     return np.asarray(tree)[index]
 
 
+def stacked(steps: Any) -> Any:
+    """What was kept in a list, a dictionary or tuple for each step, as one dictionary or tuple of columns."""
+    if not isinstance(steps, list) or not steps or not isinstance(steps[0], Mapping | tuple):
+        return steps
+    first = steps[0]
+    if isinstance(first, Mapping):
+        return {key: stacked([step[key] for step in steps]) for key in first}
+    return tuple(stacked(list(parts)) for parts in zip(*steps, strict=True))
+
+
 def leading(tree: Any) -> int:
     """The number of rows."""
     while isinstance(tree, Mapping | tuple):
@@ -137,7 +147,7 @@ def leading(tree: Any) -> int:
 def read_episode(episode: Any, number: int | None = None) -> Chunk:
     """One episode as a chunk; `number` is for error messages."""
     which = "The episode" if number is None else f"Episode {number}"
-    observations, actions = field(episode, "observations"), field(episode, "actions")
+    observations, actions = (stacked(field(episode, name)) for name in ("observations", "actions"))
     if observations is None or actions is None:
         raise RecordingError(f"{which} has no {'observations' if observations is None else 'actions'}.")
     steps = leading(actions)

@@ -71,6 +71,11 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
     def __init__(
         self, env: VectorEnv[Any, Any, Any], spec: Spec | str | os.PathLike[str], observe: Observe | None = None
     ) -> None:
+        if not isinstance(env, VectorEnv):
+            raise SpecError(
+                f"`env` should be a vector environment, as gymnasium.make_vec gives. Received a {type(env).__name__}. "
+                "Wrap one environment with rewardspec.wrappers.MonitorReward."
+            )
         # A spec never changes, so that recording it needs no copy.
         RecordConstructorArgs.__init__(self, _disable_deepcopy=True, spec=spec, observe=observe)
         VectorWrapper.__init__(self, env)
