@@ -77,6 +77,11 @@ class MissingExtraError(Error, ImportError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs {package}, which is not installed. Run: pip install 'rewardspec[{extra}]'")
+        self._arguments = package, extra, purpose
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
+        # An exception is made again from its message alone, unless it says otherwise; workers send theirs home.
+        return MissingExtraError, self._arguments
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

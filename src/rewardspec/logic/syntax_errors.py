@@ -40,12 +40,33 @@ _CHARACTER_REMEDIES = {
     "{": "Group with round parentheses.",
 }
 
+_OPERATORS_IN_WORDS = {
+    "always": "G",
+    "globally": "G",
+    "eventually": "F",
+    "finally": "F",
+    "next": "X",
+    "until": "U",
+    "release": "R",
+    "releases": "R",
+    "unless": "W",
+    "implies": "->",
+    "iff": "<->",
+}
+
 
 def explain_syntax_error(text: str, error: lark.UnexpectedInput) -> FormulaError:
     """A FormulaError that shows the line, a caret under the place, what was expected, and what to do."""
-    expected = _expected_in_words(error)
-    line, column = _place(text, error)
-    found, remedy = _diagnose(text, error, line, column)
+    mistaken = _mistaken_operator(text, error)
+    if mistaken is None:
+        expected = _expected_in_words(error)
+        line, column = _place(text, error)
+        found, remedy = _diagnose(text, error, line, column)
+    else:
+        position, name, remedy = mistaken
+        expected = ("an operator",)
+        line, column = _line_and_column(text, position)
+        found = f"{name!r} was read as an atom"
     shown, caret = _window(text.split("\n")[line - 1], column)
     message = f"{found} at line {line}, column {column}.\n\n    {shown}\n    {caret}\nExpected {_join(expected)}."
     if remedy:
@@ -109,6 +130,32 @@ def _diagnose(text: str, error: lark.UnexpectedInput, line: int, column: int) ->
     return found, ""
 
 
+def _mistaken_operator(text: str, error: lark.UnexpectedInput) -> tuple[int, str, str] | None:
+    """Position and name of an atom that was meant as an operator, with what to write instead.
+
+    Example:
+        `always p`: the error is found at `p`, which cannot follow an atom; the mistake is the word before it.
+    """
+    if not isinstance(error, lark.UnexpectedToken) or error.token.type not in _OPERANDS:
+        return None
+    here = error.token.start_pos or 0
+    words = [(here, str(error.token))]
+    before = re.search(r"(?<![\w\"])([^\W\d]\w*)\s*$", text[:here])
+    if before is not None:
+        words.insert(0, (before.start(1), before[1]))
+    for position, word in words:
+        written = _OPERATORS_IN_WORDS.get(word.lower())
+        if written is not None:
+            return position, word, f"The operator is written '{written}'; an atom of that name needs double quotes."
+        together = re.fullmatch(r"(?:wX|WX|[GFXN]){2,}", word)
+        if together is not None and position != here:
+            apart = " ".join(re.findall(r"wX|WX|[GFXN]", word))
+            return position, word, f"Operators need spaces between them: did you mean '{apart}'?"
+        if position != here and len(word) == 1 and word.upper() in "FGX" and word.islower():
+            return position, word, f"Temporal operators are upper-case: did you mean '{word.upper()}'?"
+    return None
+
+
 def _unclosed_parenthesis(text: str) -> tuple[int, int] | None:
     """Line and column of the last '(' without a ')', outside quoted atoms."""
     opened: list[int] = []
@@ -120,8 +167,13 @@ def _unclosed_parenthesis(text: str) -> tuple[int, int] | None:
             opened.pop()
     if not opened:
         return None
-    before = text[: opened[-1]]
-    return before.count("\n") + 1, opened[-1] - (before.rfind("\n") + 1) + 1
+    return _line_and_column(text, opened[-1])
+
+
+def _line_and_column(text: str, position: int) -> tuple[int, int]:
+    """Both counted from 1."""
+    before = text[:position]
+    return before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
 
 
 def _window(line: str, column: int, width: int = 88) -> tuple[str, str]:
