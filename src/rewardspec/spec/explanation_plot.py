@@ -29,14 +29,17 @@ def plot_explanation(explanation: Explanation) -> Any:
     for axis, (atom, column) in zip(axes, labels.items(), strict=False):
         axis.fill_between(steps, column, step="mid", color=_STRIP, alpha=0.55, linewidth=0)
         decisive = sorted({d.step for d in deciders if d is not None and d.atom == atom and d.step is not None})
-        axis.plot(decisive, [column[step] for step in decisive], ".", color=_INK, markersize=5)
+        axis.plot(decisive, [column[step] for step in decisive], ".", color=_INK, markersize=6)
         axis.set_ylim(0, 1.05)
-        axis.set_yticks([])
+        axis.set_yticks([0, 1])
         _name(axis, atom)
     middle, bottom = axes[-2:]
     for number, name in enumerate(explanation.names):
         color = _PAIRS[number % len(_PAIRS)]
-        middle.plot(steps, [row.values[number] for row in rows], color=color, linewidth=1.8, label=name)
+        values = [row.values[number] for row in rows]
+        middle.step(steps, values, where="mid", color=color, linewidth=1.8, label=name)
+    if strips:
+        middle.plot([], [], ".", color=_INK, markersize=6, label="label that decided\na reward")
     middle.set_ylim(-0.03, 1.03)
     _name(middle, "value")
     rewards = [row.reward for row in rows[1:]]
@@ -54,6 +57,7 @@ def plot_explanation(explanation: Explanation) -> Any:
     for axis in (middle, bottom):
         if axis.get_legend_handles_labels()[0]:
             axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+    figure.align_ylabels(axes)
     axes[0].set_title(f"{len(rows) - 1} steps, paid by {explanation.spec.payment}", loc="left", color=_INK)
     return figure
 

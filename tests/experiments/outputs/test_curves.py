@@ -106,3 +106,10 @@ def test_without_matplotlib_the_error_says_what_to_install(curves, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'rewardspec\[plot\]'"):
         figure_of_all(curves)
+
+
+def test_of_curves_that_coincide_the_upper_one_is_dashed(curves):
+    same = dict.fromkeys(("boolean", "quantitative"), curves["frozen_lake", "boolean"])
+    axis = figure_of_task("frozen_lake", same | {"best": curves["frozen_lake", "best"]}).axes[0]
+    styles = {line.get_color(): line.get_linestyle() for line in axis.lines if line.get_marker() == "None"}
+    assert styles == {COLOURS["boolean"]: "-", COLOURS["quantitative"]: "--", COLOURS["best"]: "-"}
