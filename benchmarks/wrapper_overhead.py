@@ -317,7 +317,7 @@ def by_hand(spec: rs.Spec) -> Any:
     import jax.numpy as jnp
 
     class ByHand:
-        atoms = spec.atoms
+        labels = staticmethod(spec.labels)
 
         def init(self, labels: Any) -> Any:
             return jnp.maximum(labels["centred"], 1.0 - labels["strayed"])
@@ -340,7 +340,7 @@ def lean_rollout(example: Any) -> Callable[[Any, int, int], Any]:
     def rollout(spec: Any, envs: int, steps: int) -> Any:
         def run(key: Any) -> Any:
             begun = example.reset(key, envs)
-            first = None if spec is None else example.labels_of(spec, begun.obs, None, begun.obs)
+            first = None if spec is None else spec.labels(begun.obs, None, begun.obs, batch=envs)
             monitor = None if spec is None else spec.init(first)
 
             def step(carry: Any, _: None) -> tuple[Any, None]:
@@ -352,7 +352,7 @@ def lean_rollout(example: Any) -> Callable[[Any, int, int], Any]:
                 after = jax.tree.map(lambda begun, going: jnp.where(ended, begun, going), begun, new)
                 reward = jnp.where(terminated, 0.0, 1.0)
                 if spec is not None:
-                    labels = example.labels_of(spec, env.obs, action, new.obs)
+                    labels = spec.labels(env.obs, action, new.obs, batch=envs)
                     monitor, reward = spec.step(monitor, labels, 1.0, terminated, truncated)
                     monitor = spec.reset(monitor, first, ended)
                 return (after, monitor, total + reward), None

@@ -3,7 +3,8 @@
     pip install 'rewardspec[jax]'
     python examples/jax_scan.py --envs 4096 --steps 500
 
-`spec.init` and `spec.step` are pure functions of arrays, so that the monitor is compiled into the rollout.
+`spec.labels`, `spec.init` and `spec.step` are pure functions of arrays, so that the monitor is compiled into the
+rollout.
 """
 
 from __future__ import annotations
@@ -64,11 +65,6 @@ def physics(state: CartPole, action: jax.Array) -> tuple[CartPole, jax.Array, ja
     return new, (abs(new.x) > TRACK) | (abs(new.theta) > ANGLE), new.steps >= 500
 
 
-def labels_of(spec: rs.Spec, obs: Any, action: Any, next_obs: Any) -> dict[str, jax.Array]:
-    """The atoms' labels as JAX arrays."""
-    return {name: atom(obs, action, next_obs) for name, atom in spec.atoms.items()}
-
-
 def rollout(spec: rs.Spec | None, envs: int, steps: int) -> Callable[[jax.Array], tuple[jax.Array, CartPole]]:
     """A compiled function from a key to each environment's total reward and last state, under random actions.
 
@@ -77,7 +73,7 @@ def rollout(spec: rs.Spec | None, envs: int, steps: int) -> Callable[[jax.Array]
 
     def run(key: jax.Array) -> tuple[jax.Array, CartPole]:
         env = reset(key, envs)
-        monitor = None if spec is None else spec.init(labels_of(spec, env.obs, None, env.obs))
+        monitor = None if spec is None else spec.init(spec.labels(env.obs, None, env.obs, batch=envs))
 
         def step(carry: Any, key: jax.Array) -> tuple[Any, None]:
             env, monitor, total = carry
@@ -90,10 +86,10 @@ def rollout(spec: rs.Spec | None, envs: int, steps: int) -> Callable[[jax.Array]
             # than the whole spec, so that the rollout without one would look slow.
             reward = jnp.where(terminated, 0.0, 1.0)
             if spec is not None:
-                labels = labels_of(spec, env.obs, action, new.obs)
+                labels = spec.labels(env.obs, action, new.obs, batch=envs)
                 monitor, reward = spec.step(monitor, labels, 1.0, terminated, truncated)
                 # Where an episode ended, the spec starts anew on the next one's first state.
-                monitor = spec.reset(monitor, labels_of(spec, after.obs, None, after.obs), ended)
+                monitor = spec.reset(monitor, spec.labels(after.obs, None, after.obs, batch=envs), ended)
             return (after, monitor, total + reward), None
 
         carry, _ = jax.lax.scan(step, (env, monitor, jnp.zeros(envs)), jax.random.split(key, steps))

@@ -15,7 +15,7 @@ import gymnasium as gym
 import rewardspec as rs
 from rewardspec.envs.audit import audit
 from rewardspec.envs.intents import intent_from_atoms
-from rewardspec.envs.models import finite_model
+from rewardspec.finite.models import finite_model
 
 COLDEST, HOTTEST, START = 0, 30, 12
 

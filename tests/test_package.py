@@ -12,7 +12,11 @@ import pytest
 import rewardspec
 
 ROOT = Path(rewardspec.__file__).parent
-LAYERS = ("errors", "logic", "backends", "monitors", "spec", "wrappers", "envs", "learning", "experiments", "cli")
+FOUNDATIONS = ("errors", "whole_files")
+LAYERS = (
+    *FOUNDATIONS,
+    *("logic", "backends", "monitors", "spec", "finite", "wrappers", "envs", "learning", "experiments", "cli"),
+)
 FORBIDDEN = {("backends", "logic")}  # backends run programs, whatever these came from
 FRONT = "rewardspec"  # the package's own `__init__`, which gathers the public names of every layer
 

@@ -28,8 +28,8 @@ shows it in the terminal.
 ```pycon
 >>> from rewardspec import envs
 >>> task = envs.get("frozen_lake")
->>> task.spec("quantitative")
-Spec([('F reach_goal', 10), ('G !reach_hole', 0), ('F G true', -1)], payment='value', penalty=0)
+>>> task.spec("quantitative").pairs
+(Pair('F reach_goal', 10), Pair('G !reach_hole', 0, safety=True, penalty=-10), Pair('F G true', -1))
 >>> env = task.make()
 ```
 

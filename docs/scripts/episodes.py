@@ -20,9 +20,9 @@ from matplotlib.ticker import MaxNLocator
 
 from rewardspec import envs
 from rewardspec.envs.policies import Episodes
-from rewardspec.envs.products import build_product
 from rewardspec.envs.subjects import subject_of
 from rewardspec.envs.task import Task
+from rewardspec.finite.products import build_product
 
 FOLDER = Path(__file__).resolve().parent.parent / "images" / "episodes"
 INK, ATOM, VALUE, REWARD = "#333344", "#9aa5b8", "#5b3fa8", "#d65438"

@@ -34,9 +34,10 @@ TEXT = """## The same formulas, paid by value and by change
 
 Paid by `value`, as in the paper, a formula that holds pays again at every step. An agent that is paid well then has a
 reason not to end the episode, and where success ends it, a reason not to succeed. Paid by `delta`, it pays once. The
-formulas and weights are the paper's, the registers are observed, the budget is a trial's (100 runs of Q-learning, 3 of
-PPO with half the steps). Task completion in per cent over all of training (± the deviation of the runs) and over its
-last tenth, and the steps of an episode then.
+formulas and weights are the paper's. The registers are observed and the budget is a trial's (100 runs of Q-learning, 3
+of PPO with half the steps), so that a line compares with its neighbours, and not with the table of the evaluation.
+Task completion in per cent over all of training (± the deviation of the runs) and over its last tenth, and the steps of
+an episode then.
 
 | environment | spec | by value | last tenth | steps | by change | last tenth | steps |
 |---|---|---|---|---|---|---|---|

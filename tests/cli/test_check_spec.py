@@ -137,6 +137,25 @@ def test_an_environment_in_which_all_is_well_at_reset(check):
     assert "nothing that looks wrong" in out
 
 
+@pytest.mark.parametrize("near", ["proximity(x, 0, 2.4)", "proximity(parcel, 0, 2.4)"], ids=["unread", "read"])
+def test_a_component_that_the_environment_does_not_have_is_an_error(check, near):
+    five = GOOD.replace('"theta_dot"]', '"theta_dot", "parcel"]').replace("proximity(x, 0, 2.4)", near)
+    assert check(five)[0] == 0
+    status, out, _ = check(five, "--env", "CartPole-v1")
+    assert status == 1
+    text = " ".join(out.split())
+    assert (
+        "Error [missing-component] The observation component 'parcel' cannot be read in CartPole-v1: it is number 4, "
+        "from 0, of the observation, which has 4 numbers. Correct `observation` in the file"
+    ) in text
+
+
+def test_a_spec_without_pairs_is_an_error(check):
+    status, out, _ = check("pairs = []")
+    assert status == 1
+    assert "Error       [no-pairs] The spec has no pairs" in out
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [

@@ -12,8 +12,57 @@ FORMULA = "!a U (a & F b)"
 def test_it_draws_the_monitor(tmp_path, capsys):
     target = tmp_path / "monitor.svg"
     assert main(["draw", FORMULA, "-o", str(target)]) == 0
-    assert capsys.readouterr().out == f"wrote {target}: <Monitor of {FORMULA}: 3 registers, 1 control state>\n"
+    assert capsys.readouterr().out == f"Wrote {target}: <Monitor of {FORMULA}: 3 registers, 1 control state>\n"
     assert "min[!a]" in "".join(ElementTree.parse(target).getroot().itertext())
+
+
+SPEC = """
+pairs = [["F G near", 2], { formula = "!a U (a & F b)", weight = 1, name = "first a, then b" }]
+"""
+
+
+def test_of_a_spec_file_it_draws_the_machine_of_each_pair(tmp_path, capsys):
+    (tmp_path / "spec.toml").write_text(SPEC)
+    assert main(["draw", str(tmp_path / "spec.toml"), "-o", str(tmp_path / "machine.svg")]) == 0
+    first, second = tmp_path / "machine-1.svg", tmp_path / "machine-2.svg"
+    assert capsys.readouterr().out == (
+        f"Wrote {first}: pair 1, <Monitor of F G near: 0 registers, 1 control state>\n"
+        f"Wrote {second}: pair 2 (first a, then b), <Monitor of {FORMULA}: 3 registers, 1 control state>\n"
+    )
+    assert "min[!a]" in "".join(ElementTree.parse(second).getroot().itertext())
+    assert sorted(path.name for path in tmp_path.iterdir()) == [first.name, second.name, "spec.toml"]
+
+
+def test_of_a_spec_file_with_one_pair_it_draws_one_picture(tmp_path, capsys):
+    (tmp_path / "spec.toml").write_text('pairs = [["F near", 2]]')
+    assert main(["draw", str(tmp_path / "spec.toml"), "--boolean", "-o", str(tmp_path / "machine.svg")]) == 0
+    assert capsys.readouterr().out.startswith(f"Wrote {tmp_path / 'machine.svg'}: pair 1, <BooleanMonitor of F near")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("pairs = []", "has no pairs to draw"), (f"max_registers = 0\n{SPEC}", "max_registers")]
+)
+def test_a_spec_that_cannot_be_drawn_writes_nothing(text, message, tmp_path, capsys):
+    (tmp_path / "spec.toml").write_text(text)
+    assert main(["draw", str(tmp_path / "spec.toml"), "-o", str(tmp_path / "machine.svg")]) == 2
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["spec.toml"]
+
+
+@pytest.mark.parametrize("command", ["draw", "check", "monitor"])
+def test_the_name_of_a_file_in_a_formulas_place_is_told(command, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = {"draw": ["-o", "x.svg"], "check": [], "monitor": ["--trace", "x.csv"]}[command]
+    for name in ("drone.tml", "specs/drone", "drone.json"):
+        assert main([command, name, *options]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"error: {name!r} looks like a file, and there is none of that name in '{tmp_path}'.")
+        assert "Give a formula" in said
+    (tmp_path / "drone.txt").write_text("F home")
+    assert main([command, "drone.txt", *options]) == 2
+    assert "'drone.txt' is a file, and a formula is wanted here." in capsys.readouterr().err
+    assert main([command, "F (goal", *options]) == 2
+    assert "looks like a file" not in capsys.readouterr().err
 
 
 def test_it_draws_the_automaton(tmp_path, capsys):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import matplotlib.image
 import pytest
 
@@ -60,6 +63,18 @@ def test_each_is_shown_in_full(capsys, name):
     for kind in ("boolean", "quantitative"):
         assert all(f"{pair.weight:g} {pair.formula}" in output for pair in task.pairs(kind))
         assert all(atom in output for atom in task.atoms(kind))
+
+
+def test_the_call_that_is_shown_makes_the_environment():
+    command = [sys.executable, "-c", "import gymnasium; gymnasium.make('rewardspec.envs:rewardspec/FrozenLake-v0')"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_call_and_the_papers_print_are_shown(capsys):
+    output = run(capsys, "envs", "frozen-lake")
+    assert "gymnasium.make('rewardspec.envs:rewardspec/FrozenLake-v0')" in output
+    assert "\n  as printed  in the paper:\n" in output
 
 
 def test_a_picture_is_written(capsys, tmp_path):

@@ -62,6 +62,24 @@ def test_a_command_line_that_makes_no_sense_exits_2_with_usage(arguments, capsys
     assert capsys.readouterr().err.startswith("usage: rewardspec")
 
 
+def test_an_option_that_a_command_does_not_have_is_told_with_the_usage_of_the_command(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["audit", "frozen-lake", "--reward", "nope"])
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("usage: rewardspec audit ")
+    assert said.endswith("rewardspec audit: error: unrecognized arguments: --reward nope\n")
+
+
+def test_interrupted_it_says_so(capsys, monkeypatch):
+    def interrupt(formula):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rewardspec.cli.check.formula_of", interrupt)
+    assert main(["check", "F p"]) == 130
+    assert capsys.readouterr().err == "Interrupted.\n"
+
+
 @pytest.mark.parametrize(
     "trace",
     [

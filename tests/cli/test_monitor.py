@@ -73,7 +73,7 @@ def test_spot_syntax(trace, capsys):
 def test_plot_draws_the_run(ending, trace, tmp_path, capsys):
     starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     assert main(["monitor", FORMULA, "--trace", trace(EPISODE), "--plot", f"run.{ending}"]) == 0
-    assert capsys.readouterr() == (VALUES, f"wrote run.{ending}\n")
+    assert capsys.readouterr() == (VALUES, f"Wrote run.{ending}\n")
     assert (tmp_path / f"run.{ending}").read_bytes().startswith(starts[ending])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["episode.csv", f"run.{ending}"]
 
@@ -87,9 +87,10 @@ def test_a_plot_that_cannot_be_written_is_explained(plot, message, trace, capsys
 # Traces with mistakes.
 
 
-def test_a_missing_file(trace, capsys):
-    assert (
-        error_for(capsys, "nowhere.csv") == "error: Cannot read the trace 'nowhere.csv': No such file or directory.\n"
+def test_a_missing_file_is_named_with_the_place_where_it_was_looked_for(trace, tmp_path, capsys):
+    assert error_for(capsys, "nowhere.csv") == (
+        f"error: Cannot read the trace 'nowhere.csv': there is no file '{tmp_path / 'nowhere.csv'}'. "
+        "Correct the name.\n"
     )
 
 
@@ -110,10 +111,10 @@ def test_a_missing_column_is_named_with_the_nearest_one_there_is(trace, capsys):
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("soon", "the label of 'grant' should be a number in [0, 1]. Received 'soon'."),
-        ("", "the label of 'grant' should be a number in [0, 1]. Received ''."),
-        ("nan", "the label of 'grant' should be in [0, 1]. Received nan."),
-        ("inf", "the label of 'grant' should be in [0, 1]. Received inf."),
+        ("soon", "the label of 'grant' should be a number in [0, 1]. Received 'soon'. Write one there."),
+        ("", "the label of 'grant' should be a number in [0, 1]. Received ''. Write one there."),
+        ("nan", "the label of 'grant' should be in [0, 1]. Received nan. Write a number there."),
+        ("inf", "the label of 'grant' should be in [0, 1]. Received inf. Write a number there."),
         ("1.5", "the label of 'grant' should be in [0, 1]. Received 1.5. Scale the column."),
         ("-0.1", "the label of 'grant' should be in [0, 1]. Received -0.1. Scale the column."),
     ],

@@ -10,7 +10,7 @@ from rewardspec.cli import main
 from rewardspec.experiments.evaluation import jobs_of
 from rewardspec.experiments.runs import extras, running
 from rewardspec.experiments.runs.engines.local import Local
-from rewardspec.experiments.runs.results import read_cells
+from rewardspec.experiments.runs.results import each_cell
 from rewardspec.experiments.runs.work import Trainer
 from tests.experiments.fakes import FakeWork
 
@@ -30,9 +30,9 @@ def faked(tmp_path, monkeypatch):
     signs.mkdir()
     acts: dict[str, str] = {}
 
-    def write_outputs(directory, cells, *, quick):
+    def write_outputs(directory, cells):
         path = directory / "table.txt"
-        path.write_text("".join(f"{cell.task} {cell.reward} {'quick' if quick else 'full'}\n" for cell in cells))
+        path.write_text("".join(f"{cell.task} {cell.reward}\n" for cell in cells))
         return [path]
 
     monkeypatch.setattr("rewardspec.experiments.runs.work.Trainer", lambda command: FakeWork(str(signs), acts))
@@ -47,7 +47,7 @@ def test_from_nothing_to_the_report_and_again_without_training(tmp_path, capsys)
     assert f"Wrote {tmp_path / 'report.html'}" in captured.out
     assert "[2/2] frozen_lake" in captured.err
     assert {path.name for path in tmp_path.iterdir()} >= OUTPUTS
-    first = read_cells(tmp_path)
+    first = list(each_cell(tmp_path))
     assert [(cell.task, cell.reward, cell.log.runs) for cell in first] == [
         ("frozen_lake", "base", 4),
         ("frozen_lake", "boolean", 4),
@@ -64,7 +64,7 @@ def test_from_nothing_to_the_report_and_again_without_training(tmp_path, capsys)
     again = tmp_path / "again"
     jobs = jobs_of(["frozen_lake"], ["base", "boolean"], quick=True, seeds=4, block=3)
     assert running.reproduce(again, jobs, Local(1), Trainer("")).done == 4
-    for cell, twin in zip(first, read_cells(again), strict=True):
+    for cell, twin in zip(first, each_cell(again), strict=True):
         for name, column in cell.log.columns().items():
             if name != "seconds":
                 np.testing.assert_array_equal(column, twin.log.columns()[name])
@@ -75,15 +75,21 @@ def test_the_report_is_written_again_from_results(tmp_path, faked, capsys):
     (tmp_path / "table.txt").unlink()
     capsys.readouterr()
     assert main(["report", str(tmp_path)]) == 0
-    table = "frozen_lake base quick\nfrozen_lake boolean quick\n"
+    table = "frozen_lake base\nfrozen_lake boolean\n"
     assert capsys.readouterr().out == f"{table}\nWrote {tmp_path / 'table.txt'}\n"
 
 
 def test_a_report_on_nothing_says_what_to_do(tmp_path, capsys):
-    assert main(["report", str(tmp_path / "absent")]) == 2
-    assert "rewardspec reproduce -o" in capsys.readouterr().err
-    assert main(["report", str(tmp_path)]) == 2
-    assert "There are no results in" in capsys.readouterr().err
+    (tmp_path / "file").write_text("")
+    for name, said in (
+        ("absent", "rewardspec reproduce -o"),
+        (".", "There are no results in"),
+        ("file", "file' is a file. Give the directory where `rewardspec reproduce` put its results."),
+    ):
+        assert main(["report", str(tmp_path / name)]) == 2
+        message = capsys.readouterr().err
+        assert said in message
+        assert "Writing" not in message
 
 
 def test_a_failed_job_is_told_and_the_others_are_reported(tmp_path, faked, capsys):
@@ -93,7 +99,7 @@ def test_a_failed_job_is_told_and_the_others_are_reported(tmp_path, faked, capsy
     captured = capsys.readouterr()
     assert "frozen_lake base, seeds 0-3 failed: ZeroDivisionError: nothing to divide by" in captured.err
     assert "error: 1 of 2 jobs failed and are missing above: frozen_lake base, seeds 0-3." in captured.err
-    assert captured.out.startswith("frozen_lake boolean quick\n")
+    assert captured.out.startswith("frozen_lake boolean\n")
     faked.clear()
     assert main(["reproduce", *SMALL, "-o", str(tmp_path / "results")]) == 0
 
@@ -135,9 +141,9 @@ def test_results_go_where_git_does_not_look(tmp_path, monkeypatch, capsys):
     [
         (["--envs", "chess"], "There is no environment 'chess'"),
         (["--rewards", "bool"], "There is no reward 'bool'"),
-        (["--seeds", "0"], "`seeds` should be at least 1"),
-        (["--seeds-per-job", "0"], "`block` should be at least 1"),
-        (["--workers", "0"], "`workers` should be at least 1"),
+        (["--seeds", "0"], "`--seeds` should be at least 1"),
+        (["--seeds-per-job", "0"], "`--seeds-per-job` should be at least 1"),
+        (["--workers", "0"], "`--workers` should be at least 1"),
         (["--address", "10.0.0.1:6379"], "Add: --engine ray"),
     ],
 )
@@ -146,21 +152,38 @@ def test_bad_options_are_refused_before_anything_is_written(arguments, message, 
     assert not (tmp_path / "results").exists()
 
 
-def test_a_directory_that_cannot_be_written_is_refused_before_training(tmp_path, faked, capsys):
+@pytest.mark.parametrize("name", ["file", "file/results"])
+def test_a_file_in_the_directorys_place_is_refused_before_training(name, tmp_path, faked, capsys):
     (tmp_path / "file").write_text("")
-    message = refused(capsys, *SMALL, "-o", str(tmp_path / "file"))
-    assert "Cannot write into" in message
-    assert "Nothing was trained" in message
+    message = refused(capsys, *SMALL, "-o", str(tmp_path / name))
+    assert message == (
+        f"error: Cannot write into '{tmp_path / name}': '{tmp_path / 'file'}' is a file. Nothing was trained. "
+        "Give a directory with -o.\n"
+    )
+
+
+def test_interrupted_while_writing_it_says_that_results_are_kept(tmp_path, faked, capsys, monkeypatch):
+    def interrupt(directory, cells):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rewardspec.experiments.outputs.writing.write_outputs", interrupt)
+    assert main(["reproduce", *SMALL, "-o", str(tmp_path)]) == 130
+    assert capsys.readouterr().err.endswith(
+        f"Interrupted. The results in '{tmp_path}' are kept; write the report with: rewardspec report {tmp_path}\n"
+    )
 
 
 def test_missing_libraries_are_named_before_training(tmp_path, capsys, monkeypatch):
     def without(missing, module):
         return module != missing
 
+    target = ("-o", str(tmp_path / "results"))
     monkeypatch.setattr(extras, "_is_there", functools.partial(without, "optax"))
-    assert "pip install 'rewardspec[learn]'" in refused(capsys, "-o", str(tmp_path / "results"))
+    assert "needs optax, which is not installed. Run: pip install 'rewardspec[reproduce]'" in refused(capsys, *target)
     monkeypatch.setattr(extras, "_is_there", functools.partial(without, "Box2D"))
-    assert "pip install 'rewardspec[box2d]'" in refused(capsys, "-o", str(tmp_path / "results"))
+    assert "needs Box2D, which is not installed. Run: pip install 'rewardspec[reproduce]'" in refused(capsys, *target)
+    assert "pip install 'rewardspec[reproduce,ray]'" in refused(capsys, "--engine", "ray", *target)
     monkeypatch.setitem(sys.modules, "ray", None)
-    assert "pip install 'rewardspec[ray]'" in refused(capsys, "--engine", "ray", "-o", str(tmp_path / "results"))
+    # What the nodes of a cluster have, this machine cannot know.
+    assert "pip install 'rewardspec[ray]'" in refused(capsys, "--engine", "ray", "--address", "auto", *target)
     assert not (tmp_path / "results").exists()

@@ -1,13 +1,21 @@
 """`rewardspec train`."""
 
+import dataclasses
 import sys
 
+import numpy as np
 import pytest
 from PIL import Image
 
-from rewardspec.cli import main
+from rewardspec import envs
+from rewardspec.cli import main, train
+from rewardspec.experiments.cells import Cell
+from rewardspec.experiments.measures.summaries import summarise
 from rewardspec.experiments.runs import extras
+from rewardspec.learning.logs import TrainingLog
 from rewardspec.learning.policies import load_policy
+from rewardspec.learning.ppo import PPO
+from rewardspec.learning.training import Training
 
 SPEC = """
 [[pairs]]
@@ -57,16 +65,80 @@ def test_a_spec_of_ones_own_pays(here, capsys):
     assert [str(pair.formula) for pair in policy.spec.pairs] == ["F reach_goal"]
 
 
+ATOMS = """
+import functools
+
+from rewardspec.spec.expression_atoms import compile_atom
+
+
+class Near:
+    def __call__(self, obs, action, next_obs):
+        return next_obs / 16.0
+
+
+def beyond(limit, obs, action, next_obs):
+    return (next_obs >= limit) * 1.0
+
+
+near, far = Near(), functools.partial(beyond, 10)
+first, second = compile_atom("x", {"x": (0,)}), compile_atom("x", {"x": (1,)})
+"""
+
+
+def test_atoms_that_only_the_file_can_name_are_saved_with_the_policy(here, capsys):
+    (here / "lake_atoms.py").write_text(ATOMS)
+    references = {"near": "lake_atoms:near", "far": "lake_atoms:far"}
+    atoms = "".join(f"atoms.{name} = '{reference}'\n" for name, reference in references.items())
+    (here / "mine.toml").write_text(atoms + "pairs = [['F G near', 1], ['F far', 1]]")
+    run(capsys, "frozen-lake", "--spec", "mine.toml", "--episodes", "20")
+    spec = load_policy("frozen_lake-spec.npz").spec
+    assert {name: atom.reference for name, atom in spec.atoms.items()} == references
+
+
+def test_a_spec_that_cannot_be_saved_is_refused_before_training(here, capsys, monkeypatch):
+    (here / "twin_atoms.py").write_text(ATOMS)
+    monkeypatch.setattr("rewardspec.cli.train._train", lambda *arguments: pytest.fail("it was trained"))
+    # Two meanings of `x`, which one file cannot have.
+    atoms = "atoms.first = 'twin_atoms:first'\natoms.second = 'twin_atoms:second'\n"
+    (here / "mine.toml").write_text(atoms + "pairs = [['F first', 1], ['F second', 1]]")
+    assert main(["train", "frozen-lake", "--spec", "mine.toml"]) == 2
+    assert "Give the components different names" in capsys.readouterr().err
+
+
+def test_the_ends_of_training_are_those_of_the_report():
+    # Episodes of a learner that is counted in steps: the last tenth of the steps holds half of the episodes.
+    lengths = np.array([90, 5, 5, 200, 30, 30])
+    log = TrainingLog.of(
+        2,
+        dict.fromkeys(TrainingLog.columns_of_a_log(), np.zeros(6))
+        | {"run": [0, 0, 0, 1, 1, 1], "length": lengths, "end_step": [90, 95, 100, 200, 230, 260]}
+        | {"task_completion": [0.0, 0.2, 0.4, 0.1, 1.0, 0.5], "reward": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]},
+    )
+    task, config = envs.get("cart_pole"), PPO(total_steps=512)
+    lines = list(train._summary(task, "base", config, Training(log, None, 1.0)))
+    cell = Cell("cart_pole", "base", log, 1.0, dataclasses.asdict(config), None, None, (), {})
+    report = summarise(cell)
+    said = {line[:26].strip(): line.split()[-1] for line in lines[2:]}
+    assert said["task completion"] == f"{report.final.value:.3f}" == "0.400"
+    assert said["reward of an episode"] == f"{report.final_reward:.2f}"
+    assert train._best_run(log, "steps") == 1
+    assert train._best_run(TrainingLog.of(2, {name: [] for name in TrainingLog.columns_of_a_log()}), "steps") == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["chess"], "There is no environment 'chess'"),
+        (["drone:Drone-v0", "--spec", "drone.toml"], "This command trains only the twelve environments of the"),
+        (["drone:Drone-v0"], "put rewardspec.wrappers.MonitorReward around it and use Stable-Baselines3 or any other"),
+        (["drone:Drone-v0"], "the guide “Learners”"),
         (["CartPole-v1"], "CartPole-v1 is Gymnasium's own environment"),
         (["taxi", "--steps", "100"], "counted in episodes. Give --episodes."),
         (["acrobot", "--episodes", "100"], "counted in steps. Give --steps."),
-        (["acrobot", "--steps", "100"], "`total_steps` should be at least one rollout, 512"),
-        (["taxi", "--episodes", "0"], "`episodes` should be at least 1"),
-        (["taxi", "--seeds", "0"], "`seeds` should be at least 1"),
+        (["acrobot", "--steps", "100"], "`--steps` should be at least one rollout, 512"),
+        (["taxi", "--episodes", "0"], "`--episodes` should be at least 1"),
+        (["taxi", "--reward", "bool"], "`reward` should be one of base, boolean, quantitative, best. Received 'bool'"),
+        (["taxi", "--seeds", "0"], "`--seeds` should be at least 1"),
         (["taxi", "--reward", "base", "--observe", "registers"], "has no monitor to observe"),
         (["taxi", "--spec", "absent.toml"], "absent.toml"),
         (["taxi", "-o", "absent/policy.npz"], "the directory 'absent' does not exist"),
@@ -86,6 +158,33 @@ def test_missing_libraries_are_named_before_training(capsys, monkeypatch):
     monkeypatch.setattr(extras, "_is_there", lambda module: False)
     assert main(["train", "taxi"]) == 2
     assert "Training needs jax" in capsys.readouterr().err
+
+
+def test_missing_libraries_come_before_what_else_is_wrong_and_one_command_installs_them(capsys, monkeypatch):
+    monkeypatch.setattr(extras, "_is_there", lambda module: False)
+    assert main(["train", "lunar-lander", "--steps", "100"]) == 2
+    assert capsys.readouterr().err == (
+        "error: Training needs jax, which is not installed. Run: pip install 'rewardspec[learn,box2d]'\n"
+    )
+
+
+def test_interrupted_it_says_that_nothing_was_saved(here, capsys, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rewardspec.learning.training.learn_tables", interrupt)
+    assert main(["train", "frozen-lake"]) == 130
+    assert capsys.readouterr().err.endswith("Interrupted; nothing was saved.\n")
+    assert list(here.iterdir()) == []
+
+
+def test_a_spec_for_another_environment_is_told_which_number_is_missing(here, capsys):
+    names = 'observation = ["x", "y", "z", "parcel"]\natoms.carries = "parcel > 0"\n'
+    (here / "drone.toml").write_text(names + 'pairs = [["F carries", 1]]')
+    assert main(["train", "frozen-lake", "--spec", "drone.toml"]) == 2
+    said = capsys.readouterr().err
+    assert "'parcel' is number 3, from 0, of the observation, which has 1 number." in said
+    assert "Was the spec written for another environment?" in said
 
 
 @pytest.mark.parametrize("command", ["train", "reproduce", "report"])

@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 
 from rewardspec import Spec, envs
-from rewardspec.envs.audit import audit, audit_task, base_spec
+from rewardspec.envs.audit import audit, audit_task, rewards_of
 from rewardspec.envs.intents import intent_from_atoms, intent_of
 from rewardspec.envs.maps import draw_path
-from rewardspec.envs.models import ModelError, finite_model
 from rewardspec.envs.policies import Episodes, Measure
-from rewardspec.envs.products import build_product
 from rewardspec.envs.subjects import subject_of
+from rewardspec.envs.task import Task, base_spec
 from rewardspec.envs.value_iteration import solve
 from rewardspec.errors import Error, SpecError
+from rewardspec.finite.models import ModelError, finite_model
+from rewardspec.finite.products import build_product
 from rewardspec.spec.payment import PAYMENTS
 
 FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")
@@ -166,7 +167,7 @@ def test_the_printed_lake_asks_for_a_fall_and_the_corrected_one_for_the_goal():
     assert found["boolean"].verdict == found["base"].verdict == "aligned"
     assert found["boolean"].best.total == 4.0
     printed = found["boolean as printed"]
-    assert (printed.verdict, printed.best.total, printed.may_be_unsafe) == ("misaligned", -12.0, True)
+    assert (printed.verdict, printed.best.total) == ("misaligned", -12.0)
     assert printed.sentence.startswith("Every optimal policy falls through a hole, which pays more: -11.9 against")
 
 
@@ -185,10 +186,57 @@ def test_the_vase_s_base_reward_does_not_care_what_comes_after():
     assert found["boolean"].verdict == found["quantitative"].verdict == "aligned"
 
 
-def test_shaping_keeps_the_base_reward_s_verdict():
-    for name in FINITE:
-        found = verdicts(name, payment="potential")
-        assert {found["boolean"], found["quantitative"]} == {found["base"]}
+@pytest.mark.parametrize("name", FINITE)
+def test_shaping_keeps_what_the_base_reward_asks_for(name):
+    """At discounts below 1.
+
+    At 1 policies see the clock, and they mind that an episode which is cut off keeps its last potential.
+    """
+    task = envs.get(name)
+    discounts = (0.9, task.spec("boolean").discount)  # another one than the spec's own, and then that
+    findings = audit_task(task, discounts, payment="potential")
+    base = {f.discount: f for f in findings if f.reward == "base"}
+    for f in findings:
+        assert f.verdict == base[f.discount].verdict, (f.reward, f.discount)
+        for measure in ("goal", "hazard", "completion", "wait"):
+            assert getattr(f.spread, measure) == pytest.approx(getattr(base[f.discount].spread, measure))
+
+
+@pytest.mark.parametrize("name", ["frozen_lake", "island_navigation", "sokoban"])
+@pytest.mark.parametrize("payment", PAYMENTS)
+def test_a_discount_audited_among_others_finds_what_it_finds_alone(name, payment):
+    task = envs.get(name)
+    model = finite_model(task.make())
+    intent = intent_of(task, model)
+
+    def found(spec: Spec, discounts: tuple[float, ...]) -> list[tuple[object, ...]]:
+        return [
+            # Outcomes as text, in which the steps to a goal that is never reached equal themselves.
+            (f.discount, f.value, repr(f.best), f.spread, repr(f.intended), f.verdict, f.sentence, f.product.spec)
+            for f in audit(model, spec, intent, discounts)
+        ]
+
+    for spec in rewards_of(task, payment).values():
+        discounts = (0.5, spec.discount, 0.9, 1.0)
+        alone = [finding for discount in discounts for finding in found(spec, (discount,))]
+        assert found(spec, discounts) == alone
+
+
+def test_an_audit_closes_the_environment_that_it_makes(monkeypatch):
+    made, closed = [], []
+
+    class Watched(gym.Wrapper):
+        def close(self):
+            closed.append(self)
+            super().close()
+
+    def make(task: Task) -> gym.Env:
+        made.append(Watched(gym.make(task.id)))
+        return made[-1]
+
+    monkeypatch.setattr(Task, "make", make)
+    audit_task(envs.get("frozen_lake"))
+    assert made == closed != []
 
 
 def test_only_finite_tasks_can_be_audited():

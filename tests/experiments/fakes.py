@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from rewardspec.errors import Error
-from rewardspec.experiments.runs.engines import Advance
 from rewardspec.experiments.runs.jobs import Job
 from rewardspec.experiments.runs.result_files import encode
 from rewardspec.learning.logs import TrainingLog
+from rewardspec.learning.progress import Progress
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +70,7 @@ class FakeWork:
     folder: str
     acts: dict[str, str] = dataclasses.field(default_factory=dict)
 
-    def __call__(self, one: Job, advance: Advance) -> bytes:
+    def __call__(self, one: Job, advance: Progress) -> bytes:
         signs = Path(self.folder)
         begun = len(list(signs.glob(f"begun {one.key} *")))
         (signs / f"begun {one.key} {begun}").write_text(str(os.getpid()))

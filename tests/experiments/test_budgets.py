@@ -6,7 +6,8 @@ import pytest
 
 from rewardspec import envs
 from rewardspec.errors import Error
-from rewardspec.experiments.budgets import budget_of, expected_seconds
+from rewardspec.experiments.budgets import budget_of, expected_seconds, has_full_budget
+from rewardspec.experiments.runs.jobs import Job
 from rewardspec.learning.ppo import PPO
 from rewardspec.learning.q_learning import QLearning
 
@@ -59,3 +60,13 @@ def test_the_number_of_runs_can_be_chosen():
     assert (budget.seeds, budget.block) == (7, 3)
     with pytest.raises(Error, match=r"`seeds` should be at least 1. Received 0"):
         budget_of(envs.get("taxi"), seeds=0)
+
+
+def test_a_full_budget_is_the_papers_settings_on_the_papers_runs():
+    for name in envs.names():
+        full, quick = budget_of(envs.get(name)), budget_of(envs.get(name), quick=True)
+        settings = Job(name, "base", 0, 1, full.config).settings
+        assert has_full_budget(name, settings, full.seeds)
+        assert not has_full_budget(name, settings, full.seeds - 1)
+        assert not has_full_budget(name, settings | {"discount": 0.5}, full.seeds)
+        assert not has_full_budget(name, Job(name, "base", 0, 1, quick.config).settings, quick.seeds)

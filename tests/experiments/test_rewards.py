@@ -46,7 +46,7 @@ def test_every_candidate_runs_in_a_batch(name):
         assert batch.reset().shape == (4, batch.observation_size)
         space = batch.batch.action_space
         for _ in range(10):
-            _, reward, _ = batch.step(np.array([space.sample() for _ in range(4)]))
+            _, reward, *_ = batch.step(np.array([space.sample() for _ in range(4)]))
             assert np.isfinite(reward).all()
 
 

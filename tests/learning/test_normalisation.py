@@ -21,10 +21,14 @@ def test_one_run_of_one_environment_is_normalised_as_gymnasium_does():
     twin = gym.make("Pendulum-v1")
     own, _ = twin.reset(seed=1)
     np.testing.assert_allclose(observations(own[None, None])[0, 0], np.clip(seen, -10, 10), atol=1e-4)
-    for _ in range(100):
+    for _ in range(450):  # past the limit of 200 steps: what is cut off has not ended
         action = env.action_space.sample()
-        seen, reward, *_ = theirs.step(action)
-        own, paid, *_ = twin.step(action)
+        seen, reward, _, truncated, _ = theirs.step(action)
+        own, paid, terminated, _, _ = twin.step(action)
         np.testing.assert_allclose(observations(own[None, None])[0, 0], np.clip(seen, -10, 10), atol=1e-4)
-        ours = rewards(np.array([[float(paid)]]), np.zeros((1, 1)))
+        ours = rewards(np.array([[float(paid)]]), np.array([[terminated]]))
         np.testing.assert_allclose(ours[0, 0], np.clip(reward, -10, 10), atol=1e-4)
+        if truncated:
+            seen, _ = theirs.reset(seed=2)
+            own, _ = twin.reset(seed=2)
+            np.testing.assert_allclose(observations(own[None, None])[0, 0], np.clip(seen, -10, 10), atol=1e-4)

@@ -25,13 +25,13 @@ def test_a_paid_batch_is_the_wrapped_environment_many_times(name, kind, payment)
     rng = np.random.default_rng(5)
     for step in range(1, 231):
         actions = rng.integers(batch.batch.action_space.n, size=4)
-        ours, rewards, ended = batch.step(actions)
+        ours, rewards, *ends = batch.step(actions)
         for k, env in enumerate(singles):
             seen, reward, terminated, truncated, info = env.step(int(actions[k]))
             assert rewards[k] == pytest.approx(reward, rel=1e-5, abs=1e-5)
-            assert ended[k] == (terminated or truncated)
+            assert (ends[0][k], ends[1][k]) == (terminated, truncated)
             sums[:, k] += reward, info["base_reward"]
-            if ended[k]:
+            if terminated or truncated:
                 episodes.append((k // 2, 2 * step, *sums[:, k], info["task_completion"]))
                 sums[:, k] = 0.0
                 seen, _ = env.reset()

@@ -5,6 +5,7 @@ import pytest
 
 import rewardspec as rs
 from rewardspec import envs
+from rewardspec.learning import ppo
 from rewardspec.learning.networks import forward, initial_parameters
 from rewardspec.learning.ppo import PPO, learn_actors
 from rewardspec.learning.ppo_update import compiled_update
@@ -129,6 +130,26 @@ def test_an_update_is_what_torch_makes_of_the_same_rollout(continuous):
     for head, tensors in weights.items():
         for name, tensor in tensors.items():
             np.testing.assert_allclose(after[head][name][0], tensor.detach().numpy(), rtol=1e-3, atol=2e-5)
+
+
+def test_the_environments_are_closed_however_training_ends(monkeypatch):
+    closed = []
+    make = ppo.make_batch
+
+    def watched(task, seeds):
+        batch = make(task, seeds)
+        monkeypatch.setattr(batch, "close", lambda: closed.append(batch))
+        return batch
+
+    def interrupt(done, total):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ppo, "make_batch", watched)
+    task, config = envs.get("cart_pole"), PPO.discrete(total_steps=512)
+    learn_actors(task, None, None, config, [0])
+    with pytest.raises(KeyboardInterrupt):
+        learn_actors(task, None, None, config, [0], interrupt)
+    assert len(closed) == 2
 
 
 def test_it_learns_to_balance_a_pole():

@@ -5,8 +5,8 @@ import pytest
 
 import rewardspec as rs
 from rewardspec import envs
-from rewardspec.envs.products import build_product
 from rewardspec.envs.value_iteration import solve
+from rewardspec.finite.products import build_product
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.q_learning import QLearning, learn_tables
 

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import re
 
 import jax
 import jax.numpy as jnp
@@ -172,6 +173,39 @@ def test_discrete_observations_are_read_whole():
     assert row(None, 0, np.array([25, 47])).tolist() == [2.0, 3.0]
 
 
+@pytest.mark.parametrize(
+    ("text", "components", "obs", "said"),
+    [
+        ("y", {"x": (0,), "y": (1,)}, np.zeros(1), "'y' is number 1, from 0, of the observation, which has 1 number."),
+        (
+            "y",
+            {"y": (1,)},
+            np.zeros((2, 1)),
+            "'y' is number 1, from 0, of the observation, which has the shape (2, 1).",
+        ),
+        ("y", {"y": (1,)}, np.int64(3), "'y' is number 1, from 0, of the observation, which is a single number."),
+        ("next_obs[4] > 0", {}, np.zeros(3), "a part of 'next_obs[4] > 0' is number 4, from 0, of the observation,"),
+        ("y", {"y": ("b",)}, {"a": 1}, "'y' is the entry 'b' of the observation, which has the keys 'a'."),
+        ("y", {"y": ("a", 3)}, {"a": np.zeros(2)}, "'y' is number 3, from 0, of the observation's 'a', which has 2"),
+        (
+            "y",
+            {"y": (0, 3)},
+            np.zeros((2, 2)),
+            "'y' is the place [0, 3] of the observation, which has the shape (2, 2).",
+        ),
+    ],
+)
+def test_a_component_that_is_not_there_is_named_with_what_there_is(text, components, obs, said):
+    with pytest.raises(SpecError, match=re.escape(said)) as caught:
+        compile_atom(text, components)(obs, 0, obs)
+    assert str(caught.value).endswith("Was the spec written for another environment?")
+
+
+def test_an_action_that_has_no_such_component_is_told():
+    with pytest.raises(SpecError, match=r"is number 1, from 0, of the action, which has 1 number\."):
+        compile_atom("action[1] > 0", {}, at_reset=0)(None, np.zeros(1), None)
+
+
 def test_dict_and_tuple_observations_are_read_by_path():
     components = read_components({"clock": "time", "agent": {"x": 0, "y": 1}, "second": [1, 0], "grid": ["map", 1, 0]})
     one = {"time": 3, "agent": np.array([1.0, 2.0]), "map": np.arange(4).reshape(2, 2)}
@@ -319,3 +353,19 @@ def test_a_component_on_the_last_axis_of_anything_with_axes():
     assert float(reader((1,))(np.array([1.0, 2.0]))) == 2.0
     assert reader((1,))(np.ones((3, 2))).shape == (3,)
     assert reader((-1,))(jnp.ones((3, 2))).shape == (3,)
+
+
+def test_observations_can_be_named_themselves():
+    one = {"agent": np.array([3.0, 4.0]), "time": 2.0}
+    atom = compile_atom("next_obs.agent[1] - obs.agent[0] + next_obs.time", {})
+    assert atom({"agent": np.array([1.0, 0.0]), "time": 0.0}, 0, one) == 5.0
+    assert compile_atom("next_obs == 15", {})(3, 0, 15) == 1.0
+    assert compile_atom("next_obs[-1]", {})(None, 0, np.array([[1.0, 2.0], [3.0, 4.0]])).tolist() == [2.0, 4.0]
+    assert compile_atom("obs[0] < next_obs[0]", {}).reads_only_the_state is False
+    assert compile_atom("next_obs[0]", {}).reads_only_the_state is True
+
+
+@pytest.mark.parametrize("name", ["obs", "next_obs"])
+def test_no_component_is_called_as_the_observations_are(name):
+    with pytest.raises(SpecError, match="means something else"):
+        read_components([name])

@@ -147,6 +147,15 @@ def test_bad_recordings_are_refused(recorded_spec):
         explain(recorded_spec, {"high": [0.0, 1.0]})
 
 
+@pytest.mark.parametrize("names", [("obs", "actions"), ("observation", "action"), ("states", "actions")])
+def test_a_recording_whose_parts_have_other_names_is_told_theirs(recorded_spec, names):
+    with pytest.raises(RecordingError, match="has `observations`, one more than steps, and `actions`") as caught:
+        recorded_spec.explain(dict.fromkeys(names, (0.0, 1.0)))
+    assert f"Received {names[0]!r}, {names[1]!r}." in str(caught.value)
+    if names[0] != "states":
+        assert str(caught.value).endswith("Did you mean 'observations'?")
+
+
 def test_atoms_may_have_the_names_of_recorded_arrays():
     assert explain(Spec([("F rewards", 1)]), {"rewards": [0.0, 0.5]})[1].reward == 0.5
 

@@ -70,7 +70,6 @@ def test_the_papers_cliff_walking_is_caught():
         [("F vase_off_conveyor & G !vase_broken", 100), ("G !vase_broken", 100)],
         [("G upright", 10), ("G smooth", 10)],
         [("F goal", 1), ("F(goal & fast)", 1)],
-        [],
     ],
 )
 def test_specs_that_say_what_they_mean_are_clean(pairs):
@@ -257,6 +256,19 @@ def test_redundant_formulas_too_large_to_explore_are_compared_by_shape():
 )
 def test_not_redundant(pairs):
     assert found(Spec(pairs), "redundant") == []
+
+
+def test_no_pairs():
+    (finding,) = Spec([]).lint()
+    assert (finding.rule, finding.severity, finding.pair) == ("no-pairs", "error", None)
+    assert found(Spec([("F a", 1)]), "no-pairs") == []
+
+
+def test_a_spec_passes_its_options_on():
+    labels = {"safe": np.array([0.0, 1.0])}
+    assert [finding.rule for finding in Spec([("G safe", 1)]).lint(initial_labels=labels)] == ["violated-at-reset"]
+    with pytest.raises(TypeError, match="initial_label"):
+        Spec([]).lint(initial_label=labels)
 
 
 def test_no_effect():

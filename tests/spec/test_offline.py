@@ -182,3 +182,15 @@ def test_minari_datasets_are_read(monkeypatch, tmp_path):
     result = relabel_minari(spec, dataset)
     assert len(result.lengths) == 3
     np.testing.assert_array_equal(relabel_minari(spec, "test/cartpole-v0", chunk=5).rewards, result.rewards)
+
+
+def test_a_flat_recording_may_have_no_truncations():
+    arrays = flat(list(episodes_of([3, 4])))
+    arrays["terminations"] = arrays["terminations"] | arrays["truncations"]
+    expected = relabel(spec_of(), **arrays | {"truncations": np.zeros(7, dtype=bool)})
+    for result in (
+        relabel(spec_of(), **arrays | {"truncations": None}),
+        relabel(spec_of(), **{name: array for name, array in arrays.items() if name != "truncations"}),
+    ):
+        assert result.rewards.tolist() == expected.rewards.tolist()
+        assert result.lengths.tolist() == [3, 4]

@@ -1,6 +1,7 @@
 """Specs pay what their formulas are worth."""
 
 import copy
+import pickle
 import random
 import re
 
@@ -242,11 +243,16 @@ def test_bad_specs_are_refused(arguments, message):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (float("nan"), "'a' at step 7 should be in .* Received nan"),
+        (float("nan"), "'a' at step 7 should be in .* Received nan. A division by zero, or the root"),
         (-0.1, "'a' at step 7 should be in .* Received -0.1"),
         (1.1, "'a' at step 7 should be in .* Received 1.1"),
-        ("high", "'a' raised ValueError at step 7"),
-        (np.zeros(3), "'a' raised TypeError at step 7"),
+        ("high", "'a' gave 'high' at step 7; an atom should give a number in"),
+        ([0.1, 0.2], r"'a' gave \[0.1, 0.2\] at step 7; .* Join its numbers to one"),
+        ([[0.1], [0.2, 0.3]], "Join its numbers to one"),
+        (np.zeros(3), r"'a' gave array\(\[0., 0., 0.\]\) at step 7; .* Join its numbers to one"),
+        ({}, "'a' gave {} at step 7; an atom should give a number in"),
+        (1j, "'a' gave 1j at step 7; an atom should give a number in"),
+        (None, "'a' gave None at step 7; .* End it with `return` and a number"),
     ],
 )
 def test_bad_labels_of_one_environment_name_atom_value_and_step(value, message):
@@ -261,7 +267,7 @@ def test_bad_labels_of_one_environment_name_atom_value_and_step(value, message):
         (np.array([0.5, np.nan]), "'a' at step 7 in environment 1 .* Received nan"),
         (np.array([-0.1, 0.5]), "'a' at step 7 in environment 0 .* Received -0.1"),
         (np.zeros((2, 4)), r"'a' at step 7 should have shape \(2,\)"),
-        ("high", "'a' at step 7 are not an array of numbers"),
+        ("high", "'a' gave 'high' at step 7; an atom should give a number in .* for each environment"),
     ],
 )
 def test_bad_labels_of_a_batch_name_the_environment_too(value, message):
@@ -274,9 +280,9 @@ def test_bad_labels_of_a_batch_name_the_environment_too(value, message):
     ("atom", "batch", "remedy"),
     [
         (lambda obs, next_obs: 1.0, None, "An atom is a function of (obs, action, next_obs)."),
-        (lambda obs, action, next_obs: None, None, "It gave None: end it with `return` and a number."),
         (lambda obs, action, next_obs: action * 1.0, None, "At reset `action` is None: say what the label is then."),
-        (lambda obs, action, next_obs: next_obs, None, "It should give one number for each environment."),
+        (lambda obs, action, next_obs: next_obs.speed, None, "next_obs is an array of shape (4, 2)."),
+        (lambda obs, action, next_obs: next_obs["speed"], 4, "next_obs is an array of shape (4, 2)."),
         (
             lambda obs, action, next_obs: next_obs[9],
             4,
@@ -289,6 +295,26 @@ def test_an_atom_that_goes_wrong_in_a_usual_way_gets_a_remedy(atom, batch, remed
     spec, obs = rs.Spec([("F a", 1)], atoms={"a": atom}), np.ones((4, 2))
     with pytest.raises(rs.LabelError, match=re.escape(remedy)):
         spec.labels(obs, None, obs, step=0, batch=batch)
+
+
+@pytest.mark.parametrize(
+    ("obs", "said"),
+    [
+        (
+            np.zeros(2),
+            "IndexError at step 1: index 5 is out of bounds for axis 0 with size 2. next_obs is an array of "
+            "shape (2,).",
+        ),
+        ({"speed": 1.0, "place": 2.0}, "KeyError at step 1: 5. next_obs is a dict with the keys 'speed', 'place'."),
+        (7, "TypeError at step 1: 'int' object is not subscriptable. next_obs is 7, of type int."),
+        ((1.0, 2.0), "IndexError at step 1: tuple index out of range. next_obs is a tuple of 2."),
+    ],
+)
+def test_an_atom_that_misreads_its_observation_is_told_what_it_was_given(obs, said):
+    spec = rs.Spec([("F a", 1)], atoms={"a": lambda obs, action, next_obs: next_obs[5]})
+    with pytest.raises(rs.LabelError) as caught:
+        spec.labels(obs, 0, obs, step=1)
+    assert str(caught.value) == f"The atom 'a' raised {said}"
 
 
 def test_an_atom_that_raises_is_named_and_its_error_kept():
@@ -355,3 +381,75 @@ def test_equal_specs_are_equal():
     assert rs.Spec([("F p", 1)]) == rs.Spec([("F p", 1)])
     assert rs.Spec([("F p", 1)]) != rs.Spec([("F p", 2)])
     assert hash(rs.Spec([("F p", 1)])) == hash(rs.Spec([("F p", 1)]))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "options", "text"),
+    [
+        ([("F goal", 2), ("G safe", 1)], {}, "Spec([('F goal', 2), ('G safe', 1)], payment='value', penalty=0)"),
+        (
+            [rs.Pair("G !hole", 0, safety=True, penalty=-10)],
+            {},
+            "Spec([Pair('G !hole', 0, safety=True, penalty=-10)], payment='value', penalty=0)",
+        ),
+        (
+            [("G a", 1, False, None, "stay"), ("F b", 1)],
+            {"penalty": -1},
+            "Spec([Pair('G a', 1, safety=False, name='stay'), ('F b', 1)], payment='value', penalty=-1)",
+        ),
+        (
+            [("F a", 1)],
+            {"payment": "potential", "discount": 0.9},
+            "Spec([('F a', 1)], payment='potential', penalty=0, discount=0.9)",
+        ),
+    ],
+)
+def test_what_is_printed_tells_what_is_paid(pairs, options, text):
+    spec = rs.Spec(pairs, **options)
+    assert repr(spec) == text
+    assert eval(repr(spec), {"Spec": rs.Spec, "Pair": rs.Pair}) == spec
+
+
+def test_atoms_may_be_expressions(tmp_path):
+    spec = rs.Spec(
+        [("G up", 1), ("F goal", 1), ("F pushes", 1), ("F near", 1)],
+        atoms={
+            "up": "1 - abs(next_obs[2]) / 0.25",
+            "goal": "next_obs[0] > obs[0]",
+            "pushes": {"expression": "action == 1", "at_reset": 0},
+            "near": "tests.spec.test_spec:near",
+        },
+    )
+    before, after = np.zeros(4), np.array([1.0, 0.0, 0.125, 0.0])
+    expected = {"up": 0.5, "goal": 1.0, "pushes": 1.0, "near": 0.75}
+    spec.save(tmp_path / "spec.toml")
+    for again in (spec, pickle.loads(pickle.dumps(spec)), copy.deepcopy(spec), rs.Spec.load(tmp_path / "spec.toml")):
+        assert again == spec
+        assert again.labels(before, 1, after) == expected
+        batch = again.labels(np.stack([before] * 2), np.ones(2), np.stack([after] * 2), batch=2)
+        assert {name: column.tolist() for name, column in batch.items()} == {a: [v] * 2 for a, v in expected.items()}
+
+
+def near(obs, action, next_obs):
+    return 0.75 * np.ones(np.shape(next_obs)[:-1])
+
+
+@pytest.mark.parametrize(
+    ("atom", "message"),
+    [
+        ("abs(theta) < 1", r"In atom 'a': Unknown name 'theta'(.|\n)*next_obs\[0\]"),
+        ("action == 1", r"In atom 'a': .*'at_reset': 0"),
+        ("next_obs[0] <", r"In atom 'a': The expression stops too early"),
+        ("no_such_module:atom", r"In atom 'a': There is no module 'no_such_module'"),
+        ({"expresion": "1"}, r"Did you mean 'expression'"),
+        (3, r"'a' should be a function of \(obs, action, next_obs\), or an expression such as .* Got 3"),
+    ],
+)
+def test_an_atom_that_is_no_function_says_what_to_write(atom, message):
+    with pytest.raises(rs.SpecError, match=message):
+        rs.Spec([("F a", 1)], atoms={"a": atom})
+
+
+def test_a_dict_of_weights_is_answered_with_the_list_to_write():
+    with pytest.raises(rs.SpecError, match=r"Received a dict\. Write its items as a list: \[\('G up', 1\), …\]"):
+        rs.Spec({"G up": 1, "F goal": 10})

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import pickle
 import tomllib
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from rewardspec.errors import SpecError
 from rewardspec.spec import Pair, Spec
+from rewardspec.spec.atom_arguments import reads_only_the_state
 from rewardspec.spec.expression_atoms import compile_atom
 from rewardspec.spec.toml import dump_spec, dumps_spec, load_spec, loads_spec
 
@@ -51,6 +53,28 @@ class Collection:
 
 
 NOT_A_FUNCTION = 3
+
+
+class Within:
+    """An atom with a setting, as a module may hold several of."""
+
+    reads_only_the_state = True
+    at_reset = 0.0
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+
+    def __call__(self, obs, action, next_obs):
+        return abs(next_obs[..., 0]) < self.limit
+
+
+def beyond(limit, obs, action, next_obs):
+    return abs(next_obs[..., 0]) > limit
+
+
+WITHIN = Within(2.0)
+BEYOND = functools.partial(beyond, 1.0)
+POSITIVE = lambda obs, action, next_obs: next_obs[..., 0] > 0.0  # noqa: E731 -- a lambda is what is tested
 
 
 def fields(spec: Spec) -> dict:
@@ -203,6 +227,32 @@ def test_mixed_thresholds_are_refused():
         dumps_spec(boolean.replace(atoms={**boolean.atoms, "b": still}))
 
 
+REFERENCES = {name: f"tests.spec.test_toml:{name}" for name in ("WITHIN", "BEYOND", "POSITIVE")}
+REFERRING = "pairs = [['F G WITHIN', 1], ['F (BEYOND & POSITIVE)', 1]]\n" + "".join(
+    f"atoms.{name} = '{reference}'\n" for name, reference in REFERENCES.items()
+)
+
+
+@pytest.mark.parametrize("threshold", ["", "threshold = 0.5\n"])
+def test_what_was_loaded_by_reference_is_saved_by_it(threshold):
+    spec = loads_spec(threshold + REFERRING)
+    text = dumps_spec(spec)
+    assert tomllib.loads(text)["atoms"] == REFERENCES
+    again = loads_spec(text)
+    assert dumps_spec(again) == text
+    obs = np.array([1.5, 0.0])
+    assert again.labels(obs, 0, obs) == {"WITHIN": 1.0, "BEYOND": 1.0, "POSITIVE": 1.0}
+    if not threshold:
+        assert again == spec
+
+
+def test_an_atom_loaded_by_reference_says_of_itself_what_its_function_does():
+    within, beyond, positive = loads_spec(REFERRING).atoms.values()
+    assert [reads_only_the_state(atom) for atom in (within, beyond, positive)] == [True, False, True]
+    assert (within.at_reset, beyond.at_reset) == (0.0, None)
+    assert pickle.loads(pickle.dumps(within)).function.limit == 2.0
+
+
 def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "spec.toml"
     path.write_text("old")
@@ -263,7 +313,10 @@ PAIR = 'pairs = [["F a", 1]]\n'
         ('atoms.a = "tests.spec.test_toml:stil"\n' + PAIR, "has no 'stil', .*Did you mean 'still'"),
         ('atoms.a = "tests.spec.test_toml:Collection.no"\n' + PAIR, "has no 'Collection.no'"),
         ('atoms.a = "tests.spec.test_toml:NOT_A_FUNCTION"\n' + PAIR, "should name a function .* It is a int"),
-        ('atoms.b = "1"\n' + PAIR, "No function is given for atom 'a'"),
+        ('atoms.b = "1"\n' + PAIR, "No function is given for atom 'a', which the formula `F a` reads"),
+        ('pairs = [["F a", "3"]]', "`weight` of pair 1 should be a number. Received '3'. Write 3, without quotes."),
+        ('pairs = [["F a", "high"]]', r"`weight` of pair 1 should be a number. Received 'high'\.$"),
+        ('clip = "true"\n' + PAIR, "`clip` should be true or false. Received 'true'. Write true, without quotes."),
         ('observation = "x"\n' + PAIR, "`observation` should be a list of names, or a table"),
     ],
 )
@@ -283,9 +336,10 @@ def test_a_module_that_raises_is_named_with_its_reason(tmp_path, monkeypatch):
         loads_spec('atoms.a = "broken_atoms:f"\n' + PAIR)
 
 
-def test_files_that_cannot_be_read_are_named(tmp_path):
-    with pytest.raises(SpecError, match=r"Cannot read the spec .*missing.toml.*: No such file"):
-        load_spec(tmp_path / "missing.toml")
+def test_files_that_cannot_be_read_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SpecError, match=r"Cannot read the spec 'missing.toml': No such file .* Looked for '/.*toml'"):
+        load_spec("missing.toml")
     (tmp_path / "latin.toml").write_bytes(b'payment = "\xe9"')
     with pytest.raises(SpecError, match="is not UTF-8 text"):
         load_spec(tmp_path / "latin.toml")

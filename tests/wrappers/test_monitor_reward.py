@@ -15,7 +15,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
 import rewardspec as rs
-from rewardspec.spec import Spec
+from rewardspec.spec import Pair, Spec
 from rewardspec.wrappers import MonitorReward
 from tests.wrappers.specs import OBSERVES, PAYMENTS, PLACES, cartpole, cartpole_spec, lake, lake_spec
 
@@ -317,3 +317,94 @@ def test_names_the_wrapper_for_vector_environments() -> None:
         MonitorReward(vector, cartpole_spec())
     with pytest.raises(rs.Error, match=r"rewardspec\.wrappers\.MonitorReward"):
         rs.wrappers.vector.MonitorReward(gym.make("CartPole-v1"), cartpole_spec())
+
+
+def test_refuses_an_environment_that_resets_itself_within_a_step() -> None:
+    inner = gym.wrappers.TimeAwareObservation(gym.wrappers.Autoreset(cartpole()))
+    with pytest.raises(rs.SpecError, match=r"Autoreset\. Put that outside: Autoreset\(MonitorReward\(env, spec\)\)"):
+        MonitorReward(inner, cartpole_spec())
+
+
+def test_autoreset_outside_restarts_the_spec() -> None:
+    spec = Spec([("G inside", 1)], atoms={"inside": lambda obs, action, next_obs: float(abs(next_obs[2]) < 0.15)})
+    env = gym.wrappers.Autoreset(MonitorReward(cartpole(), spec, record=True))
+    _, info = env.reset(seed=0)
+    violated = [info["violated"]]
+    for _ in range(25):
+        _, _, terminated, truncated, info = env.step(1)
+        violated.append(info["violated"])
+        if terminated or truncated:
+            break
+    assert violated[0] is False
+    assert violated[-1] is True
+    _, reward, _, _, info = env.step(1)  # resets
+    assert (reward, info["violated"]) == (0.0, False)
+    assert env.step(1)[1] == 1.0
+
+
+class OfTwoObjectives(gym.Env):
+    observation_space = gym.spaces.Discrete(2)
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        return 0, {}
+
+    def step(self, action: int) -> Any:
+        return 1, np.array([1.0, -0.5]), False, False, {}
+
+
+def test_a_reward_of_several_numbers_is_named() -> None:
+    spec = Spec([("F there", 1)], atoms={"there": lambda obs, action, next_obs: next_obs})
+    env = MonitorReward(OfTwoObjectives(), spec)
+    env.reset()
+    with pytest.raises(
+        rs.Error, match=r"reward of OfTwoObjectives .* Received array\(\[ 1. , -0.5\]\).*TransformReward"
+    ):
+        env.step(0)
+    with pytest.raises(gym.error.ResetNeeded):
+        env.step(0)
+    mended = MonitorReward(gym.wrappers.TransformReward(OfTwoObjectives(), lambda reward: float(reward[0])), spec)
+    mended.reset()
+    assert mended.step(0)[1] == 1.0
+
+
+@pytest.mark.parametrize("text", ["G up", "up", "F(a & F b)"])
+def test_a_formula_is_no_path_and_the_error_says_what_to_write(text: str) -> None:
+    with pytest.raises(rs.SpecError, match=r"no file\. To pay for a formula, pass Spec\(\[\(") as caught:
+        MonitorReward(cartpole(), text)
+    assert f"Spec([({text!r}, 1)], atoms=" in str(caught.value)
+
+
+def test_a_missing_file_is_called_one() -> None:
+    with pytest.raises(rs.SpecError, match=r"Cannot read the spec 'missing\.toml'"):
+        MonitorReward(cartpole(), "missing.toml")
+
+
+def pushes(obs: Any, action: Any, next_obs: Any) -> Any:
+    return np.zeros(np.shape(next_obs)[:-1]) if action is None else np.equal(action, 1) * 1.0
+
+
+def test_a_reset_that_vetoes_the_episode_warns_once() -> None:
+    env = MonitorReward(cartpole(), Spec([("F G true", 2), Pair("G pushes", 1, penalty=-3)], atoms={"pushes": pushes}))
+    message = r"`G pushes` is violated by the state after reset, where pushes is 0, .* penalty, -3, .*`X G pushes`.*WX"
+    with pytest.warns(UserWarning, match=message) as caught:
+        _, info = env.reset(seed=0)
+    assert info["violated"]
+    assert [Path(warning.filename).name for warning in caught] == ["test_monitor_reward.py"]
+    env.reset(seed=1)  # pytest makes every further warning an error
+
+
+def test_the_warning_names_the_pair_that_is_violated() -> None:
+    atoms = {"a": lambda obs, action, next_obs: 1.0, "b": lambda obs, action, next_obs: 0.0}
+    pairs = [("G a", 1), ("X G b", 1), Pair("a & b", 1, name="both")]
+    env = MonitorReward(cartpole(), Spec(pairs, atoms=atoms))
+    with pytest.warns(UserWarning, match=r"`a & b` \(both\) is violated .* where a is 1, b is 0, .*`X\(a & b\)`"):
+        env.reset(seed=0)
+
+
+@pytest.mark.parametrize("pair", [("X G pushes", 1), ("WX G pushes", 1), ("G pushes", 1, False), ("G !pushes", 1)])
+def test_what_the_warning_suggests_helps(pair: Any) -> None:
+    env = MonitorReward(cartpole(), Spec([pair], atoms={"pushes": pushes}))
+    assert env.reset(seed=0)[1]["violated"] is False
+    env.step(0 if pair[0].startswith("G !") else 1)
+    assert env.step(0 if pair[0].startswith("G !") else 1)[4]["violated"] is False

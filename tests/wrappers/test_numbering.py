@@ -10,9 +10,9 @@ import pytest
 from gymnasium import spaces
 from gymnasium.vector import SyncVectorEnv
 
+from rewardspec.finite.models import ModelError, finite_model
 from rewardspec.spec import Spec
 from rewardspec.wrappers import MonitorReward, vector
-from rewardspec.wrappers.finite_models import ModelError, finite_model
 from rewardspec.wrappers.numbering import model_of
 
 

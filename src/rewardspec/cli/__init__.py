@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 
 from rewardspec import __version__
-from rewardspec.cli import audit, check, draw, envs, monitor, report, reproduce, train
+from rewardspec.cli import audit, check, draw, envs, monitor, probe, report, reproduce, train
 from rewardspec.errors import Error
 
-_COMMANDS = (check, monitor, draw, envs, audit, train, reproduce, report)
+_COMMANDS = (check, monitor, draw, probe, envs, audit, train, reproduce, report)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,7 +23,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     That is 0 for success, 1 where a check found errors, 2 for bad input, and 130 when interrupted.
     """
     words = sys.argv[1:] if argv is None else list(argv)
-    arguments = _parser().parse_args(words, argparse.Namespace(argv=words))  # some commands record how they were called
+    # Some commands record how they were called.
+    arguments, unknown = _parser().parse_known_args(words, argparse.Namespace(argv=words))
+    if unknown:
+        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")  # with the usage of its command
     try:
         status = int(arguments.run(arguments))
         sys.stdout.flush()  # here, where a reader that went away is still noticed
@@ -38,8 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        print(str(interrupt) or "Interrupted.", file=sys.stderr)
         return 130
 
 

@@ -13,6 +13,7 @@ from rewardspec.cli.options import importing_from_here
 from rewardspec.errors import SpecError, SynthesisError
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe
+from rewardspec.spec.components import why_unreadable
 from rewardspec.spec.lint import Finding, lint_pairs
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
@@ -28,7 +29,8 @@ def add_spec_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--env",
         metavar="ID",
-        help="for a spec file: reset this Gymnasium environment and look for safety objectives violated at once",
+        help="for a spec file: reset this Gymnasium environment, and look for named components that it does not have "
+        "and for safety objectives violated at once",
     )
     parser.add_argument(
         "--resets", metavar="N", type=int, default=_RESETS, help="how many resets to look at (default: %(default)s)"
@@ -39,10 +41,13 @@ def check_spec(arguments: argparse.Namespace) -> int:
     """Print what there is to know about the spec; 1 where it has errors, else 0."""
     with importing_from_here():
         draft = read_draft(arguments.formula)
-        initial_labels = None if arguments.env is None else _initial_labels(draft, arguments.env, arguments.resets)
+        firsts = [] if arguments.env is None else _first_observations(arguments.env, arguments.resets)
+        missing = list(_missing_components(draft, arguments.env, firsts))
+        # Where the observation is not what the file says, labels would be those of other numbers, or none at all.
+        initial_labels = _initial_labels(draft.spec(), firsts) if firsts and not missing else None
         # Without its atoms' functions the spec can be made even where one is missing.
         spec = Spec(draft.pairs, **draft.options)
-        findings = lint_pairs(
+        findings = missing + lint_pairs(
             draft.pairs,
             draft.atoms,
             penalty=spec.penalty,
@@ -103,20 +108,33 @@ def _pair(pair: Pair, penalty: float) -> str:
     return "\n".join(lines)
 
 
-def _initial_labels(draft: SpecDraft, env_id: str, resets: int) -> dict[str, Any]:
-    """The labels of the states after some resets of an environment."""
+def _first_observations(env_id: str, resets: int) -> list[Any]:
+    """The observations after some resets of an environment."""
     import gymnasium
 
     if resets < 1:
         raise SpecError(f"--resets should be at least 1. Received {resets}.")
-    spec = draft.spec()
     try:
         env = gymnasium.make(env_id)
     except (gymnasium.error.Error, ImportError) as error:
         raise SpecError(f"Cannot make the environment {env_id!r}: {error}") from error
     try:
-        firsts = [env.reset(seed=seed)[0] for seed in range(resets)]
-        rows = [spec.labels(obs, None, obs, step=0) for obs in firsts]
+        return [env.reset(seed=seed)[0] for seed in range(resets)]
     finally:
         env.close()
+
+
+def _missing_components(draft: SpecDraft, env_id: str, firsts: list[Any]) -> Iterator[Finding]:
+    """Components that the file names and an environment's observations do not have."""
+    for name, path in draft.components.items() if firsts else ():
+        why = why_unreadable(firsts[0], path)
+        if why is not None:
+            message = f"The observation component {name!r} cannot be read in {env_id}: it is {why}."
+            remedy = "Correct `observation` in the file, or give the environment that it was written for."
+            yield Finding("missing-component", "error", None, message, remedy)
+
+
+def _initial_labels(spec: Spec, firsts: list[Any]) -> dict[str, Any]:
+    """The labels of the states after some resets."""
+    rows = [spec.labels(obs, None, obs, step=0) for obs in firsts]
     return {atom: np.array([row[atom] for row in rows]) for atom in spec.atom_names}

@@ -1,15 +1,19 @@
-"""`rewardspec draw FORMULA -o FILE`: a picture of a formula's monitor or automaton."""
+"""`rewardspec draw FORMULA -o FILE`, or `SPEC.toml`: pictures of a formula's machine, or of each pair's."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
-from rewardspec.cli.options import add_formula, command, formula_of
+from rewardspec.cli.options import add_formula, command, formula_of, importing_from_here
+from rewardspec.errors import SpecError
+from rewardspec.logic.formulas import Formula
 from rewardspec.monitors.boolean import synthesize_boolean
 from rewardspec.monitors.diagrams import diagram_of
 from rewardspec.monitors.drawing import render
-from rewardspec.monitors.quantitative import synthesize
+from rewardspec.monitors.quantitative import DEFAULT_REGISTERS, synthesize
+from rewardspec.spec.toml import read_draft
 
 
 def add_parser(commands: Any) -> None:
@@ -17,11 +21,16 @@ def add_parser(commands: Any) -> None:
     parser = command(
         commands,
         "draw",
-        "draw a formula's monitor, or its automaton, as a picture",
+        "draw a formula's monitor, or its automaton, as a picture; of a spec file, those of its pairs",
         """
         rewardspec draw "!a U (a & F b)" -o monitor.svg
         rewardspec draw "!a U (a & F b)" --boolean -o automaton.svg
+        rewardspec draw spec.toml -o spec.svg
         """,
+    )
+    parser.epilog = (
+        f"{parser.epilog}\n\nAn argument that ends in .toml is a spec file. Each of several pairs has a picture of\n"
+        "its own: with -o spec.svg, spec-1.svg, spec-2.svg and so on."
     )
     add_formula(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help=".svg, .png, .pdf, .dot or .mmd")
@@ -30,9 +39,31 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the picture."""
-    formula = formula_of(arguments)
-    machine = synthesize_boolean(formula) if arguments.boolean else synthesize(formula)
+    """Write the picture, or one for each pair."""
+    if arguments.formula.endswith(".toml"):
+        return _draw_spec(arguments)
+    machine = _machine(formula_of(arguments), arguments.boolean)
     render(diagram_of(machine), arguments.output)
-    print(f"wrote {arguments.output}: {machine!r}")
+    print(f"Wrote {arguments.output}: {machine!r}")
     return 0
+
+
+def _draw_spec(arguments: argparse.Namespace) -> int:
+    with importing_from_here():
+        draft = read_draft(arguments.formula)
+    if not draft.pairs:
+        raise SpecError(f'The spec {arguments.formula!r} has no pairs to draw. Add one: pairs = [["F goal", 1]].')
+    most = draft.options.get("max_registers", DEFAULT_REGISTERS)
+    # All machines before the first picture: where one is too large, nothing is written.
+    machines = [_machine(pair.formula, arguments.boolean, most) for pair in draft.pairs]
+    target = Path(arguments.output)
+    for number, (pair, machine) in enumerate(zip(draft.pairs, machines, strict=True), start=1):
+        path = target if len(machines) == 1 else target.with_name(f"{target.stem}-{number}{target.suffix}")
+        render(diagram_of(machine), path)
+        name = "" if pair.name is None else f" ({pair.name})"
+        print(f"Wrote {path}: pair {number}{name}, {machine!r}")
+    return 0
+
+
+def _machine(formula: Formula, boolean: bool, max_registers: int = DEFAULT_REGISTERS) -> Any:
+    return synthesize_boolean(formula) if boolean else synthesize(formula, max_registers=max_registers)

@@ -74,14 +74,15 @@ def _list(tasks: list[Task]) -> Iterator[str]:
 
 
 def _full(task: Task) -> Iterator[tuple[str, str]]:
-    yield task.title, f"{task.family}; gymnasium.make({task.id!r}); {task.max_episode_steps} steps; {task.learner}"
+    make = f"rewardspec.envs:{task.id}"  # Gymnasium imports what stands before the colon, which registers the twelve
+    yield task.title, f"{task.family}; gymnasium.make({make!r}); {task.max_episode_steps} steps; {task.learner}"
     yield "Goal", task.goal
     yield "Base reward", _filled(task.base_reward)
     yield "Completion", _filled(task.measure)
     for kind in _KINDS:
         yield kind.capitalize(), "\n".join(_pair_lines(task.pairs(kind)))
         if kind in task.printed:
-            yield "  as printed", "\n".join(_pair_lines(task.printed[kind]))
+            yield "  as printed", "\n".join(["in the paper:", *_pair_lines(task.printed[kind])])
     for kind in _KINDS:
         yield f"Atoms, {kind[:4]}.", "\n".join(_atom_lines(task, kind))
     for title, points in (("Departures", task.departures), ("Choices", task.choices)):

@@ -6,6 +6,7 @@ import argparse
 import csv
 import io
 import math
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         values, lowers, uppers = (list(column) for column in zip(*rows, strict=True))
         save(plot_run(str(formula), labels, values, lowers, uppers), arguments.plot)
-        print(f"wrote {arguments.plot}", file=sys.stderr)
+        print(f"Wrote {arguments.plot}", file=sys.stderr)
     return 0
 
 
@@ -87,9 +88,12 @@ def _opened(name: str) -> Iterator[TextIO]:
         raise  # of our output, not of the trace
     except csv.Error as error:
         raise LabelError(f"Cannot read the trace {name!r}: {error}.") from None
+    except FileNotFoundError:
+        place = os.path.abspath(name)
+        raise LabelError(f"Cannot read the trace {name!r}: there is no file {place!r}. Correct the name.") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise LabelError(f"Cannot read the trace {name!r}: {reason}.") from None
+        raise LabelError(f"Cannot read the trace {name!r}: {reason}. Give a CSV file of UTF-8 text.") from None
 
 
 def _letters(file: TextIO, atoms: tuple[str, ...], name: str) -> Iterator[dict[str, float]]:
@@ -123,11 +127,12 @@ def _cell(text: str, atom: str, name: str, line: int) -> float:
         value = float(text)
     except ValueError:
         raise LabelError(
-            f"{name}, line {line}: the label of {atom!r} should be a number in [0, 1]. Received {text!r}."
+            f"{name}, line {line}: the label of {atom!r} should be a number in [0, 1]. Received {text!r}. "
+            "Write one there."
         ) from None
     if not 0.0 <= value <= 1.0:
-        remedy = " Scale the column." if math.isfinite(value) else ""
+        remedy = "Scale the column." if math.isfinite(value) else "Write a number there."
         raise LabelError(
-            f"{name}, line {line}: the label of {atom!r} should be in [0, 1]. Received {text.strip()}.{remedy}"
+            f"{name}, line {line}: the label of {atom!r} should be in [0, 1]. Received {text.strip()}. {remedy}"
         )
     return value

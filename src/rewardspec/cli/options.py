@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from rewardspec.errors import Error, FormulaError
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.parsing import parse
 
@@ -23,6 +26,7 @@ def command(commands: Any, name: str, summary: str, example: str) -> argparse.Ar
         epilog="example:\n" + textwrap.indent(textwrap.dedent(example).strip(), "  "),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.set_defaults(parser=parser)  # so that a mistake is told with the usage of this command
     return parser
 
 
@@ -38,8 +42,55 @@ def add_formula(parser: argparse.ArgumentParser) -> None:
 
 
 def formula_of(arguments: argparse.Namespace) -> Formula:
-    """The formula that was given."""
-    return parse(arguments.formula, syntax=arguments.syntax)
+    """The formula that was given.
+
+    Raises:
+        FormulaError: It cannot be read.
+        Error: It is no formula, but the name of a file.
+    """
+    try:
+        return parse(arguments.formula, syntax=arguments.syntax)
+    except FormulaError:
+        if looks_like_a_file(arguments.formula):
+            raise _no_formula(arguments.formula) from None
+        raise
+
+
+def looks_like_a_file(text: str) -> bool:
+    """Whether a text that is no formula may be the name of a file.
+
+    Example:
+        >>> looks_like_a_file("drone.tml"), looks_like_a_file("specs/drone"), looks_like_a_file("a. b")
+        (True, True, False)
+    """
+    return (
+        re.fullmatch(r"(?:[\w.~:-]*[/\\])*[\w.~-]+", text) is not None and re.search(r"[/\\]|\.\w+$", text) is not None
+    )
+
+
+def _no_formula(name: str) -> Error:
+    if Path(name).exists():
+        what = f"{name!r} is a file, and a formula is wanted here."
+    else:
+        what = f"{name!r} looks like a file, and there is none of that name in {os.getcwd()!r}."
+    return Error(
+        f"{what} Give a formula, such as 'F goal'; `rewardspec check` and `rewardspec draw` also take a spec file, "
+        "whose name ends in .toml."
+    )
+
+
+@contextmanager
+def options_for(**names: str) -> Iterator[None]:
+    """Let errors about arguments, such as `total_steps`, name the options that they come from, such as `--steps`."""
+    try:
+        yield
+    except Error as error:
+        text = str(error)
+        for name, option in names.items():
+            text = text.replace(f"`{name}`", f"`{option}`")
+        if text == str(error):
+            raise
+        raise Error(text) from None
 
 
 @contextmanager

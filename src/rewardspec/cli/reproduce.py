@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rewardspec.cli.options import command
+from rewardspec.cli.options import command, options_for
 from rewardspec.errors import Error
 
 if TYPE_CHECKING:
@@ -57,18 +58,22 @@ def run(arguments: argparse.Namespace) -> int:
     from rewardspec.experiments.runs.work import Trainer
 
     directory = arguments.output or ("results/quick" if arguments.quick else "results")
-    jobs = jobs_of(
-        arguments.envs,
-        arguments.rewards,
-        quick=arguments.quick,
-        seeds=arguments.seeds,
-        block=arguments.seeds_per_job,
-    )
-    if arguments.engine == "local":
-        check_extras(envs.get(name) for name in dict.fromkeys(job.task for job in jobs))
+    with options_for(seeds="--seeds", block="--seeds-per-job"):
+        jobs = jobs_of(
+            arguments.envs,
+            arguments.rewards,
+            quick=arguments.quick,
+            seeds=arguments.seeds,
+            block=arguments.seeds_per_job,
+        )
+    if arguments.address is None:
+        # Jobs run on this machine. The nodes of a cluster need these libraries, and this machine does not.
+        extra = "reproduce,ray" if arguments.engine == "ray" else "reproduce"
+        check_extras((envs.get(name) for name in dict.fromkeys(job.task for job in jobs)), extra=extra)
+    _check_directory(directory)
     trainer = Trainer(command_line(arguments.argv))
     try:
-        summary = reproduce(directory, jobs, _engine(arguments), trainer, quick=arguments.quick)
+        summary = reproduce(directory, jobs, _engine(arguments), trainer)
     except Interrupted as error:
         print(error, file=sys.stderr)
         return 130
@@ -85,6 +90,19 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check_directory(directory: str) -> None:
+    """Raise an Error where a file stands in the directory's place; the rest is seen when it is made."""
+    path = Path(directory)
+    for place in (path, *path.parents):
+        if place.exists():
+            if not place.is_dir():
+                raise Error(
+                    f"Cannot write into {directory!r}: {str(place)!r} is a file. Nothing was trained. "
+                    "Give a directory with -o."
+                )
+            return
+
+
 def _engine(arguments: argparse.Namespace) -> Engine:
     if arguments.engine == "ray":
         from rewardspec.experiments.runs.engines.ray import Ray
@@ -96,4 +114,5 @@ def _engine(arguments: argparse.Namespace) -> Engine:
 
     if arguments.address is not None:
         raise Error("`--address` is that of a Ray cluster. Add: --engine ray")
-    return Local(arguments.workers)
+    with options_for(workers="--workers"):
+        return Local(arguments.workers)

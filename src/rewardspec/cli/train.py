@@ -9,17 +9,22 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rewardspec.cli.audit import aligned
-from rewardspec.cli.options import command, importing_from_here
-from rewardspec.errors import Error
+from rewardspec.cli.options import command, importing_from_here, options_for
+from rewardspec.errors import Error, UnknownEnvironmentError
 
 if TYPE_CHECKING:
     from rewardspec.envs.task import Task
+    from rewardspec.experiments.cells import Unit
     from rewardspec.experiments.rewards import RewardSetup
     from rewardspec.learning.logs import TrainingLog
     from rewardspec.learning.training import Config, Training
 
-_REWARDS = ("base", "boolean", "quantitative", "best")
 _OBSERVE = ("nothing", "registers", "control", "values")
+_ONLY_THE_TWELVE = (
+    "This command trains only the twelve environments of the paper's evaluation. To train another, put "
+    "rewardspec.wrappers.MonitorReward around it and use Stable-Baselines3 or any other learner for Gymnasium; the "
+    "guide “Learners” of the documentation shows how."
+)
 
 
 def add_parser(commands: Any) -> None:
@@ -36,7 +41,12 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("env", metavar="ENV", help="one of the twelve environments; `rewardspec envs` lists them")
     reward = parser.add_mutually_exclusive_group()
-    reward.add_argument("--reward", choices=_REWARDS, default="quantitative", help="what pays (default: %(default)s)")
+    reward.add_argument(
+        "--reward",
+        metavar="REWARD",
+        default="quantitative",
+        help="what pays: base, boolean, quantitative or best (default: %(default)s)",
+    )
     reward.add_argument("--spec", metavar="FILE", help="pay by this spec, a TOML file")
     parser.add_argument(
         "--observe", choices=_OBSERVE, help="what of the monitor the learner sees (default: the reward's)"
@@ -53,24 +63,32 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, say what came of it, and save it."""
+    from rewardspec.experiments.cells import unit_of
     from rewardspec.experiments.outputs.recording import check_recording, check_target, record
     from rewardspec.experiments.outputs.tensorboard import check_tensorboard, write_tensorboard
     from rewardspec.experiments.runs.extras import check_extras
+    from rewardspec.spec.toml_writing import dumps_spec
 
     task = _task(arguments.env)
+    check_extras([task])
     with importing_from_here():
         name, setup = _reward(arguments, task)
-    config = _config(arguments, task)
-    check_extras([task])
+    with options_for(seeds="--seeds", total_steps="--steps", episodes="--episodes"):
+        config = _config(arguments, task)
     target = arguments.output or f"{task.name}-{name}.npz"
     # What would fail after the training is looked at before it.
     check_target(target)
+    if setup.spec is not None:
+        dumps_spec(setup.spec)  # the policy is saved with it
     if arguments.record is not None:
         check_recording(arguments.record)
     if arguments.tensorboard is not None:
         check_tensorboard()
 
-    training = _train(task, name, setup, config, arguments.seeds)
+    try:
+        training = _train(task, name, setup, config, arguments.seeds)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("Interrupted; nothing was saved.") from None
     print("\n".join(_summary(task, name, config, training)))
     training.policy.save(target)
     print(f"Wrote {target}")
@@ -78,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         seeds = range(arguments.seeds)
         print(f"Wrote {write_tensorboard(arguments.tensorboard, f'{task.name}-{name}', training.log, seeds)}")
     if arguments.record is not None:
-        episode = record(training.policy, arguments.record, run=_best_run(training.log))
+        episode = record(training.policy, arguments.record, run=_best_run(training.log, unit_of(task)))
         print(
             f"Wrote {arguments.record}: an episode of {len(episode.actions)} steps, "
             f"task completion {episode.task_completion:.2f}"
@@ -93,12 +111,11 @@ def _task(name: str) -> Task:
 
     # Gymnasium's own environments have names like those of the tasks made from them, and other rewards.
     if name in gymnasium.registry and not name.startswith("rewardspec/"):
-        raise Error(
-            f"{name} is Gymnasium's own environment, and this command trains the twelve of the evaluation: "
-            f"{', '.join(envs.names())}. To train another, put rewardspec.wrappers.MonitorReward around it and use "
-            "any learner for Gymnasium."
-        )
-    return envs.get(name)
+        raise Error(f"{name} is Gymnasium's own environment. {_ONLY_THE_TWELVE} They are: {', '.join(envs.names())}.")
+    try:
+        return envs.get(name)
+    except UnknownEnvironmentError as error:
+        raise UnknownEnvironmentError(f"{error} {_ONLY_THE_TWELVE}") from None
 
 
 def _reward(arguments: argparse.Namespace, task: Task) -> tuple[str, RewardSetup]:
@@ -161,6 +178,8 @@ def _train(task: Task, name: str, setup: RewardSetup, config: Config, seeds: int
 
 
 def _summary(task: Task, name: str, config: Config, training: Training) -> Iterator[str]:
+    from rewardspec.experiments.cells import unit_of
+    from rewardspec.experiments.measures.statistics import at_the_start, in_the_end, run_means
     from rewardspec.experiments.runs.displays import duration
     from rewardspec.learning.q_learning import QLearning
 
@@ -171,7 +190,7 @@ def _summary(task: Task, name: str, config: Config, training: Training) -> Itera
     if not len(log):
         yield "No episode was finished. Train for longer."
         return
-    first, last = _ends(log)
+    first, last = at_the_start(log, unit_of(task)), in_the_end(log, unit_of(task))
     rows: list[tuple[str, ...]] = [("", "first tenth", "last tenth")]
     for title, column, form in (
         ("task completion", "task_completion", "{:.3f}"),
@@ -181,25 +200,18 @@ def _summary(task: Task, name: str, config: Config, training: Training) -> Itera
         ("episodes with a violation", "violated", "{:.0%}"),
     ):
         values = log.columns()[column]
-        rows.append((title, *(form.format(float(values[part].mean())) for part in (first, last))))
+        # As the report has them: task completion over runs, the others over episodes.
+        over_runs = column == "task_completion"
+        means = (run_means(log, values, part).mean() if over_runs else values[part].mean() for part in (first, last))
+        rows.append((title, *(form.format(float(mean)) for mean in means)))
     yield from aligned(rows)
 
 
-def _ends(log: TrainingLog) -> tuple[list[int], list[int]]:
-    """The rows of the first and of the last tenth of each run's episodes."""
-    first: list[int] = []
-    last: list[int] = []
-    for run in range(log.runs):
-        rows = list(range(len(log))[log.episodes_of(run)])
-        tenth = -(-len(rows) // 10)
-        first += rows[:tenth]
-        last += rows[len(rows) - tenth :]
-    return first, last
+def _best_run(log: TrainingLog, unit: Unit) -> int:
+    """The run with the highest task completion in the end."""
+    import numpy as np
 
+    from rewardspec.experiments.measures.statistics import in_the_end, run_means
 
-def _best_run(log: TrainingLog) -> int:
-    """The run with the highest task completion in its last tenth."""
-    _, last = _ends(log)
-    totals = [[log.task_completion[row] for row in last if log.run[row] == run] for run in range(log.runs)]
-    means = [sum(values) / len(values) if values else -1.0 for values in totals]
-    return max(range(log.runs), key=means.__getitem__)
+    runs = np.unique(log.run)  # a run that finished no episode has no mean
+    return int(runs[np.argmax(run_means(log, log.task_completion, in_the_end(log, unit)))]) if len(runs) else 0

@@ -14,13 +14,12 @@ from typing import Any
 import gymnasium as gym
 
 from rewardspec.envs.intents import Intent, intent_of
-from rewardspec.envs.models import FiniteModel, finite_model
 from rewardspec.envs.policies import Episodes, Measure, Outcome, Policy
-from rewardspec.envs.products import DEFAULT_NODES, Product, build_product
-from rewardspec.envs.task import Kind, Task
+from rewardspec.envs.task import Kind, Task, base_spec
 from rewardspec.envs.value_iteration import solve
-from rewardspec.envs.verdicts import SAME, Spread, Verdict, explain, judge
-from rewardspec.spec.pairs import Pair
+from rewardspec.envs.verdicts import Spread, Verdict, explain, judge
+from rewardspec.finite.models import FiniteModel, finite_model
+from rewardspec.finite.products import DEFAULT_NODES, Product, build_product
 from rewardspec.spec.payment import Payment
 from rewardspec.spec.spec import Spec
 
@@ -62,16 +61,6 @@ class Finding:
     product: Product
     policy: Policy
 
-    @property
-    def may_be_unsafe(self) -> bool:
-        """Whether some optimal policy does what must not happen, though it can be avoided."""
-        return self.spread.hazard[1] > self.intended.hazard + SAME
-
-
-def base_spec() -> Spec:
-    """A spec that pays the environment's own reward and adds nothing: shaping by a potential of 0."""
-    return Spec([Pair("true", 0.0)], atoms={}, payment="potential")
-
 
 def rewards_of(task: Task, payment: Payment = "value") -> dict[str, Spec]:
     """The rewards of a task by name: base, Boolean, quantitative, and as printed where that differs.
@@ -100,7 +89,8 @@ def audit_task(
         >>> [(f.reward, f.verdict) for f in audit_task(envs.get("island_navigation"))]
         [('base', 'aligned'), ('boolean', 'misaligned'), ('quantitative', 'misaligned')]
     """
-    model = finite_model(task.make())
+    with task.make() as env:
+        model = finite_model(env)
     intent = intent_of(task, model)
     discounts = tuple(discounts)
     return [
@@ -130,10 +120,11 @@ def audit(
         max_nodes: The budget for the product.
     """
     model = env if isinstance(env, FiniteModel) else finite_model(env)
-    product = build_product(model, spec, max_nodes)
+    built = build_product(model, spec, max_nodes)
     steps = model.max_episode_steps or DEFAULT_STEPS
     findings = []
     for discount in discounts:
+        product = built
         if spec.payment == "potential" and spec.discount != discount:
             # Shaping keeps optimal policies only with the learner's own discount.
             product = build_product(model, spec.replace(discount=discount), max_nodes)

@@ -7,7 +7,8 @@ velocity, the pole's angle and angular velocity.
 Departures from the paper:
     - The quantitative reach_goal, position over goal position, passes 1 between the goal and the end of the track;
       labels live in [0, 1], so it is clipped there.
-    - The Boolean balanced bounds the angle's absolute value: as printed, a pole falling to the left stays balanced.
+    - The Boolean balanced bounds the angle's absolute value: as the paper prints it, a pole falling to the left stays
+      balanced.
 
 Choices where the paper is silent:
     - The tolerance τ of the base reward's proximity is 0.1, the tolerance that the Boolean reach_goal uses.

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.envs.arrays import NEARLY_TRUE
-from rewardspec.envs.models import FiniteModel, ModelError
 from rewardspec.envs.task import Task
 from rewardspec.errors import SpecError, did_you_mean
+from rewardspec.finite.models import FiniteModel, ModelError
 from rewardspec.spec.spec import Spec
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.envs.intents import Intent
-from rewardspec.envs.products import Product
 from rewardspec.envs.value_iteration import Expectation
+from rewardspec.finite.products import Product
 
 Floats: TypeAlias = NDArray[np.float64]
 _SAME = 1e-9

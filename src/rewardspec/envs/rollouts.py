@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from rewardspec.envs.policies import Policy
-from rewardspec.envs.products import Product
+from rewardspec.finite.products import Product
 
 
 @dataclasses.dataclass(frozen=True)

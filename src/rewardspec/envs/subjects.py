@@ -9,14 +9,14 @@ from typing import Any
 import gymnasium as gym
 
 from rewardspec.envs import registry
-from rewardspec.envs.audit import Finding, audit, base_spec, rewards_of
+from rewardspec.envs.audit import Finding, audit, rewards_of
 from rewardspec.envs.intents import Intent, intent_from_atoms, intent_of
 from rewardspec.envs.map_pictures import Panel, plot_paths
 from rewardspec.envs.maps import Map, map_of
-from rewardspec.envs.models import FiniteModel, finite_model
 from rewardspec.envs.rollouts import Episode, roll_out
-from rewardspec.envs.task import Task
+from rewardspec.envs.task import Task, base_spec
 from rewardspec.errors import Error, SpecError, UnknownEnvironmentError
+from rewardspec.finite.models import FiniteModel, finite_model
 from rewardspec.spec.payment import Payment
 from rewardspec.spec.spec import Spec
 

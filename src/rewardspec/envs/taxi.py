@@ -12,7 +12,8 @@ Choices where the paper is silent:
     - reach_goal is the passenger's delivery, which ends the episode.
     - Task completion reads the last state only: a passenger left at a wrong stop counts as not picked up. Steps are
       scaled by the greatest number between a tile and a stop, read off the map.
-    - The Boolean pairs G(act_... & ...) are kept as printed. They never pay, since no action has been taken at reset.
+    - The Boolean pairs G(act_... & ...) are kept as the paper prints them. They never pay, since no action has been
+      taken at reset.
 """
 
 from __future__ import annotations

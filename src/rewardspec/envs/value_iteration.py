@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.envs.products import Product
 from rewardspec.errors import Error
+from rewardspec.finite.products import Product
 
 TIE = 1e-9
 """Actions whose values differ by less, relative to the largest value, are equally good."""
@@ -72,8 +72,8 @@ def solve(product: Product, discount: float, horizon: int | None = None) -> Solu
 
     Example:
         >>> from rewardspec import envs
-        >>> from rewardspec.envs.models import finite_model
-        >>> from rewardspec.envs.products import build_product
+        >>> from rewardspec.finite.models import finite_model
+        >>> from rewardspec.finite.products import build_product
         >>> task = envs.get("frozen_lake")
         >>> product = build_product(finite_model(task.make()), task.spec("boolean"))
         >>> float(solve(product, 1.0, horizon=100).values[product.starts[0]])  # five steps at -1, and the goal

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
+from rewardspec.envs import registry
 from rewardspec.envs.task import Task
 from rewardspec.errors import Error
 from rewardspec.learning.ppo import PPO
@@ -56,6 +58,18 @@ def budget_of(task: Task, *, quick: bool = False, seeds: int | None = None, bloc
     budget = _quick(task) if quick else _paper(task)
     changes: dict[str, Any] = {name: value for name, value in (("seeds", seeds), ("block", block)) if value is not None}
     return dataclasses.replace(budget, **changes)
+
+
+def has_full_budget(task: str, config: Mapping[str, Any], runs: int) -> bool:
+    """Whether a cell was trained with the paper's settings, on at least the paper's number of runs.
+
+    Args:
+        task: The environment's name.
+        config: The learner's settings as results keep them.
+        runs: How many runs there were.
+    """
+    paper = budget_of(registry.get(task))
+    return runs >= paper.seeds and all(config.get(name) == value for name, value in vars(paper.config).items())
 
 
 def _paper(task: Task) -> Budget:

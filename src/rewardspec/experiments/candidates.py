@@ -40,26 +40,26 @@ class Candidate:
         payment: How they are paid.
         observe: What of the monitor the learner sees.
         note: What the idea is.
-        printed: Whether the pairs are the paper's own.
+        papers_pairs: Whether the pairs are the paper's own quantitative ones, corrected, instead of `pairs`.
     """
 
     pairs: tuple[Any, ...]
     payment: Payment
     observe: str | None
     note: str
-    printed: bool = False
+    papers_pairs: bool = False
 
     def spec(self, task: Task) -> Spec:
         """The spec, with the discount of the task's learner."""
         discount = QLearning().discount if task.learner == "q-learning" else PPO().discount
-        if self.printed:
+        if self.papers_pairs:
             return task.spec("quantitative", payment=self.payment, discount=discount)
         return Spec(self.pairs, atoms=ATOMS[task.name], payment=self.payment, discount=discount)
 
     @property
     def title(self) -> str:
         """The candidate on one line."""
-        pairs = "the paper's pairs" if self.printed else ", ".join(map(_told, self.pairs))
+        pairs = "the paper's pairs" if self.papers_pairs else ", ".join(map(_told, self.pairs))
         return f"{pairs}; {self.payment}; observes {self.observe or 'nothing'}"
 
 
@@ -123,10 +123,10 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
         Candidate((("F G height", 10),), "potential", None, "The base reward, shaped by the tip's height."),
     ),
     "cart_pole": (
-        Candidate(_POLE, "delta", "registers", "Both parts of the task, paid by their change."),
+        Candidate((("F G (reach_goal & balanced)", 10),), "delta", None, "The worse of the two parts, by its change."),
+        Candidate(_POLE, "delta", "registers", "Both parts of the task apart, paid by their change."),
         Candidate(_POLE, "delta", None, "The same, without showing what has been paid already."),
-        Candidate((("F G (reach_goal & balanced)", 10),), "delta", None, "The worse of the two parts counts."),
-        Candidate((), "delta", "registers", "The paper's own formulas, paid by their change.", printed=True),
+        Candidate((), "delta", "registers", "The paper's own formulas, paid by their change.", papers_pairs=True),
         Candidate((("F G reach_goal", 1), ("F G balanced", 1)), "value", None, "Both parts, paid every step."),
     ),
     "mountain_car": (
@@ -219,6 +219,6 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
         ),
         Candidate((("F G (reach_goal & !wall_penalty)", 100),), "final", "registers", "It pays once, at the end."),
         Candidate((("F G reach_goal", 100), ("F G !wall_penalty", 100)), "delta", None, "The two apart."),
-        Candidate((), "delta", "registers", "The paper's own formulas, paid by their change.", printed=True),
+        Candidate((), "delta", "registers", "The paper's own formulas, paid by their change.", papers_pairs=True),
     ),
 }

@@ -7,11 +7,10 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.envs.audit import base_spec
-from rewardspec.envs.models import finite_model
-from rewardspec.envs.products import Product, build_product
-from rewardspec.envs.task import Task
+from rewardspec.envs.task import Task, base_spec
 from rewardspec.errors import Error
+from rewardspec.finite.models import finite_model
+from rewardspec.finite.products import Product, build_product
 from rewardspec.spec.spec import Spec
 
 Floats = NDArray[np.float32]

@@ -59,10 +59,9 @@ class NormalisedObservations:
     def __init__(self, runs: int, size: int) -> None:
         self.moments = RunningMoments((runs, size))
 
-    def __call__(self, obs: Any, *, learn: bool = True) -> NDArray[np.float32]:
-        """The normalised observations, shape (runs, environments, size); `learn` takes these into account first."""
-        if learn:
-            self.moments.update(obs)
+    def __call__(self, obs: Any) -> NDArray[np.float32]:
+        """The normalised observations, shape (runs, environments, size), these taken into account already."""
+        self.moments.update(obs)
         return normalised(obs, self.moments.mean[:, None], self.moments.variance[:, None])
 
 
@@ -75,7 +74,10 @@ class NormalisedRewards:
         self.returns = np.zeros((runs, envs))
 
     def __call__(self, rewards: Floats, terminated: Any) -> Floats:
-        """The normalised rewards, shape (runs, environments)."""
+        """The normalised rewards, shape (runs, environments).
+
+        As in Gymnasium's wrapper, an episode that is cut off does not end the return: only `terminated` does.
+        """
         self.returns = self.returns * self.discount * (1.0 - terminated) + rewards
         self.moments.update(self.returns)
         return np.clip(rewards / np.sqrt(self.moments.variance[:, None] + _EPSILON), -LIMIT, LIMIT)

@@ -57,19 +57,19 @@ class PaidBatch:
         self._state: Any = None
         if self.spec is not None:
             count = len(self.batch)
-            labels = self.spec.labels(self._obs, None, self._obs, batch=count)
+            labels = self.spec.batch_labels(count).of(self._obs, None, self._obs)
             self._state = self.spec.init(labels, batch=count)
         self._began = time.perf_counter()
         return self._shown(self._obs)
 
-    def step(self, actions: Any) -> tuple[Floats, NDArray[np.float64], NDArray[np.bool_]]:
-        """One step of every environment: observations, rewards, and where an episode ended."""
+    def step(self, actions: Any) -> tuple[Floats, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """One step of every environment: observations, rewards, and where an episode ended or was cut off."""
         step = self.batch.step(actions)
         ended = step.terminated | step.truncated
         reward = step.reward
         if self.spec is not None:
             count = len(self.batch)
-            labels = self.spec.labels(self._obs, actions, step.next_obs, batch=count)
+            labels = self.spec.batch_labels(count).of(self._obs, actions, step.next_obs)
             self._state, reward = self.spec.step(self._state, labels, step.reward, step.terminated, step.truncated)
         self._steps += len(self.batch) // self.runs
         self._length += 1
@@ -79,9 +79,9 @@ class PaidBatch:
         if ended.any():
             self._record(np.flatnonzero(ended), step.next_obs)
             if self.spec is not None:
-                labels = self.spec.labels(step.obs, None, step.obs, batch=count)
+                labels = self.spec.batch_labels(count).of(step.obs, None, step.obs)
                 self._state = self.spec.reset(self._state, labels, ended)
-        return self._shown(step.obs), reward, ended
+        return self._shown(step.obs), reward, step.terminated, step.truncated
 
     def _record(self, ended: NDArray[np.int64], last_obs: Floats) -> None:
         seconds = time.perf_counter() - self._began

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable
 from typing import Any, cast
@@ -11,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.envs import registry
-from rewardspec.envs.audit import base_spec
-from rewardspec.envs.task import Task
+from rewardspec.envs.task import Task, base_spec
 from rewardspec.errors import Error
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.networks import HIDDEN, forward
@@ -55,27 +55,27 @@ def play(policy: Policy, *, run: int = 0, seed: int = 0, pictures: bool = False)
     task = registry.get(policy.task)
     own: gym.Env[Any, Any] = task.make(**({"render_mode": "rgb_array"} if pictures else {}))
     observe = cast("Observe | None", policy.observe if policy.kind == "network" and policy.spec is not None else None)
-    env = MonitorReward(own, base_spec() if policy.spec is None else policy.spec, observe=observe)
-    seen, _ = env.reset(seed=seed)
-    choose = _chooser(policy, task, run, seen)
-    size = np.shape(seen)[-1] if np.shape(seen) else None
-    own_size = None if size is None else int(np.prod(own.observation_space.shape or ()))
-    observations, actions, rewards = [_own(seen, own_size)], list[Any](), list[float]()
-    frames: list[NDArray[np.uint8]] = []
-    if pictures:
-        frames.append(cast("NDArray[np.uint8]", env.render()))
-    action, over = None, False
-    info: dict[str, Any] = {}
-    while not over:
-        action = choose(seen, action)
-        seen, reward, terminated, truncated, info = env.step(action)
-        observations.append(_own(seen, own_size))
-        actions.append(action)
-        rewards.append(float(reward))
+    with contextlib.closing(own):
+        env = MonitorReward(own, base_spec() if policy.spec is None else policy.spec, observe=observe)
+        seen, _ = env.reset(seed=seed)
+        choose = _chooser(policy, task, run, seen, own.action_space)
+        size = np.shape(seen)[-1] if np.shape(seen) else None
+        own_size = None if size is None else int(np.prod(own.observation_space.shape or ()))
+        observations, actions, rewards = [_own(seen, own_size)], list[Any](), list[float]()
+        frames: list[NDArray[np.uint8]] = []
         if pictures:
             frames.append(cast("NDArray[np.uint8]", env.render()))
-        over = terminated or truncated
-    env.close()
+        action, over = None, False
+        info: dict[str, Any] = {}
+        while not over:
+            action = choose(seen, action)
+            seen, reward, terminated, truncated, info = env.step(action)
+            observations.append(_own(seen, own_size))
+            actions.append(action)
+            rewards.append(float(reward))
+            if pictures:
+                frames.append(cast("NDArray[np.uint8]", env.render()))
+            over = terminated or truncated
     return Episode(observations, actions, rewards, float(info["task_completion"]), frames)
 
 
@@ -84,9 +84,11 @@ def _own(seen: Any, size: int | None) -> Any:
     return seen if size is None else seen[:size]
 
 
-def _chooser(policy: Policy, task: Task, run: int, first: Any) -> Callable[[Any, Any], Any]:
+def _chooser(policy: Policy, task: Task, run: int, first: Any, actions: Any) -> Callable[[Any, Any], Any]:
     """The next action, from what is seen now and the action that led here."""
-    return _table_chooser(policy, task, run, first) if policy.kind == "table" else _network_chooser(policy, task, run)
+    if policy.kind == "table":
+        return _table_chooser(policy, task, run, first)
+    return _network_chooser(policy, run, actions)
 
 
 def _table_chooser(policy: Policy, task: Task, run: int, first: Any) -> Callable[[Any, Any], Any]:
@@ -105,16 +107,15 @@ def _table_chooser(policy: Policy, task: Task, run: int, first: Any) -> Callable
     return choose
 
 
-def _network_chooser(policy: Policy, task: Task, run: int) -> Callable[[Any, Any], Any]:
+def _network_chooser(policy: Policy, run: int, actions: Any) -> Callable[[Any, Any], Any]:
     layers = {name: policy.arrays[name][run] for k in range(len(HIDDEN) + 1) for name in (f"w{k}", f"b{k}")}
     continuous = "log_std" in policy.arrays
-    space: Any = task.make().action_space if continuous else None
 
     def choose(seen: Any, action: Any) -> Any:
         obs = np.asarray(seen, dtype=np.float32)
         if "mean" in policy.arrays:
             obs = normalised(obs, policy.arrays["mean"][run], policy.arrays["variance"][run])
         outputs = forward(layers, obs, np)
-        return np.clip(outputs, space.low, space.high) if continuous else int(np.argmax(outputs))
+        return np.clip(outputs, actions.low, actions.high) if continuous else int(np.argmax(outputs))
 
     return choose

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
-import zipfile
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.errors import Error, PolicyFileError
+from rewardspec.envs import registry
+from rewardspec.envs.task import Task
+from rewardspec.errors import Error, MissingExtraError, PolicyFileError
+from rewardspec.learning.array_files import DamagedFileError, read_arrays
+from rewardspec.learning.finite_tables import finite_tables
+from rewardspec.learning.networks import HIDDEN
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml import loads_spec
 from rewardspec.spec.toml_writing import dumps_spec
+from rewardspec.whole_files import write_whole
+from rewardspec.wrappers.features import Features, Observe
 
 FORMAT = "rewardspec policy 1"
 Kind: TypeAlias = Literal["table", "network"]
@@ -42,6 +49,13 @@ class Policy:
     seeds: tuple[int, ...]
     arrays: dict[str, NDArray[Any]]
 
+    def __repr__(self) -> str:
+        runs = f"{len(self.seeds)} run{'s' * (len(self.seeds) != 1)}"
+        paid = "the environment's own reward" if self.spec is None else repr(self.spec)
+        seen = "" if self.observe is None else f", observing {self.observe}"
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in self.arrays.items())
+        return f"<Policy for {self.task}: {self.kind} of {runs}, paid by {paid}{seen}; {shapes}>"
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, in one move, so that nobody ever sees half of it.
 
@@ -57,17 +71,11 @@ class Policy:
             "observe": self.observe,
             "seeds": list(self.seeds),
         }
-        target = Path(path).resolve()
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), **self.arrays}
         try:
-            with temporary.open("wb") as file:
-                arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), **self.arrays}
-                np.savez_compressed(file, **arrays)
-            os.replace(temporary, target)
+            write_whole(path, lambda file: np.savez_compressed(file, **arrays))
         except OSError as error:
             raise PolicyFileError(f"Cannot write the policy {os.fspath(path)!r}: {error.strerror}.") from None
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:
@@ -78,16 +86,35 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
 
     Raises:
         PolicyFileError: The file cannot be read, or is damaged or foreign.
+        MissingExtraError: The policy's environment, which its arrays are compared with, needs what is not installed.
     """
     name = os.fspath(path)
     try:
-        # Opened here: NumPy would leave a damaged archive open.
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
+        policy = _policy(read_arrays(path))
+        _check_arrays(policy)
+    except MissingExtraError:
+        raise
+    except OSError as error:
+        raise PolicyFileError(f"Cannot read the policy {name!r}: {error.strerror or error}.") from None
+    except DamagedFileError as error:
+        raise PolicyFileError(
+            f"{name!r} is not a policy that rewardspec saved, or is damaged: {error}. Train it again with "
+            "`rewardspec train`."
+        ) from None
+    except Error as error:
+        raise PolicyFileError(f"The policy {name!r} cannot be used: {error}") from error
+    return policy
+
+
+def _policy(arrays: dict[str, NDArray[Any]]) -> Policy:
+    """The policy of these arrays and the header among them; of the others, nothing is known yet."""
+    if "header" not in arrays:
+        raise DamagedFileError("it has no header")
+    try:
         header = json.loads(str(arrays.pop("header")))
         if header["format"] != FORMAT:
-            raise PolicyFileError(f"{name!r} has the format {header['format']!r}, not {FORMAT!r}.")
-        policy = Policy(
+            raise PolicyFileError(f"It has the format {header['format']!r}, and this version reads {FORMAT!r}.")
+        return Policy(
             kind=header["kind"],
             task=str(header["task"]),
             spec=None if header["spec"] is None else loads_spec(header["spec"]),
@@ -97,15 +124,45 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
         )
     except Error:
         raise
-    except OSError as error:
-        reason = error.strerror or "it is no NumPy archive"
-        raise PolicyFileError(f"Cannot read the policy {name!r}: {reason}.") from None
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise PolicyFileError(
-            f"{name!r} is not a policy that rewardspec saved, or is damaged ({type(error).__name__}). Train it again "
-            "with `rewardspec train`."
-        ) from None
-    needed = {"table": {"table"}, "network": {"w0", "b0", "w1", "b1", "w2", "b2"}}.get(policy.kind)
-    if needed is None or not needed <= set(arrays) or any(len(a) != len(policy.seeds) for a in arrays.values()):
-        raise PolicyFileError(f"{name!r} is damaged: its arrays are not those of {len(policy.seeds)} policies.")
-    return policy
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise DamagedFileError(f"its header cannot be read ({type(error).__name__})") from None
+
+
+def _check_arrays(policy: Policy) -> None:
+    """Compare the arrays with what the task, the spec and the number of runs ask for."""
+    task = registry.get(policy.task)
+    kind = "table" if task.learner == "q-learning" else "network"
+    if policy.kind != kind:
+        raise DamagedFileError(f"policies for {task.title} are of the kind {kind!r}, and this is a {policy.kind!r}")
+    needed = _table_shape(policy, task) if kind == "table" else _network_shapes(policy, task)
+    if set(policy.arrays) != set(needed):
+        found, known = (", ".join(sorted(names)) or "none" for names in (policy.arrays, needed))
+        raise DamagedFileError(f"its arrays are {found}, and should be {known}")
+    for name, shape in needed.items():
+        array, whole = policy.arrays[name], (len(policy.seeds), *shape)
+        if array.shape != whole or array.dtype.kind != "f":
+            raise DamagedFileError(f"{name!r} has shape {array.shape} of {array.dtype}, not {whole} of floats")
+
+
+def _table_shape(policy: Policy, task: Task) -> dict[str, tuple[int, ...]]:
+    tables = finite_tables(task, policy.spec, policy.observe)
+    return {"table": (tables.observations, tables.successor.shape[1])}
+
+
+def _network_shapes(policy: Policy, task: Task) -> dict[str, tuple[int, ...]]:
+    env = task.make()
+    env.close()
+    actions: Any = env.action_space
+    continuous = isinstance(actions, gym.spaces.Box)
+    outputs = int(actions.shape[0] if continuous else actions.n)
+    inputs = int(np.prod(env.observation_space.shape or ()))
+    if policy.spec is not None and policy.observe is not None:
+        inputs += len(Features(policy.spec, cast("Observe", policy.observe)).names)
+    shapes: dict[str, tuple[int, ...]] = {}
+    for k, (rows, columns) in enumerate(itertools.pairwise((inputs, *HIDDEN, outputs))):
+        shapes |= {f"w{k}": (rows, columns), f"b{k}": (columns,)}
+    if continuous:
+        shapes["log_std"] = (outputs,)
+    if {"mean", "variance"} & set(policy.arrays):  # observations are normalised where the settings say so
+        shapes |= {"mean": (inputs,), "variance": (inputs,)}
+    return shapes

@@ -12,6 +12,7 @@ that does not depend on the observation. As there, an episode that is cut off co
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Sequence
 from typing import Any
@@ -29,6 +30,7 @@ from rewardspec.learning.paid_batch import PaidBatch
 from rewardspec.learning.ppo_update import compiled_update
 from rewardspec.learning.progress import Progress
 from rewardspec.learning.rollouts import Rollouts
+from rewardspec.learning.settings import check_counts, check_not_negative, check_positive, check_shares
 from rewardspec.spec.spec import Spec
 
 
@@ -73,9 +75,10 @@ class PPO:
     normalise: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("total_steps", "rollout_steps", "envs", "minibatches", "epochs"):
-            if getattr(self, name) < 1:
-                raise Error(f"`{name}` should be at least 1. Received {getattr(self, name)!r}.")
+        check_counts(self, "total_steps", "rollout_steps", "envs", "minibatches", "epochs")
+        check_shares(self, "discount", "gae_lambda")
+        check_not_negative(self, "learning_rate", "entropy_coefficient", "value_coefficient")
+        check_positive(self, "clip", "max_grad_norm")
         size = self.rollout_steps * self.envs
         if size % self.minibatches or size // self.minibatches < 2:
             raise Error(
@@ -83,9 +86,6 @@ class PPO:
             )
         if self.total_steps < size:
             raise Error(f"`total_steps` should be at least one rollout, {size}. Received {self.total_steps!r}.")
-        for name in ("discount", "gae_lambda"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise Error(f"`{name}` should be in the interval [0, 1]. Received {getattr(self, name)!r}.")
 
     @classmethod
     def discrete(cls, **changes: Any) -> PPO:
@@ -129,13 +129,18 @@ def learn_actors(
     Returns:
         The log, and the arrays of the learnt actors as `rewardspec.learning.policies` keeps them.
     """
+    with contextlib.closing(make_batch(task, _environment_seeds(seeds, config.envs))) as batch:
+        return _learn(PaidBatch(task, batch, len(seeds), spec, observe), config, seeds, progress)
+
+
+def _learn(
+    envs: PaidBatch, config: PPO, seeds: Sequence[int], progress: Progress | None
+) -> tuple[TrainingLog, dict[str, NDArray[Any]]]:
     try:
         import jax
     except ImportError:
         raise MissingExtraError("jax", "learn", "Training") from None
-    batch = make_batch(task, _environment_seeds(seeds, config.envs))
-    envs = PaidBatch(task, batch, len(seeds), spec, observe)
-    space: Any = batch.action_space
+    space: Any = envs.batch.action_space
     continuous = isinstance(space, gym.spaces.Box)
     outputs = int(space.shape[0] if continuous else space.n)
     parameters = initial_parameters(seeds, envs.observation_size, outputs, continuous=continuous)
@@ -156,7 +161,6 @@ def learn_actors(
         parameters = jax.tree.map(np.array, new)
         if progress is not None:
             progress((number + 1) * steps * len(seeds), updates * steps * len(seeds))
-    batch.close()
     arrays = dict(parameters["actor"])
     if continuous:
         arrays["log_std"] = parameters["log_std"]
@@ -166,5 +170,9 @@ def learn_actors(
 
 
 def _environment_seeds(seeds: Sequence[int], envs: int) -> list[int]:
-    """A seed for each environment of each run, all different."""
+    """A seed for each environment of each run, which depends on that run alone.
+
+    They are drawn from 2³², so that two of them can be the same: then two environments begin alike, and differ from the
+    first action on that differs.
+    """
     return [int(np.random.SeedSequence((seed, k)).generate_state(1)[0]) for seed in seeds for k in range(envs)]

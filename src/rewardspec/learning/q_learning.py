@@ -20,11 +20,16 @@ from rewardspec.errors import Error, MissingExtraError
 from rewardspec.learning.finite_tables import FiniteTables
 from rewardspec.learning.logs import TrainingLog
 from rewardspec.learning.progress import Progress
+from rewardspec.learning.settings import check_counts, check_shares
 
 _CHUNK = 1_000
 """Steps between two looks at the clock."""
 _EXACT = 2**24
-"""Up to here a 32-bit float holds every integer, which the record of episodes relies on."""
+"""Up to here a 32-bit float holds every integer, which the record of episodes relies on.
+
+The number of an outcome and the length of an episode have to be exact. The step at which an episode ended may pass this
+in a long run: it is only looked up on the clock, and is wrong by less than a ten-millionth of itself.
+"""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -50,12 +55,10 @@ class QLearning:
     epsilon_min: float = 0.05
 
     def __post_init__(self) -> None:
-        for name in ("episodes", "max_steps"):
-            if getattr(self, name) < 1:
-                raise Error(f"`{name}` should be at least 1. Received {getattr(self, name)!r}.")
-        for name in ("learning_rate", "discount", "epsilon", "epsilon_decay", "epsilon_min"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise Error(f"`{name}` should be in the interval [0, 1]. Received {getattr(self, name)!r}.")
+        check_counts(self, "episodes", "max_steps")
+        if self.max_steps > _EXACT:
+            raise Error(f"`max_steps` should be at most {_EXACT}. Received {self.max_steps!r}. Cut them off earlier.")
+        check_shares(self, "learning_rate", "discount", "epsilon", "epsilon_decay", "epsilon_min")
 
 
 def learn_tables(

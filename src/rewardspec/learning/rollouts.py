@@ -61,10 +61,10 @@ class Rollouts:
                 action = np.argmax(outputs + noise[t], axis=-1)
                 played = action.reshape(-1)
             actions.append(action)
-            seen, paid, ended = self.envs.step(played)
-            dones[t] = ended.reshape(self.shape)
+            seen, paid, terminated, truncated = self.envs.step(played)
+            dones[t] = (terminated | truncated).reshape(self.shape)
             reward = paid.reshape(self.shape)
-            rewards[t] = reward if self.rewards is None else self.rewards(reward, dones[t])
+            rewards[t] = reward if self.rewards is None else self.rewards(reward, terminated.reshape(self.shape))
             self._obs = self._prepared(seen)
         by_run = {"obs": obs, "actions": np.stack(actions), "rewards": rewards, "dones": dones}
         return {name: np.swapaxes(array, 0, 1) for name, array in by_run.items()} | {"next_obs": self._obs}

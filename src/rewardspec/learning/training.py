@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import time
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from rewardspec.envs.task import Task
-from rewardspec.errors import Error
+from rewardspec.errors import Error, did_you_mean
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.logs import TrainingLog
 from rewardspec.learning.policies import Policy
@@ -16,6 +17,7 @@ from rewardspec.learning.ppo import PPO, learn_actors
 from rewardspec.learning.progress import Progress
 from rewardspec.learning.q_learning import QLearning, learn_tables
 from rewardspec.spec.spec import Spec
+from rewardspec.wrappers.features import OBSERVE
 
 Config: TypeAlias = QLearning | PPO
 
@@ -61,9 +63,12 @@ def train(
         >>> len(training.log), training.policy.arrays["table"].shape
         (6000, (20, 11, 4))
     """
-    seeds = tuple(int(seed) for seed in seeds)
-    if not seeds or len(set(seeds)) < len(seeds) or not all(0 <= seed < 2**32 for seed in seeds):
-        raise Error(f"`seeds` should be different integers from 0 to 2³² - 1, at least one. Received {seeds!r}.")
+    seeds = _checked_seeds(seeds)
+    if observe is not None and observe not in OBSERVE:
+        raise Error(
+            f"`observe` should be None or one of {', '.join(OBSERVE)}. Received {observe!r}."
+            f"{did_you_mean(str(observe), OBSERVE)}"
+        )
     if isinstance(config, QLearning) != (task.learner == "q-learning"):
         learner = "QLearning" if task.learner == "q-learning" else "PPO"
         raise Error(f"{task.title} is learnt with {learner} settings. Received {type(config).__name__} settings.")
@@ -75,3 +80,16 @@ def train(
         log, arrays = learn_actors(task, spec, observe, config, seeds, progress)
         policy = Policy("network", task.name, spec, observe, seeds, arrays)
     return Training(log, policy, time.perf_counter() - began)
+
+
+def _checked_seeds(seeds: Any) -> tuple[int, ...]:
+    try:
+        found = tuple(operator.index(seed) for seed in seeds)
+    except TypeError:
+        found = ()
+    if not found or len(set(found)) < len(found) or not all(0 <= seed < 2**32 for seed in found):
+        raise Error(
+            f"`seeds` should be different integers from 0 to 2³² - 1, at least one, such as range(10). "
+            f"Received {seeds!r}."
+        )
+    return found

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardspec.errors import Error, MissingExtraError
+from rewardspec.whole_files import write_whole
 
 _ENDINGS = (".png", ".svg", ".pdf", ".jpg", ".eps")
 _VALUE, _BOUNDS, _INK = "#5b3fa8", "#c9bdf0", "#333344"
@@ -70,14 +71,10 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
     check_picture_path(path)
     target = Path(path)
     suffix = target.suffix.lstrip(".").lower()
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        figure.savefig(temporary, format=suffix, dpi=160)
-        os.replace(temporary, target)
+        write_whole(target, lambda file: figure.savefig(file, format=suffix, dpi=160))
     except OSError as error:
         raise Error(f"Cannot write {str(target)!r}: {error.strerror}.") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def matplotlib_classes() -> tuple[Any, Any]:

@@ -1,7 +1,8 @@
 """The expression language of atoms: labels from named observation components, written in a spec file.
 
 An expression has numbers and `pi`; the components of the observation after the step by their names (`x`), of the one
-before it with a prefix (`before.x`), and the `action` (`action[0]` where it has components); `+ - * / // % **`;
+before it with a prefix (`before.x`), and the `action` (`action[0]` where it has components); the observations
+themselves, as `next_obs[2]` and `obs[2]`, or `next_obs.agent[0]` where they have keys; `+ - * / // % **`;
 comparisons, which give 1 or 0 and can be chained (`-1 <= x < 1`); `and`, `or` and `not`, which are min, max and one
 minus, as in formulas; and the functions of `rewardspec.spec.atom_operations`, among them the ready-made label shapes.
 A text is parsed into a tree here, with every name looked up; `rewardspec.spec.expression_atoms` makes it a function.
@@ -24,6 +25,7 @@ from rewardspec.spec.atom_errors import at_place, explain_syntax_error
 from rewardspec.spec.atom_operations import ARITIES, MARGINS
 from rewardspec.spec.components import Components, Path
 
+_OBSERVATIONS = {"obs": "before", "next_obs": "after"}  # their moments
 _DEEPEST = 200  # nested operators; each is a Python call when the atom is read
 
 
@@ -157,6 +159,8 @@ class _Reader:
         name = ".".join(parts[moment == "before" :])
         if name in self.components:
             return Read(moment, (*self.components[name], *indices))
+        if parts[0] in _OBSERVATIONS:
+            return Read(_OBSERVATIONS[parts[0]], (*parts[1:], *indices))
         raise self._unknown(name, tokens[0])
 
     def _unknown(self, name: str, token: lark.Token) -> SpecError:
@@ -165,10 +169,14 @@ class _Reader:
         elif name == "before":
             remedy = "Say which component, for example 'before.x'."
         elif not self.components:
-            remedy = "Name the observation's components, for example observation = ['x', 'y']."
+            remedy = (
+                "Write next_obs[0] for a number of the observation after the step and obs[0] for one before it; or, in "
+                "a spec file, name the observation's components, for example observation = ['x', 'y']."
+            )
         else:
             known = ", ".join(self.components)
-            remedy = f"Known components: {known}.{did_you_mean(name, [*self.components, 'action', 'pi'])}"
+            hint = did_you_mean(name, [*self.components, *_OBSERVATIONS, "action", "pi"])
+            remedy = f"Known components: {known}.{hint}"
         return at_place(f"Unknown name {name!r}", self.text, token.start_pos or 0, remedy)
 
     def _call(self, token: lark.Token, args: list[Node]) -> Node:

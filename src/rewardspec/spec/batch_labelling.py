@@ -9,10 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.backends.labels import CheckedLabels, as_bits, bits_inside, inside_unit_interval
+from rewardspec.backends.labels import CheckedLabels, as_bits, as_labels, bits_inside, inside_unit_interval
+from rewardspec.backends.namespaces import namespace_of
 from rewardspec.errors import LabelError
 from rewardspec.spec.atom_arguments import reads_only_the_state
-from rewardspec.spec.labelling import AtomFunction, at_step, atom_raised, outside
+from rewardspec.spec.batch_states import batch_of
+from rewardspec.spec.labelling import AtomFunction, at_step, atom_raised, outside, shown
 
 DOUBLE = np.dtype(np.float64)
 Atom: TypeAlias = tuple[str, AtomFunction, NDArray[np.float64]]  # its name, its function, where its labels are
@@ -28,6 +30,11 @@ class BatchLabels:
         atoms: The functions of `(obs, action, next_obs)`.
         batch: The number of environments.
         clip: Whether to clip labels into [0, 1].
+        keep: Whether labels that an atom gives as arrays of another library, such as JAX, are kept as they are; else
+            they become NumPy's.
+
+    Attributes:
+        kept: The labels that were kept, by atom.
 
     Example:
         >>> labels = BatchLabels({"near": lambda obs, action, next_obs: 1.0 - abs(next_obs)}, batch=3)
@@ -37,18 +44,20 @@ class BatchLabels:
         {'near': array([1.  , 0.75, 0.5 ])}
     """
 
-    def __init__(self, atoms: Mapping[str, AtomFunction], batch: int, clip: bool = False) -> None:
+    def __init__(self, atoms: Mapping[str, AtomFunction], batch: int, clip: bool = False, keep: bool = False) -> None:
         self._matrix = np.zeros((len(atoms), batch), dtype=DOUBLE)
         self._bits = as_bits(self._matrix)
         self._labels = CheckedLabels(zip(atoms, self._matrix, strict=True))
         self._atoms = [(name, function, self._labels[name]) for name, function in atoms.items()]
         self._everyone = (batch,)
         self._clip = clip
+        self._keep = keep
+        self.kept: dict[str, Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Made anew: in copies, the rows would no longer be those of the matrix.
         atoms = {name: function for name, function, _ in self._atoms}
-        return BatchLabels, (atoms, *self._everyone, self._clip)
+        return BatchLabels, (atoms, *self._everyone, self._clip, self._keep)
 
     @functools.cached_property
     def of_states(self) -> list[Atom]:
@@ -88,13 +97,38 @@ class BatchLabels:
             try:
                 values = function(obs, action, next_obs)
             except Exception as error:
-                raise atom_raised(name, error, step) from error
+                raise atom_raised(name, error, step, next_obs) from error
             # The usual case first and in place, because a call would cost more.
             if values.__class__ is not np.ndarray or values.shape != shape or values.dtype.kind not in "fbiu":
+                if self._keep and namespace_of(values) not in (None, np):
+                    self.kept[name] = values
+                    continue
                 values = _array_of_numbers(name, values, shape, step)
             if values.dtype is not DOUBLE:
                 values = values.astype(DOUBLE)  # several times quicker than leaving it to the next line
             row[place] = values
+
+    def of(self, obs: Any, action: Any, next_obs: Any, step: Any = None, envs: Any = None) -> CheckedLabels:
+        """`read` and `checked` in one, for all of the batch."""
+        self.read(obs, action, next_obs, step=step)
+        return self.checked(step, envs)
+
+    def together(self, step: Any = None, envs: Any = None) -> dict[str, Any]:
+        """All labels as arrays of the library in which some were kept, and in which `Spec.step` will go on.
+
+        What was kept is not checked to be in [0, 1], for a value may be known only when compiled code runs.
+
+        Raises:
+            LabelError: Labels have the wrong shape, or one that was not kept is not in [0, 1].
+        """
+        found = {**self.checked(step, envs), **self.kept}
+        for name, values in self.kept.items():
+            if tuple(values.shape) not in ((), self._everyone):
+                raise _misshapen(name, tuple(values.shape), self._everyone, step)
+        like, xp = batch_of(self.kept, tuple(self.kept))
+        like = xp.broadcast_to(like, self._everyone)
+        labels = {name: as_labels(name, values, like, xp) for name, values in found.items()}
+        return {name: xp.clip(values, 0.0, 1.0) for name, values in labels.items()} if self._clip else labels
 
     def checked(self, step: Any = None, envs: Any = None) -> CheckedLabels:
         """The labels, all of them in [0, 1], in arrays that the next `read` writes over.
@@ -127,10 +161,17 @@ def _array_of_numbers(name: str, values: Any, shape: tuple[int, ...], step: int 
     except (TypeError, ValueError):
         array = np.asarray(None)
     if array.dtype.kind not in "fbiu":
-        raise LabelError(f"The labels of {name!r}{at_step(step)} are not an array of numbers: {values!r}.")
-    if array.shape not in ((), shape):
         raise LabelError(
-            f"The labels of {name!r}{at_step(step)} should have shape {shape}, one for each environment. "
-            f"Received shape {array.shape}. Write atoms with array operations on the last axis, such as `obs[..., 0]`."
+            f"The atom {name!r} gave {shown(values)}{at_step(step)}; an atom should give a number in [0, 1] for each "
+            "environment, as an array."
         )
+    if array.shape not in ((), shape):
+        raise _misshapen(name, array.shape, shape, step)
     return array
+
+
+def _misshapen(name: str, received: tuple[int, ...], shape: tuple[int, ...], step: Any) -> LabelError:
+    return LabelError(
+        f"The labels of {name!r}{at_step(step)} should have shape {shape}, one for each environment. "
+        f"Received shape {received}. Write atoms with array operations on the last axis, such as `obs[..., 0]`."
+    )

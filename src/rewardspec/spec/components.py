@@ -13,7 +13,7 @@ from rewardspec.errors import SpecError
 Path: TypeAlias = tuple[str | int, ...]
 Components: TypeAlias = Mapping[str, Path]
 
-RESERVED = ("action", "before", "and", "or", "not", "pi")
+RESERVED = ("action", "before", "obs", "next_obs", "and", "or", "not", "pi")
 
 
 def read_components(table: Any) -> dict[str, Path]:
@@ -89,6 +89,44 @@ def reader(path: Path) -> Callable[[Any], Any]:
 
         return read_number
     return lambda obs: _follow(obs, path)
+
+
+def why_unreadable(obs: Any, path: Path) -> str | None:
+    """What is in the way of reading a component of an observation, in words; None where it can be read.
+
+    Example:
+        >>> why_unreadable(np.zeros(3), (3,))
+        'number 3, from 0, of the observation, which has 3 numbers'
+        >>> why_unreadable({"agent": np.zeros(2)}, ("target", 0))
+        "the entry 'target' of the observation, which has the keys 'agent'"
+    """
+    try:
+        _follow(obs, path)
+    except (IndexError, KeyError, TypeError, AttributeError):
+        place = path[0] if path else 0
+        if isinstance(obs, Mapping) and place in obs:
+            inner = why_unreadable(obs[place], path[1:]) or "not there"
+            return inner.replace("of the observation", f"of the observation's {place!r}", 1)
+        what = f"the entry {place!r}" if isinstance(place, str) else f"number {place}, from 0,"
+        if len(path) > 1 and not isinstance(obs, Mapping):
+            what = f"the place {list(path)}"
+        return f"{what} of the observation, which {shape_of(obs)}"
+    return None
+
+
+def shape_of(obs: Any) -> str:
+    """What an observation, or a batch of them, has, in words that follow "which".
+
+    Example:
+        >>> shape_of(np.zeros(4)), shape_of({"x": 0, "y": 1}), shape_of(7)
+        ('has 4 numbers', "has the keys 'x', 'y'", 'is a single number')
+    """
+    if isinstance(obs, Mapping):
+        return f"has the keys {', '.join(map(repr, obs))}"
+    shape = tuple(np.shape(obs)) if not isinstance(obs, tuple | list) else (len(obs),)
+    if not shape:
+        return "is a single number"
+    return f"has {shape[-1]} number{'s' * (shape[-1] != 1)}" if len(shape) == 1 else f"has the shape {shape}"
 
 
 def _follow(obs: Any, path: Path) -> Any:

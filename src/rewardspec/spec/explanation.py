@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.errors import LabelError
+from rewardspec.errors import LabelError, did_you_mean
 from rewardspec.logic.formulas import TRUE, And, Atom
 from rewardspec.logic.semantics import read_trace
 from rewardspec.spec import tables
@@ -175,6 +175,7 @@ def _labels(spec: Spec, episode: Any) -> dict[str, list[float]]:
             return read
         return {}
     if field(episode, "observations") is None:
+        _check_names(spec, episode)
         return read_trace(And(TRUE, *map(Atom, spec.atom_names)), episode)[0]  # says which labels are missing
     observations = stacked(field(episode, "observations"))
     if leading(observations) == 0:
@@ -185,7 +186,7 @@ def _labels(spec: Spec, episode: Any) -> dict[str, list[float]]:
     steps = int(chunk.lengths[0])
     if steps:
         try:
-            later = spec.labels(chunk.obs, chunk.actions, chunk.next_obs, batch=steps)
+            later = spec.batch_labels(steps).of(chunk.obs, chunk.actions, chunk.next_obs)
         except LabelError:
             for step in range(steps):  # one at a time, so that the error names the step
                 spec.labels(*(take(t, step) for t in (chunk.obs, chunk.actions, chunk.next_obs)), step=step + 1)
@@ -193,6 +194,21 @@ def _labels(spec: Spec, episode: Any) -> dict[str, list[float]]:
         for name, column in later.items():
             labels[name].extend(column.tolist())
     return labels
+
+
+def _check_names(spec: Spec, episode: Any) -> None:
+    """Raise a RecordingError for what has no atom's labels and looks like a recorded episode."""
+    if not isinstance(episode, Mapping):
+        return
+    parts = ("observations", "actions", "rewards", "terminations", "truncations")
+    strangers = [str(name) for name in episode if name not in spec.atom_names]
+    known = [name for name in strangers if name in parts or did_you_mean(name, parts)]
+    if known and len(strangers) == len(episode):
+        hint = did_you_mean(next((name for name in strangers if name not in parts), ""), parts)
+        raise RecordingError(
+            "A recorded episode has `observations`, one more than steps, and `actions`; an episode of labels has those "
+            f"of each atom: {', '.join(spec.atom_names)}. Received {', '.join(map(repr, strangers))}.{hint}"
+        )
 
 
 def _length(labels: Mapping[str, Sequence[float]], episode: Any) -> int:

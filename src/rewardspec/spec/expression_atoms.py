@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +13,7 @@ from rewardspec.backends.namespaces import namespace_of
 from rewardspec.errors import SpecError
 from rewardspec.spec.atom_language import Call, Node, Number, Read, parse_expression, parts_of
 from rewardspec.spec.atom_operations import ON_FLOATS, Function, on_arrays
-from rewardspec.spec.components import Components, Path, reader
+from rewardspec.spec.components import Components, Path, reader, why_unreadable
 
 _MOST_FACTORS = 8  # whole powers up to this one are products, which are the same to the last bit in every library
 _MOMENTS = ("before", "action", "after")  # in the order of the function's arguments
@@ -68,7 +68,8 @@ class ExpressionAtom:
         if self.at_reset is None and any(read.moment == "action" for read in self.reads):
             raise SpecError(
                 f"The expression {text!r} reads the action, and after reset there is none. "
-                "Declare the label of that state with at_reset, for example at_reset = 0."
+                "Declare the label of that state with at_reset, for example at_reset = 0: an atom may be the table "
+                f"{{ expression = {text!r}, at_reset = 0 }}, in Python {{'expression': {text!r}, 'at_reset': 0}}."
             )
         self._tree = tree
         self._readers = [(_MOMENTS.index(read.moment), reader(read.path)) for read in self.reads]
@@ -86,7 +87,11 @@ class ExpressionAtom:
         if action is None and self.at_reset is not None:
             return self.at_reset
         sources = (obs, action, next_obs)
-        values = [read(sources[source]) for source, read in self._readers]
+        try:
+            values = [read(sources[source]) for source, read in self._readers]
+        except (IndexError, KeyError, TypeError, AttributeError):
+            self._say_what_is_missing(sources)
+            raise
         library = _library(values)
         if library is None:
             return self._on_floats([float(value) for value in values])
@@ -98,6 +103,16 @@ class ExpressionAtom:
         with np.errstate(all="ignore"):
             # In double precision, so that a batch gives just what each of its environments alone gives.
             return evaluate([np.asarray(value, dtype=np.float64) for value in values])
+
+    def _say_what_is_missing(self, sources: Sequence[Any]) -> None:
+        """Raise a SpecError that names the first of what it reads that is not there."""
+        names = {path: name for name, path in self.components.items()}
+        for read in self.reads:
+            why = why_unreadable(sources[_MOMENTS.index(read.moment)], read.path)
+            if why is not None:
+                why = why.replace("observation", "action") if read.moment == "action" else why
+                name = repr(names[read.path]) if read.path in names else f"a part of {self.text!r}"
+                raise SpecError(f"{name} is {why}. Was the spec written for another environment?")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ExpressionAtom):

@@ -2,6 +2,7 @@
 
 | rule | finds |
 |---|---|
+| `no-pairs` | a spec without pairs |
 | `undefined-atom` | an atom that a formula reads and that has no function |
 | `unused-atom` | an atom with a function that no formula reads |
 | `run-together` | an atom that looks like operators run together, as `GFa` |
@@ -71,6 +72,9 @@ def lint_pairs(
 ) -> list[Finding]:
     """As `lint`, for pairs and atoms that need not fit together."""
     findings = [*_atom_findings(pairs, atoms)]
+    if not pairs:
+        message = "The spec has no pairs, so that nothing is paid for, whatever happens."
+        findings.append(Finding("no-pairs", "error", None, message, "Add pairs of a formula and a weight."))
     monitors: list[Monitor | None] = []
     for number, pair in enumerate(pairs):
         try:

@@ -57,7 +57,7 @@ def relabel(
     observations: Any,
     actions: Any,
     terminations: Any,
-    truncations: Any,
+    truncations: Any = None,
     rewards: Any = None,
     *,
     next_observations: Any = None,
@@ -72,7 +72,7 @@ def relabel(
         actions: Flat, or a list with those of each episode.
         terminations: For each transition whether the episode ended there. In a list, one flag for an episode is about
             its last transition.
-        truncations: Likewise, whether it was cut short there (D4RL's `timeouts`).
+        truncations: Likewise, whether it was cut short there (D4RL's `timeouts`); None where none was.
         rewards: The recorded rewards, which `potential` adds to; 0 where None.
         next_observations: Flat only: the observation after each transition.
         chunk: How many transitions to hold at a time; an episode is never split.
@@ -159,8 +159,8 @@ def _relabel_chunk(spec: Spec, chunk: Chunk, first_episode: int) -> Relabelled:
     total = int(lengths.sum())
     first_obs = take(chunk.obs, starts)
     try:
-        first = spec.labels(first_obs, None, first_obs, batch=len(lengths))
-        later = spec.labels(chunk.obs, chunk.actions, chunk.next_obs, batch=total)
+        first = spec.batch_labels(len(lengths)).of(first_obs, None, first_obs)
+        later = spec.batch_labels(total).of(chunk.obs, chunk.actions, chunk.next_obs)
     except LabelError as error:
         _raise_where(spec, chunk, starts, first_episode, error)
     result = Relabelled(np.empty(total), np.empty((total, len(spec.pairs))), np.empty(total, bool), kept)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,14 @@ class Pair:
         """Whether a violation vetoes every reward from then on."""
         return is_safe(self.formula) and self.weight > 0 if self.safety is None else self.safety
 
+    def __repr__(self) -> str:
+        options = {"safety": self.safety, "penalty": self.penalty, "name": self.name}
+        parts = [repr(str(self.formula)), f"{self.weight:g}"]
+        for key, value in options.items():
+            if value is not None:
+                parts.append(f"{key}={value:g}" if key == "penalty" else f"{key}={value!r}")
+        return f"Pair({', '.join(parts)})"
+
     def __str__(self) -> str:
         return self.name or str(self.formula)
 
@@ -73,6 +81,12 @@ def as_pairs(pairs: Iterable[Any]) -> tuple[Pair, ...]:
     """Pairs from what a user may write: Pairs, or tuples of a formula, a weight and optionally the rest."""
     if isinstance(pairs, str | Formula) or not isinstance(pairs, Iterable):
         raise SpecError(f"A spec is a list of pairs (formula, weight). Received {pairs!r}.")
+    if isinstance(pairs, Mapping):
+        example = next(iter(pairs.items()), ("F goal", 1))
+        raise SpecError(
+            f"A spec is a list of pairs (formula, weight). Received a {type(pairs).__name__}. Write its items as a "
+            f"list: [{example!r}, …]."
+        )
     result = []
     for entry in pairs:
         if isinstance(entry, Pair):
@@ -93,5 +107,19 @@ def finite(value: Any, what: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number) or isinstance(value, str):
-        raise SpecError(f"`{what}` should be a finite number. Received {value!r}.")
+        remedy = f" Write {value.strip()}, without quotes." if isinstance(value, str) and is_number(value) else ""
+        raise SpecError(f"`{what}` should be a finite number. Received {value!r}.{remedy}")
     return number
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is that of a finite number.
+
+    Example:
+        >>> is_number("3"), is_number("high")
+        (True, False)
+    """
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -54,7 +54,9 @@ def flat_chunks(
     """Chunks of about `size` transitions from episodes that were put one after the other in flat arrays."""
     terminations = np.asarray(terminations, dtype=bool).reshape(-1)
     total = len(terminations)
-    truncations = _column(truncations, total, "truncations").astype(bool)
+    truncations = (
+        np.zeros(total, dtype=bool) if truncations is None else _column(truncations, total, "truncations").astype(bool)
+    )
     rewards = np.zeros(total) if rewards is None else _column(rewards, total, "rewards").astype(np.float64)
     if leading(actions) != total:
         raise RecordingError(f"`actions` should have {total} rows, as `terminations` has. Received {leading(actions)}.")

@@ -35,7 +35,9 @@ class Spec:
     Args:
         pairs: Pairs `(formula, weight)`, or `Pair` objects.
         atoms: For each atom a function of `(obs, action, next_obs)` that gives its label in [0, 1], written with
-            array operations so that it serves one environment and a batch. None where labels are given directly.
+            array operations so that it serves one environment and a batch; or what a spec file would say of it: an
+            expression such as `"abs(next_obs[2]) < 0.2"`, see `rewardspec.spec.atom_language`. None where labels are
+            given directly.
         penalty: What each step pays after a safety objective is violated, unless its pair says otherwise.
         payment: `"value"`, `"delta"`, `"potential"` or `"final"`; see `rewardspec.spec.payment`.
         discount: The learner's discount, which `"potential"` needs.
@@ -56,7 +58,7 @@ class Spec:
     def __init__(
         self,
         pairs: Iterable[Any],
-        atoms: Mapping[str, AtomFunction] | None = None,
+        atoms: Mapping[str, AtomFunction | str | Mapping[str, Any]] | None = None,
         penalty: float = 0.0,
         payment: Payment = "value",
         discount: float = 0.99,
@@ -79,20 +81,24 @@ class Spec:
             raise SpecError(f"`max_registers` should be a non-negative integer. Received {max_registers!r}.")
         self.max_registers = max_registers
         self.atom_names = tuple(dict.fromkeys(name for pair in self.pairs for name in pair.formula.atoms))
-        self.atoms = None if atoms is None else self._checked_functions(atoms)
+        self.atoms: dict[str, AtomFunction] | None = None if atoms is None else self._checked_functions(atoms)
         self._used = None if self.atoms is None else {name: self.atoms[name] for name in self.atom_names}
 
-    def _checked_functions(self, atoms: Mapping[str, AtomFunction]) -> dict[str, AtomFunction]:
+    def _checked_functions(
+        self, atoms: Mapping[str, AtomFunction | str | Mapping[str, Any]]
+    ) -> dict[str, AtomFunction]:
         if not isinstance(atoms, Mapping):
             raise SpecError(f"`atoms` should map each atom to its function. Received a {type(atoms).__name__}.")
-        for name, function in atoms.items():
-            if not callable(function):
-                raise SpecError(f"The atom {name!r} should be a function of (obs, action, next_obs). Got {function!r}.")
+        functions = {name: _function(name, atom) for name, atom in atoms.items()}
         for name in self.atom_names:
             if name not in atoms:
                 known = ", ".join(map(str, atoms)) or "none"
-                raise SpecError(f"No function is given for atom {name!r}; given are: {known}.{atom_hint(name, atoms)}")
-        return dict(atoms)
+                formula = next(pair.formula for pair in self.pairs if name in pair.formula.atoms)
+                raise SpecError(
+                    f"No function is given for atom {name!r}, which the formula `{formula}` reads; given are: {known}."
+                    f"{atom_hint(name, atoms)}"
+                )
+        return functions
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
@@ -178,15 +184,18 @@ class Spec:
 
         At reset, `obs` is `next_obs` and `action` is None.  `step` and `envs` say in error messages which step this is
         and, for a part of a vector environment, which environments these are.
+
+        The labels of a batch are arrays of the library that the atoms compute in. NumPy's are checked to be in [0, 1];
+        those of JAX and torch stay on their device and are not, as in `step`, so that this can be compiled.
         """
         if batch is None:
             return read_labels(self._functions(), obs, action, next_obs, step=step, clip=self.clip)
-        labels = self.batch_labels(batch)
+        labels = BatchLabels(self._functions(), batch, self.clip, keep=True)
         labels.read(obs, action, next_obs, step=step)
-        return labels.checked(step, envs)
+        return labels.together(step, envs) if labels.kept else labels.checked(step, envs)
 
     def batch_labels(self, batch: int) -> BatchLabels:
-        """What reads the labels of a batch step by step, quicker than `labels`."""
+        """What reads the labels of a batch step by step, always as checked NumPy arrays, and quicker than `labels`."""
         return BatchLabels(self._functions(), batch, self.clip)
 
     def init(self, labels: Mapping[str, Any], batch: int | tuple[int, ...] | None = None) -> Any:
@@ -334,8 +343,12 @@ class Spec:
 
     # Reports and files; each lives in a module of its own, loaded when first used.
 
-    def lint(self, **options: Any) -> list[Finding]:
+    def lint(self, *, initial_labels: Mapping[str, Any] | None = None) -> list[Finding]:
         """What looks wrong with the spec, each finding with its reason and a remedy; see `rewardspec.spec.lint`.
+
+        Args:
+            initial_labels: Labels of states after reset, an array for each atom, as `labels` gives them. With them, a
+                safety objective is an error that any of these states violates.
 
         Example:
             >>> [finding.rule for finding in Spec([("F G true & !reach_goal", -1)]).lint()]
@@ -343,7 +356,7 @@ class Spec:
         """
         from rewardspec.spec.lint import lint
 
-        return lint(self, **options)
+        return lint(self, initial_labels=initial_labels)
 
     def explain(self, episode: Any) -> Explanation:
         """Which formula, atom and earlier step decided the reward of every step of an episode.
@@ -381,5 +394,26 @@ class Spec:
         return hash((self.pairs, self.penalty, self.payment, self.discount))
 
     def __repr__(self) -> str:
-        pairs = ", ".join(f"({str(pair)!r}, {pair.weight:g})" for pair in self.pairs)
-        return f"Spec([{pairs}], payment={self.payment!r}, penalty={self.penalty:g})"
+        pairs = [
+            f"({str(pair.formula)!r}, {pair.weight:g})" if pair == Pair(pair.formula, pair.weight) else repr(pair)
+            for pair in self.pairs
+        ]
+        discount = f", discount={self.discount:g}" if self.payment == "potential" else ""
+        return f"Spec([{', '.join(pairs)}], payment={self.payment!r}, penalty={self.penalty:g}{discount})"
+
+
+def _function(name: str, atom: Any) -> AtomFunction:
+    """The function of one atom, given as such or in the words of a spec file."""
+    if isinstance(atom, str | Mapping):
+        from rewardspec.spec.toml import read_atom  # which knows specs itself
+
+        try:
+            return read_atom(atom, {})
+        except SpecError as error:
+            raise SpecError(f"In atom {name!r}: {error}") from error
+    if not callable(atom):
+        raise SpecError(
+            f"The atom {name!r} should be a function of (obs, action, next_obs), or an expression such as "
+            f"'abs(next_obs[2]) < 0.2'. Got {atom!r}."
+        )
+    return atom  # type: ignore[no-any-return]

@@ -10,7 +10,7 @@ observation = ["x", "x_dot"]            # or a table; see `rewardspec.spec.compo
 
 [atoms]                                 # optional where labels are given directly
 near_goal = "proximity(x, 2, 4)"        # an expression, or
-balanced = "my_project.atoms:balanced"  # a function
+balanced = "my_project.atoms:balanced"  # a function, or anything else of that name that can be called
 pushes = { expression = "action == 1", at_reset = 0 }
 
 [[pairs]]
@@ -31,10 +31,12 @@ from rewardspec.errors import Error, SpecError, did_you_mean
 from rewardspec.spec.components import Components, read_components
 from rewardspec.spec.expression_atoms import ExpressionAtom
 from rewardspec.spec.labelling import AtomFunction
-from rewardspec.spec.pairs import Pair
-from rewardspec.spec.references import is_reference, resolve
+from rewardspec.spec.pairs import Pair, is_number
+from rewardspec.spec.referenced_atoms import referenced_atom
+from rewardspec.spec.references import is_reference
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_writing import dumps_spec
+from rewardspec.whole_files import write_whole
 
 __all__ = ["SpecDraft", "dump_spec", "dumps_spec", "load_spec", "loads_spec", "read_draft"]
 
@@ -60,12 +62,14 @@ class SpecDraft:
         atoms: The atoms' functions, or None where the file has none.
         options: The other arguments of `Spec`.
         threshold: Where labels turn into 0 or 1, or None.
+        components: The observation's components that the file names.
     """
 
     pairs: tuple[Pair, ...]
     atoms: Mapping[str, AtomFunction] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     threshold: float | None = None
+    components: Components = field(default_factory=dict)
 
     def spec(self) -> Spec:
         """The spec.
@@ -115,15 +119,10 @@ def dump_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
         SpecError: An atom cannot be saved, or the file cannot be written.
     """
     content = dumps_spec(spec)
-    target = Path(path).resolve()
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_text(content, encoding="utf-8")
-        os.replace(temporary, target)
+        write_whole(path, content.encode())
     except OSError as error:
-        raise SpecError(f"Cannot write the spec {str(path)!r}: {error.strerror}.") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise SpecError(f"Cannot write the spec {os.fspath(path)!r}: {error.strerror}.") from None
 
 
 def read_draft(path: str | os.PathLike[str]) -> SpecDraft:
@@ -131,7 +130,8 @@ def read_draft(path: str | os.PathLike[str]) -> SpecDraft:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        raise SpecError(f"Cannot read the spec {os.fspath(path)!r}: {error.strerror}.") from None
+        where = f" Looked for {os.path.abspath(path)!r}." if isinstance(error, FileNotFoundError) else ""
+        raise SpecError(f"Cannot read the spec {os.fspath(path)!r}: {error.strerror}.{where}") from None
     except UnicodeDecodeError:
         raise SpecError(f"The spec {os.fspath(path)!r} is not UTF-8 text, as TOML is.") from None
     try:
@@ -152,7 +152,7 @@ def _draft(text: str) -> SpecDraft:
     threshold = options.pop("threshold", None)
     components = read_components(table.get("observation", {}))
     atoms = _read_atoms(table["atoms"], components) if "atoms" in table else None
-    return SpecDraft(_read_pairs(table.get("pairs")), atoms, options, threshold)
+    return SpecDraft(_read_pairs(table.get("pairs")), atoms, options, threshold, components)
 
 
 def _read_pairs(entries: Any) -> tuple[Pair, ...]:
@@ -187,13 +187,22 @@ def _read_atoms(table: Any, components: Components) -> dict[str, AtomFunction]:
     atoms: dict[str, AtomFunction] = {}
     for name, entry in table.items():
         try:
-            atoms[name] = _read_atom(entry, components)
+            atoms[name] = read_atom(entry, components)
         except SpecError as error:
             raise SpecError(f"In atom {name!r}: {error}") from error
     return atoms
 
 
-def _read_atom(entry: Any, components: Components) -> AtomFunction:
+def read_atom(entry: Any, components: Components) -> AtomFunction:
+    """The function of an atom from what a file says of it: an expression, a function's name, or a table with either.
+
+    Raises:
+        SpecError: It is none of these. Names the place and a remedy.
+
+    Example:
+        >>> read_atom({"expression": "action == 1", "at_reset": 0}, {})(None, 1, None)
+        1.0
+    """
     if isinstance(entry, str):
         entry = {"function" if is_reference(entry) else "expression": entry}
     if not isinstance(entry, dict):
@@ -209,7 +218,7 @@ def _read_atom(entry: Any, components: Components) -> AtomFunction:
         return ExpressionAtom(values["expression"], components, values.get("at_reset"))
     if "at_reset" in values:
         raise SpecError("`at_reset` is for expressions. A function can return what it likes when action is None.")
-    return resolve(values["function"])
+    return referenced_atom(values["function"])
 
 
 def _require_known_keys(table: Mapping[str, Any], known: Any, where: str) -> None:
@@ -221,5 +230,13 @@ def _require_known_keys(table: Mapping[str, Any], known: Any, where: str) -> Non
 def _typed(value: Any, kind: str, what: str) -> Any:
     types = {_NUMBER: int | float, _TEXT: str, _TRUTH: bool, _WHOLE: int}
     if not isinstance(value, types[kind]) or (isinstance(value, bool) and kind != _TRUTH):
-        raise SpecError(f"{what} should be {kind}. Received {value!r}.")
+        raise SpecError(f"{what} should be {kind}. Received {value!r}.{_without_quotes(value, kind)}")
     return value
+
+
+def _without_quotes(value: Any, kind: str) -> str:
+    """A remedy for a number, or a truth value, that is written as text."""
+    if not isinstance(value, str):
+        return ""
+    meant = value.strip() in ("true", "false") if kind == _TRUTH else is_number(value)
+    return f" Write {value.strip()}, without quotes." if meant else ""

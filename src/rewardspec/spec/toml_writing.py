@@ -13,6 +13,7 @@ from rewardspec.spec.components import Components, read_components
 from rewardspec.spec.expression_atoms import ExpressionAtom
 from rewardspec.spec.labelling import AtomFunction, Thresholded
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.referenced_atoms import ReferencedAtom
 from rewardspec.spec.references import reference_to
 from rewardspec.spec.spec import Spec
 
@@ -82,6 +83,8 @@ def _atom(name: str, function: AtomFunction) -> str:
         if function.at_reset is None:
             return _value(function.text)
         return f"{{ expression = {_value(function.text)}, at_reset = {_value(function.at_reset)} }}"
+    if isinstance(function, ReferencedAtom):
+        return _value(function.reference)
     try:
         return _value(reference_to(function))
     except SpecError as error:

@@ -2,5 +2,6 @@
 
 from rewardspec.wrappers import vector
 from rewardspec.wrappers.monitor_reward import MonitorReward
+from rewardspec.wrappers.probing import probe
 
-__all__ = ["MonitorReward", "vector"]
+__all__ = ["MonitorReward", "probe", "vector"]

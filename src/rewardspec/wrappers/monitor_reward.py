@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -12,11 +12,14 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 from numpy import fromiter
 
-from rewardspec.errors import SpecError
+from rewardspec.errors import Error, SpecError
 from rewardspec.spec import Spec
+from rewardspec.spec.atom_arguments import reads_only_the_state
 from rewardspec.spec.compilation import NO_PENALTY, PENALTY, VALUES
 from rewardspec.spec.explanation import Explanation
+from rewardspec.wrappers.copying import copied
 from rewardspec.wrappers.features import Features, Observe
+from rewardspec.wrappers.first_states import warn_of_violation
 from rewardspec.wrappers.numbering import model_of, possible_pairs
 from rewardspec.wrappers.observations import Extension, extension
 from rewardspec.wrappers.recorded_episode import RecordedEpisode
@@ -50,8 +53,12 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         extension: How observations are extended, or None.
 
     Raises:
-        SpecError: The spec has no functions for its atoms, or `observe` is none of the choices.
+        SpecError: The spec has no functions for its atoms, `observe` is none of the choices, or the environment resets
+            itself within a step.
         LabelError: From `reset` and `step`: an atom gave no label in [0, 1]. After it the episode has to be reset.
+
+    Warns:
+        UserWarning: From `reset`, once: the first state violates a safety objective, so that nothing else is paid for.
 
     Example:
         >>> from rewardspec.spec import Spec
@@ -71,11 +78,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         *,
         record: bool = False,
     ) -> None:
-        if isinstance(env, gym.vector.VectorEnv):
-            raise SpecError(
-                f"`env` should be one environment. Received a vector environment, {type(env).__name__}. Wrap that "
-                "with rewardspec.wrappers.vector.MonitorReward."
-            )
+        _require_one_environment(env)
         # A spec never changes, so that recording it needs no copy.
         RecordConstructorArgs.__init__(self, _disable_deepcopy=True, spec=spec, observe=observe, record=record)
         gym.Wrapper.__init__(self, env)
@@ -94,9 +97,13 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         # Bound once: each attribute looked up in a step costs a share of the environment's own speed.
         self._transition = self._recorded_transition if record else spec.transition
         self._state: Any = None  # None when there is no episode, or its labels could not be read
-        self._observation: Any = None  # the last one, which the next step's labels are computed from
-        self._returned: Any = None  # the same as the environment returned it
+        # The last observation, where the next step's labels are computed from it: a copy, because an environment may
+        # write the next one into the same arrays, and an agent into what it was handed.
+        self._observation: Any = None
+        functions = spec.atoms or {}
+        self._keeps = not all(reads_only_the_state(functions[name]) for name in spec.atom_names)
         self._elapsed = 0
+        self._warned = False
 
     def __getstate__(self) -> dict[str, Any]:
         # The compiled function cannot be pickled, and follows from the spec.
@@ -111,14 +118,16 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._state = None
         observation, info = self.env.reset(seed=seed, options=options)
         self._elapsed = 0
-        self._returned = observation
-        # An environment may write its next observation into the same array; a step finds out, the reset cannot.
-        self._observation = deepcopy(observation)
+        if self._keeps:
+            self._observation = copied(observation)
         labels = self.reward_spec.labels(observation, None, observation, step=0)
         self._state = state = self.reward_spec.init(labels)
         self._episode = RecordedEpisode(labels) if self._record else None
         info["formula_values"] = fromiter(state[VALUES], DOUBLE)
-        info["violated"] = self.reward_spec.violated(state)
+        info["violated"] = violated = self.reward_spec.violated(state)
+        if violated and not self._warned:
+            self._warned = True
+            warn_of_violation(self.reward_spec, labels, stacklevel=2)
         if self.extension is not None:
             observation = self.extension.extend(observation, self._features.read(state))
         return observation, info
@@ -129,8 +138,11 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         state = self._state
         if state is None:
             raise ResetNeeded("There is no episode for the spec to follow. Call reset() before step().")
-        base_reward = float(base_reward)
         self._state = None  # until the labels are read: an episode with a letter missing must not go on
+        try:
+            base_reward = float(base_reward)
+        except (TypeError, ValueError):
+            raise _not_one_number(self.env, base_reward) from None
         self._elapsed += 1
         before = self._observation
         try:
@@ -140,8 +152,8 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             labels = self.reward_spec.labels(before, action, observation, step=self._elapsed)
             state, reward = self.reward_spec.step(state, labels, base_reward, terminated, truncated)
         self._state = state
-        self._observation = observation if observation is not self._returned else deepcopy(observation)
-        self._returned = observation
+        if self._keeps:
+            self._observation = copied(observation)
         info["base_reward"] = base_reward
         # From the state itself: calls would cost more than what they read.
         info["formula_values"] = fromiter(state[VALUES], DOUBLE)
@@ -194,12 +206,42 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return paid
 
 
+def _require_one_environment(env: Any) -> None:
+    """Refuse what is no single environment whose resets the wrapper sees."""
+    if isinstance(env, gym.vector.VectorEnv):
+        raise SpecError(
+            f"`env` should be one environment. Received a vector environment, {type(env).__name__}. Wrap that "
+            "with rewardspec.wrappers.vector.MonitorReward."
+        )
+    layer = env
+    while isinstance(layer, gym.Wrapper):
+        if isinstance(layer, gym.wrappers.Autoreset):
+            raise SpecError(
+                "`env` should not reset itself within a step, for the spec would not start anew. Received an "
+                "environment wrapped by Autoreset. Put that outside: Autoreset(MonitorReward(env, spec))."
+            )
+        layer = layer.env
+
+
+def _not_one_number(env: gym.Env[Any, Any], reward: Any) -> Error:
+    return Error(
+        f"The reward of {type(env.unwrapped).__name__} should be one number. Received {reward!r}. Make it one below "
+        "this wrapper, for example with gymnasium.wrappers.TransformReward(env, lambda reward: float(reward[0])); the "
+        "spec pays for the other objectives."
+    )
+
+
 def readable(spec: Spec | str | os.PathLike[str]) -> Spec:
     """The spec, from its TOML file if it is one, as one that can read an environment.
 
     Raises:
         SpecError: It is no spec, or has no functions for its atoms.
     """
+    if isinstance(spec, str) and not spec.endswith(".toml") and not Path(spec).exists():
+        raise SpecError(
+            f"`spec` should be a rewardspec.Spec, or the path of a spec's TOML file. Received {spec!r}, where there is "
+            f"no file. To pay for a formula, pass Spec([({spec!r}, 1)], atoms={{…}})."
+        )
     if isinstance(spec, str | os.PathLike):
         spec = Spec.load(spec)
     if not isinstance(spec, Spec):

@@ -1,7 +1,7 @@
 """The pairs of state and configuration that a Discrete observation has to number.
 
 An environment that publishes its transition table as `P`, as Gymnasium's toy-text environments do, has finitely many of
-them with a spec beside it: see `rewardspec.wrappers.product_search`. They are numbered in the order in which they are
+them with a spec beside it: see `rewardspec.finite.product_search`. They are numbered in the order in which they are
 found, the same way on every run.
 """
 
@@ -14,11 +14,11 @@ from typing import Any
 import gymnasium as gym
 from gymnasium import Space, spaces
 
+from rewardspec.finite.models import FiniteModel, ModelError, finite_model
+from rewardspec.finite.product_search import ProductSearch, TooManyNodesError
 from rewardspec.spec import Spec
 from rewardspec.wrappers.features import Features
-from rewardspec.wrappers.finite_models import FiniteModel, ModelError, finite_model
 from rewardspec.wrappers.observations import Pair
-from rewardspec.wrappers.product_search import ProductSearch, TooManyNodesError
 
 MOST_PAIRS = 100_000  # beyond it a table indexed by them would learn nothing, and the search takes long
 

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rewardspec.errors import Error
 from rewardspec.experiments.measures.statistics import (
     Estimate,
+    at_the_start,
     bootstrapped_iqm,
     in_the_end,
     iqm,
@@ -82,6 +84,21 @@ def test_there_is_always_a_last_episode():
     for share in (0.0, 0.1):
         assert in_the_end(log_of([[1.0], [], [2.0, 3.0]]), "steps", share).tolist() == [True, False, True]
     assert in_the_end(log_of([[]]), "steps").tolist() == []
+
+
+def test_the_start_is_the_end_seen_from_the_other_side():
+    log = log_of([[0.0] * 20, [1.0] * 5])
+    assert np.flatnonzero(at_the_start(log, "episodes")).tolist() == [0, 1, 20]
+    assert np.flatnonzero(in_the_end(log, "episodes")).tolist() == [18, 19, 24]
+    for share in (0.0, 1e-9):  # the very first always counts
+        assert at_the_start(log_of([[1.0], [], [2.0, 3.0]]), "steps", share).tolist() == [True, True, False]
+    assert at_the_start(log_of([[]]), "steps").tolist() == []
+
+
+@pytest.mark.parametrize("strata", [[], [np.array([])], [np.array([0.5, 0.7]), np.array([])]])
+def test_a_bootstrap_without_runs_is_refused(strata):
+    with pytest.raises(Error, match=r"should have a run to draw.*Leave out empty ones"):
+        bootstrapped_iqm(strata)
 
 
 # The interquartile mean.

@@ -85,7 +85,7 @@ def cells():
 @pytest.fixture(scope="module")
 def text(cells):
     curves = {(cell.task, cell.reward): curve_of(cell) for cell in cells}
-    return report(Summaries(map(summarise, cells), quick=True), curves, to_svg(figure_of_all(curves)))
+    return report(Summaries(map(summarise, cells)), curves, to_svg(figure_of_all(curves)))
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_it_shows_specs_machines_audit_settings_and_provenance(seen):
     assert "learning_rate" in said
     assert "rewardspec reproduce" in said
     assert "Linux, x86_64, 2 cores" in said
-    assert "A quick run on small budgets" in said
+    assert "Trained on small budgets" in said
     assert "No results yet for 40 of 48 cells" in said
 
 
@@ -151,11 +151,18 @@ def test_only_finite_environments_are_audited(text):
     assert audited == {name for name in PAPER if registry.get(name).learner == "q-learning"}
 
 
+def test_tables_have_lines_for_environments_with_results_alone(text):
+    bodies = re.findall(r'<table class="(results|lines)">(.*?)</table>', text, flags=re.DOTALL)
+    compared = [body for _, body in bodies if "Best − best of three" in body or "Mean episode" in body]
+    assert len(compared) == 2
+    for body in compared:
+        assert all((escape(registry.get(name).title) in body) == (name in ("frozen_lake", "acrobot")) for name in PAPER)
+
+
 def test_without_curves_it_says_why(cells, monkeypatch):
     monkeypatch.setattr(report_specs, "_findings", lambda task: iter(()))
     shown = parsed(report(Summaries(map(summarise, cells)), {}, None, "Drawing needs <matplotlib>."))
     assert "Drawing needs <matplotlib>." in "".join(shown.text)
-    assert "quick run" not in "".join(shown.text)
 
 
 def test_text_from_elsewhere_is_escaped(text):

@@ -1,12 +1,15 @@
 """The table in all its formats."""
 
 import csv
+import dataclasses
 import io
+import itertools
 import re
 
 import numpy as np
 import pytest
 
+from rewardspec.envs import registry
 from rewardspec.experiments.measures.paper import PAPER
 from rewardspec.experiments.measures.summaries import Summaries, summarise
 from rewardspec.experiments.outputs.table import main_table, percent_text, second_table, seconds_text
@@ -51,13 +54,41 @@ def test_in_each_row_of_ours_one_reward_is_bold(full):
             assert sum(entry.bold for entry in group) == 1
 
 
-def test_gaps_and_quick_runs_are_told(few):
+def test_gaps_are_told(few):
     notes = main_table(few).notes
     assert any("46 of 48 cells" in note and "Frozen Lake (boolean, best)" in note for note in notes)
-    assert not any("quick" in note for note in notes)
-    quick = Summaries(few.all(), quick=True)
-    assert any("quick run" in note for note in main_table(quick).notes)
-    assert any("quick run" in note for note in second_table(quick).notes)
+
+
+def test_environments_without_results_have_no_line_and_are_named_below(few):
+    for table, sources in ((main_table(few), ["ours", "paper"]), (second_table(few), ["ours"])):
+        assert [(line.task, line.source) for line in table.lines] == [("frozen_lake", source) for source in sources]
+        missing = table.notes[-1]
+        assert all(registry.get(task).title in missing for task in PAPER)
+        assert "no line where an environment has none" in missing
+
+
+def test_where_every_environment_has_results_every_one_has_its_lines(full):
+    cells = [cell for cell in full.all() if cell.reward != "best"]
+    table = main_table(Summaries(cells))
+    assert [line.task for line in table.lines if line.source == "ours"] == list(PAPER)
+    assert table.notes[-1].startswith("No results yet (–) for 12 of 48 cells: ")
+
+
+def test_small_budgets_are_told_cell_by_cell(few):
+    base, quantitative = few.all()
+    told = {}
+    for base_full, quantitative_full in itertools.product((True, False), repeat=2):
+        cells = (
+            dataclasses.replace(base, full_budget=base_full),
+            dataclasses.replace(quantitative, full_budget=quantitative_full),
+        )
+        for table in (main_table(Summaries(cells)), second_table(Summaries(cells))):
+            told[base_full, quantitative_full] = [note for note in table.notes if "budgets" in note]
+    assert told[True, True] == []
+    assert told[True, False] == ["On smaller budgets than the paper's: Frozen Lake (quantitative)."]
+    assert told[False, True] == ["On smaller budgets than the paper's: Frozen Lake (base)."]
+    assert len(told[False, False]) == 1
+    assert "compare with nothing" in told[False, False][0]
 
 
 def test_a_full_table_has_no_gaps(full):
@@ -111,7 +142,7 @@ def test_latex_is_laid_out_like_the_papers(few):
     text = to_latex(main_table(few), "table:x")
     assert r"\multicolumn{4}{c}{\textbf{Task completion (\%)}}" in text
     assert r"\cmidrule(lr){3-6}\cmidrule(lr){7-10}\cmidrule(lr){11-14}" in text
-    assert r"\multirow{6}{*}{\textbf{Toy}}" in text
+    assert r"\multirow{2}{*}{\textbf{Toy}}" in text
     assert r"& Frozen Lake & 192* & -- & \textbf{192} & --" in text
     assert r"\thepaper{\textbf{62.16 $\pm$ 0.10}}" in text
     assert r"\label{table:x}" in text
@@ -149,6 +180,12 @@ def test_text_marks_the_best_where_nothing_can_be_bold(few):
     assert re.search(r"^Frozen Lake +192\* +– +•192 +–", text, flags=re.MULTILINE)
     assert "•: the best of the row" in text
     assert "Bold" not in text
+
+
+def test_text_marks_no_reward_for_not_converging(full):
+    text = to_text(main_table(full))
+    assert "None" in text
+    assert "•None" not in text
 
 
 def test_text_columns_line_up(full):

@@ -2,16 +2,20 @@
 
 import pickle
 
+from rewardspec.experiments.runs import jobs
 from tests.experiments.fakes import job
 
 
 def test_the_key_tells_the_job_apart_from_every_other():
-    jobs = [job(), job("sokoban"), job(reward="best"), job(first=2), job(count=3), job(episodes=6), job(rate=0.2)]
-    assert len({one.key for one in jobs}) == len(jobs)
+    all_jobs = [job(), job("sokoban"), job(reward="best"), job(first=2), job(count=3), job(episodes=6), job(rate=0.2)]
+    assert len({one.key for one in all_jobs}) == len(all_jobs)
 
 
-def test_the_key_is_the_same_on_every_machine():
-    assert job().key == "taxi-base-seeds0-1-7e3e0a9b"
+def test_the_key_is_the_same_on_every_machine_and_another_for_another_revision(monkeypatch):
+    monkeypatch.setattr(jobs, "REVISION", 2)
+    assert job().key == "taxi-base-seeds0-1-34c63387"
+    monkeypatch.setattr(jobs, "REVISION", 3)
+    assert job().key != "taxi-base-seeds0-1-34c63387"
 
 
 def test_what_it_is_expected_to_cost_does_not_change_the_key():

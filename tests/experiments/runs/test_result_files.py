@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from rewardspec.experiments.runs.jobs import REVISION
 from rewardspec.experiments.runs.result_files import Name, ResultFileError, encode, read
 from tests.experiments.fakes import content_of, job, log_of
 
@@ -37,7 +38,7 @@ def test_a_result_is_read_as_it_was_written(stored):
     result = read(stored)
     expected = log_of(job())
     assert (result.task, result.reward, result.first, result.count) == ("taxi", "base", 0, 2)
-    assert result.config == {"learner": "Settings", "episodes": 5, "rate": 0.1}
+    assert result.config == {"learner": "Settings", "revision": REVISION, "episodes": 5, "rate": 0.1}
     assert result.setup == {"observe": None, "payment": None, "pairs": []}
     assert (result.seconds, result.command, result.device) == (1.5, "rewardspec reproduce", "a machine")
     assert result.versions == {"python": "3"}

@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import pytest
 
+from rewardspec import whole_files
 from rewardspec.errors import Error
-from rewardspec.experiments.runs import files
-from rewardspec.experiments.runs.results import Results, read_cells
+from rewardspec.experiments.runs.results import Results, each_cell
 from tests.experiments.fakes import content_of, job, log_of
 
 
@@ -104,7 +104,7 @@ def test_a_directory_that_takes_no_files_is_refused_at_once(tmp_path, monkeypatc
     def refuse(*arguments, **options):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(files, "open", refuse, raising=False)
+    monkeypatch.setattr(whole_files, "open", refuse, raising=False)
     refused = pytest.raises(Error, match=r"Cannot write into .*: Permission denied. Nothing was trained")
     with refused, Results(tmp_path / "new").writing():
         pass
@@ -113,7 +113,7 @@ def test_a_directory_that_takes_no_files_is_refused_at_once(tmp_path, monkeypatc
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a device that is always full")
 def test_a_full_disk_is_noticed_before_anything_is_trained(tmp_path, monkeypatch):
     full = functools.partial(open, "/dev/full")
-    monkeypatch.setattr(files, "open", lambda path, mode: full(mode), raising=False)
+    monkeypatch.setattr(whole_files, "open", lambda path, mode: full(mode), raising=False)
     with pytest.raises(Error, match=r"No space left on device. Nothing was trained"), Results(tmp_path).writing():
         pass
 
@@ -121,7 +121,7 @@ def test_a_full_disk_is_noticed_before_anything_is_trained(tmp_path, monkeypatch
 def test_blocks_of_seeds_become_one_cell(results):
     blocks = [job(first=2, count=3), job(first=0, count=2)]
     fill(results, *blocks)
-    (cell,) = read_cells(results.directory)
+    (cell,) = each_cell(results.directory)
     assert (cell.task, cell.reward, cell.log.runs, cell.seconds) == ("taxi", "base", 5, 3.0)
     assert (cell.observe, cell.payment) == (None, None)
     assert cell.commands == ("rewardspec reproduce",)
@@ -131,17 +131,17 @@ def test_blocks_of_seeds_become_one_cell(results):
 
 def test_cells_come_in_the_order_of_the_table(results):
     fill(results, job("taxi", "best"), job("sokoban"), job("taxi", "base"), job("acrobot"))
-    found = [(cell.task, cell.reward) for cell in read_cells(results.directory)]
+    found = [(cell.task, cell.reward) for cell in each_cell(results.directory)]
     assert found == [("acrobot", "base"), ("taxi", "base"), ("taxi", "best"), ("sokoban", "base")]
 
 
 def test_of_several_configurations_the_planned_one_counts(results, messages):
     old, new = [job(count=9), job(first=9)], [job(episodes=3)]
     fill(results, *old, *new)
-    results.plan(new, quick=False)
+    results.plan(new)
     (cell,) = results.cells()
     assert cell.config["episodes"] == 3
-    results.plan([job("sokoban")], quick=True)  # another cell: the plan of the first stays
+    results.plan([job("sokoban")])  # another cell: the plan of the first stays
     (cell,) = results.cells()
     assert cell.config["episodes"] == 3
     assert messages == ["sokoban base: 0 of 1 jobs are done."]
@@ -162,7 +162,7 @@ def test_damaged_and_foreign_files_are_told_and_left_out(results, messages):
     results.path(job()).write_bytes(b"junk")
     for name in ("weights.npz", "notes.txt", "chess-base-seeds0-1-0123abcd.npz"):
         (results.jobs / name).write_text("mine")
-    (cell,) = read_cells(results.directory, report=messages.append)
+    (cell,) = each_cell(results.directory, report=messages.append)
     assert cell.log.runs == 2
     said = "\n".join(messages)
     assert "'chess-base-seeds0-1-0123abcd.npz' is not the result of a known job; it is left alone" in said
@@ -174,6 +174,6 @@ def test_damaged_and_foreign_files_are_told_and_left_out(results, messages):
 
 def test_a_directory_without_results_says_how_to_make_some(tmp_path):
     with pytest.raises(Error, match=r"There is no directory .*rewardspec reproduce -o "):
-        read_cells(tmp_path / "absent")
+        next(each_cell(tmp_path / "absent"))
     with pytest.raises(Error, match=r"There are no results in .*rewardspec reproduce -o "):
-        read_cells(tmp_path)
+        next(each_cell(tmp_path))

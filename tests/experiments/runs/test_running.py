@@ -13,9 +13,9 @@ import pytest
 from rewardspec.errors import Error
 from rewardspec.experiments.runs.engines import Failed, Finished, Started
 from rewardspec.experiments.runs.engines.local import Local
-from rewardspec.experiments.runs.files import write_whole
-from rewardspec.experiments.runs.results import read_cells
+from rewardspec.experiments.runs.results import each_cell
 from rewardspec.experiments.runs.running import Interrupted, reproduce
+from rewardspec.whole_files import write_whole
 from tests.experiments.fakes import FakeWork, Silent, content_of, several, wait_for
 
 ROOT = Path(__file__).parents[3]
@@ -59,7 +59,7 @@ def stored(directory) -> dict[str, tuple[int, int]]:
 
 
 def assert_same_cells(one, other):
-    ours, theirs = read_cells(one), read_cells(other)
+    ours, theirs = list(each_cell(one)), list(each_cell(other))
     assert [(cell.task, cell.reward, cell.log.runs) for cell in ours] == [
         (cell.task, cell.reward, cell.log.runs) for cell in theirs
     ]

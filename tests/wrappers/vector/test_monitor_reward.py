@@ -277,3 +277,52 @@ def test_a_copy_of_the_wrapper_goes_its_own_way() -> None:
     other = copy.deepcopy(envs)
     first, second = (e.step(np.array([0, 1]))[1] for e in (envs, other))
     np.testing.assert_array_equal(first, second)
+
+
+def pushes(obs: Any, action: Any, next_obs: Any) -> Any:
+    return np.zeros(np.shape(next_obs)[:-1]) if action is None else np.equal(action, 1) * 1.0
+
+
+def test_a_reset_that_vetoes_every_environment_warns_once() -> None:
+    envs = MonitorReward(SyncVectorEnv([cartpole] * 2), Spec([("G pushes", 1)], atoms={"pushes": pushes}, penalty=-3))
+    message = r"`G pushes` is violated by the state after reset, where pushes is 0, .* penalty, -3, .*`X G pushes`"
+    with pytest.warns(UserWarning, match=message) as caught:
+        _, infos = envs.reset(seed=0)
+    assert infos["violated"].tolist() == [True, True]
+    assert caught[0].filename == __file__
+    envs.reset(seed=1)  # pytest makes every further warning an error
+
+
+def test_some_unlucky_first_states_are_no_reason_to_warn() -> None:
+    spec = Spec([("G far", 1)], atoms={"far": lambda obs, action, next_obs: (next_obs[..., 0] > 0) * 1.0})
+    envs = MonitorReward(SyncVectorEnv([cartpole] * 8), spec)
+    violated = envs.reset(seed=0)[1]["violated"]
+    assert violated.any()
+    assert not violated.all()
+
+
+def test_rewards_of_several_numbers_are_named() -> None:
+    class OfTwoObjectives(gym.vector.VectorWrapper):
+        def step(self, actions: Any) -> Any:
+            observations, rewards, *rest = super().step(actions)
+            return observations, np.stack([rewards, rewards], axis=1), *rest
+
+    envs = MonitorReward(OfTwoObjectives(SyncVectorEnv([cartpole] * 3)), cartpole_spec())
+    envs.reset(seed=0)
+    with pytest.raises(rs.Error, match=r"should have shape \(3,\).*Received shape \(3, 2\).*TransformReward"):
+        envs.step(np.array([0, 1, 0]))
+
+
+def test_atoms_in_jax_are_read_as_numpy_and_checked() -> None:
+    jnp = pytest.importorskip("jax.numpy")
+    spec = Spec([("G high", 1)], atoms={"high": lambda obs, action, next_obs: jnp.asarray(next_obs[..., 0]) * 0 + 0.5})
+    envs = MonitorReward(SyncVectorEnv([cartpole] * 2), spec)
+    envs.reset(seed=0)
+    rewards = envs.step(np.array([0, 1]))[1]
+    assert type(rewards) is np.ndarray
+    assert rewards.tolist() == [0.5, 0.5]
+    with pytest.raises(rs.LabelError, match=r"should be in \[0, 1\]"):
+        MonitorReward(
+            SyncVectorEnv([cartpole] * 2),
+            Spec([("G high", 1)], atoms={"high": lambda obs, action, next_obs: jnp.asarray(next_obs[..., 0]) + 2.0}),
+        ).reset(seed=0)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardspec.errors import Error
 from rewardspec.experiments.cells import Unit
 from rewardspec.learning.logs import TrainingLog
 
@@ -113,17 +114,32 @@ def in_the_end(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> NDAr
         >>> in_the_end(TrainingLog.of(1, columns), "steps"), in_the_end(TrainingLog.of(1, columns), "episodes")
         (array([False, False,  True,  True]), array([False, False, False,  True]))
     """
+    position, total = _places(log, unit)
+    late = position > (1.0 - share) * total
+    late[np.searchsorted(log.run, np.unique(log.run), side="right") - 1] = True
+    return np.asarray(late)
+
+
+def at_the_start(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> NDArray[np.bool_]:
+    """Which episodes belong to the first share of their run: of its episodes, or of its steps; always the very first.
+
+    Example:
+        >>> columns = dict.fromkeys(TrainingLog.columns_of_a_log(), [0] * 4) | {"end_step": [5, 10, 95, 100]}
+        >>> at_the_start(TrainingLog.of(1, columns), "steps"), at_the_start(TrainingLog.of(1, columns), "episodes")
+        (array([ True,  True, False, False]), array([ True, False, False, False]))
+    """
+    position, total = _places(log, unit)
+    early = position <= share * total
+    early[np.searchsorted(log.run, np.unique(log.run))] = True
+    return np.asarray(early)
+
+
+def _places(log: TrainingLog, unit: Unit) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where in its run each episode ended, and where the last one of the run did."""
     counts = np.bincount(log.run, minlength=log.runs)
     ends = np.cumsum(counts)
-    if unit == "steps":
-        position = log.end_step
-        total = position[np.maximum(ends - 1, 0)] if len(log) else np.zeros(log.runs)
-    else:
-        position = np.arange(len(log)) - (ends - counts)[log.run] + 1
-        total = counts
-    late = position > (1.0 - share) * total[log.run]
-    late[ends[counts > 0] - 1] = True
-    return np.asarray(late)
+    position = log.end_step if unit == "steps" else np.arange(len(log)) - (ends - counts)[log.run] + 1
+    return position, position[ends[log.run] - 1]
 
 
 # The interquartile mean.
@@ -151,10 +167,16 @@ def bootstrapped_iqm(strata: Sequence[Floats], *, resamples: int = RESAMPLES, se
         resamples: How often to draw.
         seed: Seed of the draws.
 
+    Raises:
+        Error: There is no stratum, or one has no runs.
+
     Example:
         >>> print(bootstrapped_iqm([np.array([0.5, 0.5]), np.array([0.5])]))
         0.5 [0.5, 0.5]
     """
+    sizes = [len(stratum) for stratum in strata]
+    if not sizes or 0 in sizes:
+        raise Error(f"Every stratum should have a run to draw. Received strata of {sizes} runs. Leave out empty ones.")
     order = np.argsort(np.concatenate(strata), kind="stable")
     ordered = np.concatenate(strata)[order]
     even = np.concatenate([np.full(len(s), 1.0 / (len(s) * len(strata))) for s in strata])[order]

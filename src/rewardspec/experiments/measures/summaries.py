@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import Error
+from rewardspec.experiments.budgets import has_full_budget
 from rewardspec.experiments.cells import PAPER_REWARDS, Cell
 from rewardspec.experiments.measures.convergence import convergence_of
 from rewardspec.experiments.measures.paper import PAPER
@@ -35,6 +36,7 @@ class Summary:
     Attributes:
         task: The environment's name.
         reward: The reward's name.
+        full_budget: Whether it was trained with the paper's settings, on at least the paper's number of runs.
         runs: How many runs there were.
         episodes: How many episodes they finished, together.
         steps: How many steps these took, together.
@@ -63,6 +65,7 @@ class Summary:
 
     task: str
     reward: str
+    full_budget: bool
     runs: int
     episodes: int
     steps: int
@@ -112,6 +115,7 @@ def summarise(cell: Cell) -> Summary:
     return Summary(
         task=cell.task,
         reward=cell.reward,
+        full_budget=has_full_budget(cell.task, cell.config, log.runs),
         runs=log.runs,
         episodes=len(log),
         steps=int(log.length.sum(dtype=np.int64)),
@@ -144,14 +148,12 @@ class Summaries:
 
     Args:
         summaries: The cells' summaries, in any order.
-        quick: Whether they come from a quick run on small budgets.
 
     Raises:
         Error: Two of them are of the same cell, or one is of none that is known.
     """
 
-    def __init__(self, summaries: Iterable[Summary], *, quick: bool = False) -> None:
-        self.quick = quick
+    def __init__(self, summaries: Iterable[Summary]) -> None:
         self._cells: dict[tuple[str, str], Summary] = {}
         for summary in summaries:
             key = (summary.task, summary.reward)
@@ -179,6 +181,10 @@ class Summaries:
     def missing(self) -> list[tuple[str, str]]:
         """The cells that there are no results of."""
         return [key for key in ALL if key not in self._cells]
+
+    def short_of_budget(self) -> list[Summary]:
+        """The cells that were given less than the paper gave them, so that their numbers do not compare with its."""
+        return [summary for summary in self.all() if not summary.full_budget]
 
     def is_starred(self, task: str, reward: str) -> bool:
         """Whether a cell converged to a suboptimal policy: another of the paper's rewards completes more of the task.

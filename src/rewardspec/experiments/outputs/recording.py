@@ -13,9 +13,9 @@ import gymnasium as gym
 import numpy as np
 
 from rewardspec.errors import Error, MissingExtraError
-from rewardspec.experiments.runs.files import write_whole
 from rewardspec.learning.playing import Episode, play
 from rewardspec.learning.policies import Policy
+from rewardspec.whole_files import write_whole
 
 ENDINGS = (".gif", ".png")
 _WIDTH = 320

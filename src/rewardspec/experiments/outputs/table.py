@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from rewardspec.envs import registry
@@ -21,6 +21,8 @@ from rewardspec.experiments.rewards import REWARDS
 Source: TypeAlias = Literal["ours", "paper"]
 GAP = "–"
 """What stands where there is no result."""
+NEVER = "None"
+"""What stands where rewards did not converge."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +92,7 @@ class Table:
 def main_table(results: Summaries) -> Table:
     """The paper's table: convergence in episodes and seconds, and task completion, ours and the paper's."""
     lines = []
-    for task in PAPER:
+    for task in _shown(results):
         lines.append(_ours(results, task, _MAIN))
         lines.append(_papers(task))
     notes = (
@@ -106,7 +108,7 @@ def main_table(results: Summaries) -> Table:
 
 def second_table(results: Summaries) -> Table:
     """What the paper does not give: the end of training, the interquartile mean, and how many runs converged."""
-    lines = [_ours(results, task, _SECOND) for task in PAPER]
+    lines = [_ours(results, task, _SECOND) for task in _shown(results)]
     notes = (
         "Last tenth: task completion over the last tenth of training (episodes for Q-learning, steps for PPO), in per "
         "cent, ± the 95 % interval over runs. Converged: the share of the runs whose rewards did.",
@@ -116,6 +118,11 @@ def second_table(results: Summaries) -> Table:
         *_remarks(results),
     )
     return Table("How training ends", tuple(group.title for group in _SECOND), tuple(lines), notes)
+
+
+def _shown(results: Summaries) -> list[str]:
+    """The environments that have results, in the paper's order; all of them where there are none at all."""
+    return [task for task in PAPER if results.of(task)] or list(PAPER)
 
 
 def _ours(results: Summaries, task: str, groups: tuple[_Group, ...]) -> Line:
@@ -153,18 +160,26 @@ def _papers(task: str) -> Line:
 
 
 def _remarks(results: Summaries) -> Iterator[str]:
-    if results.quick:
-        yield "A quick run on small budgets: the numbers show that everything works, and compare with nothing."
+    short = results.short_of_budget()
+    if short and len(short) == len(results.all()):
+        yield "Trained on small budgets: the numbers show that everything works, and compare with nothing."
+    elif short:
+        yield f"On smaller budgets than the paper's: {_named((cell.task, cell.reward) for cell in short)}."
     missing = results.missing()
     if missing:
-        rows: dict[str, list[str]] = {}
-        for task, reward in missing:
-            rows.setdefault(task, []).append(reward)
-        named = "; ".join(
-            registry.get(task).title + ("" if len(rewards) == len(REWARDS) else f" ({', '.join(rewards)})")
-            for task, rewards in rows.items()
-        )
-        yield f"No results yet ({GAP}) for {len(missing)} of {len(PAPER) * len(REWARDS)} cells: {named}."
+        shown = GAP if len(_shown(results)) == len(PAPER) else f"{GAP}, or no line where an environment has none"
+        yield f"No results yet ({shown}) for {len(missing)} of {len(PAPER) * len(REWARDS)} cells: {_named(missing)}."
+
+
+def _named(cells: Iterable[tuple[str, str]]) -> str:
+    """Cells in words, those of an environment together."""
+    rows: dict[str, list[str]] = {}
+    for task, reward in cells:
+        rows.setdefault(task, []).append(reward)
+    return "; ".join(
+        registry.get(task).title + ("" if len(rewards) == len(REWARDS) else f" ({', '.join(rewards)})")
+        for task, rewards in rows.items()
+    )
 
 
 # Numbers as text.
@@ -177,7 +192,7 @@ def episode_text(value: float | None) -> str:
         >>> episode_text(2.304), episode_text(1301.4), episode_text(None)
         ('2.3', '1301', 'None')
     """
-    return "None" if value is None else f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
+    return NEVER if value is None else f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
 
 
 def seconds_text(value: float | None) -> str:
@@ -188,7 +203,7 @@ def seconds_text(value: float | None) -> str:
         ('133.95', '0.04', '0.0031', 'None')
     """
     if value is None:
-        return "None"
+        return NEVER
     digits = 2 if value >= 0.095 or value <= 0.0 else 1 - math.floor(math.log10(value))
     text = f"{value:.{digits}f}"
     return text if value >= 0.095 else text.rstrip("0").rstrip(".") or "0"

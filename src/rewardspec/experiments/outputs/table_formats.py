@@ -12,7 +12,7 @@ from rewardspec.experiments.cells import TITLES
 from rewardspec.experiments.measures.paper import PAPER
 from rewardspec.experiments.measures.statistics import Estimate
 from rewardspec.experiments.measures.summaries import Summaries
-from rewardspec.experiments.outputs.table import Entry, Line, Table
+from rewardspec.experiments.outputs.table import NEVER, Entry, Line, Table
 from rewardspec.experiments.rewards import REWARDS
 
 # Markdown.
@@ -153,7 +153,8 @@ def _text_block(table: Table, numbers: Sequence[int]) -> Iterator[str]:
 
 
 def _text(entry: Entry) -> str:
-    return _MARK * entry.bold + entry.text.replace(" ± ", "±") + "*" * entry.star
+    marked = entry.bold and entry.text != NEVER  # bold says whose row it is; a mark would call this the best number
+    return _MARK * marked + entry.text.replace(" ± ", "±") + "*" * entry.star
 
 
 # CSV.

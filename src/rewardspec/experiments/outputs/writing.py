@@ -19,20 +19,21 @@ from rewardspec.experiments.outputs.curves import Curve, curve_of, figure_of_all
 from rewardspec.experiments.outputs.report import report
 from rewardspec.experiments.outputs.table import main_table, second_table
 from rewardspec.experiments.outputs.table_formats import to_csv, to_latex, to_markdown, to_text
-from rewardspec.experiments.runs.files import write_whole
+from rewardspec.experiments.runs.results import Report, to_stderr
+from rewardspec.whole_files import write_whole
 
 FORMAT = 1
 
 
-def write_outputs(directory: Path, cells: Iterable[Cell], *, quick: bool) -> list[Path]:
+def write_outputs(directory: Path, cells: Iterable[Cell], *, tell: Report = to_stderr) -> list[Path]:
     """Write tables, curves, summaries and the report, each file whole or not at all.
 
-    Cells that there are none of leave gaps. Without matplotlib there are no curves, and the report says what to do.
+    Cells that there are none of leave gaps. Without matplotlib there are no curves, and it is told what to do.
 
     Args:
         directory: Where to write; it is made if need be.
         cells: The cells, in any order. They are gone through once, so that they need not be in memory together.
-        quick: Whether they come from a quick run, which everything written says.
+        tell: Told why there are no curves, where there are none.
 
     Returns:
         The files, in the order in which they are of interest.
@@ -47,16 +48,16 @@ def write_outputs(directory: Path, cells: Iterable[Cell], *, quick: bool) -> lis
             curves[cell.task, cell.reward] = curve_of(cell)
     if not summaries:
         raise Error("No run has finished an episode yet, so there is nothing to report. Train first, or for longer.")
-    results = Summaries(summaries, quick=quick)
+    results = Summaries(summaries)
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Error(f"Cannot make the directory {str(directory)!r}: {error.strerror}. Give another one.") from None
-    return [_write(directory / name, content) for name, content in contents_of(results, curves).items()]
+    return [_write(directory / name, content) for name, content in contents_of(results, curves, tell).items()]
 
 
-def contents_of(results: Summaries, curves: dict[tuple[str, str], Curve]) -> dict[str, bytes]:
-    """What the files hold, by their names."""
+def contents_of(results: Summaries, curves: dict[tuple[str, str], Curve], tell: Report = to_stderr) -> dict[str, bytes]:
+    """What the files hold, by their names; `tell` is told why there are no curves, where there are none."""
     tables = main_table(results), second_table(results)
     labels = "table:evaluation", "table:ends"
     pictures: dict[str, bytes] = {}
@@ -66,7 +67,8 @@ def contents_of(results: Summaries, curves: dict[tuple[str, str], Curve]) -> dic
         svg = to_svg(figure)
         pictures = {"curves.png": to_png(figure), "curves.svg": svg.encode()}
     except MissingExtraError as error:
-        hint = f"{error} Then write this report again with: rewardspec report DIR"
+        hint = f"{error}, then write this report again with: rewardspec report DIR"
+        tell(f"No curves: {hint}")
     texts = {
         "report.html": report(results, curves, svg, hint),
         "table.md": "\n".join(map(to_markdown, tables)),
@@ -82,7 +84,6 @@ def _summaries(results: Summaries) -> dict[str, object]:
     """Everything in numbers, as JSON data."""
     return {
         "format": FORMAT,
-        "quick": results.quick,
         "cells": [cell.as_json() | {"star": results.is_starred(cell.task, cell.reward)} for cell in results.all()],
         "quantitative_and_boolean": [_comparison(found) for found in quantitative_and_boolean(results)],
         "best_and_others": [_comparison(found) for found in best_and_others(results)],

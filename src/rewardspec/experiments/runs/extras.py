@@ -8,24 +8,26 @@ from collections.abc import Iterable
 from rewardspec.envs.task import Task
 from rewardspec.errors import MissingExtraError
 
-_MODULES = {"box2d": ("Box2D", "box2d-py")}
-"""What an environment's extra brings: the module, and the package that has it."""
+_MODULES = {"box2d": "Box2D"}
+"""The module that an environment's extra brings, which is also what its package is called."""
 
 
-def check_extras(tasks: Iterable[Task]) -> None:
+def check_extras(tasks: Iterable[Task], *, extra: str | None = None) -> None:
     """Check that training these environments is possible.
 
+    Args:
+        tasks: The environments.
+        extra: What to install where something is missing; by default just the extras that bring it.
+
     Raises:
-        MissingExtraError: Something is not installed.
+        MissingExtraError: Something is not installed. Names the first such package, and what brings all of them.
     """
-    for package in ("jax", "optax"):
-        if not _is_there(package):
-            raise MissingExtraError(package, "learn", "Training")
-    for task in tasks:
-        if task.extra is not None:
-            module, package = _MODULES.get(task.extra, (task.extra, task.extra))
-            if not _is_there(module):
-                raise MissingExtraError(package, task.extra, task.title)
+    needed = [("jax", "learn", "Training"), ("optax", "learn", "Training")]
+    needed += [(_MODULES.get(task.extra, task.extra), task.extra, task.title) for task in tasks if task.extra]
+    missing = [need for need in needed if not _is_there(need[0])]
+    if missing:
+        package, _, purpose = missing[0]
+        raise MissingExtraError(package, extra or ",".join(dict.fromkeys(name for _, name, _ in missing)), purpose)
 
 
 def _is_there(module: str) -> bool:

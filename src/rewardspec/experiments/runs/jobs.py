@@ -8,6 +8,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+REVISION = 2
+"""Counted up whenever a change of a learner, an environment or an atom puts older results out of date: `reproduce` then
+trains anew, and the older results stay what they were."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Job:
@@ -38,8 +42,8 @@ class Job:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The learner's settings as plain values, its name first."""
-        return {"learner": type(self.config).__name__, **dataclasses.asdict(self.config)}
+        """The learner's settings as plain values, its name and the revision of what it learns from first."""
+        return {"learner": type(self.config).__name__, "revision": REVISION, **dataclasses.asdict(self.config)}
 
     @property
     def key(self) -> str:

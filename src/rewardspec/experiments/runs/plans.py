@@ -1,4 +1,4 @@
-"""The plan of a directory of results: which jobs make which cell, and whether the budgets were the small ones.
+"""The plan of a directory of results: which jobs make which cell.
 
 One directory may hold results of several configurations of a cell, after a change of budget or of the spec. The plan
 says which of them the last `reproduce` was about; a cell that it was not about keeps the plan it had.
@@ -11,8 +11,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from rewardspec.experiments.runs.files import write_whole
 from rewardspec.experiments.runs.jobs import Job
+from rewardspec.whole_files import write_whole
 
 FILE = "plan.json"
 _FORMAT = 1
@@ -23,30 +23,28 @@ class Plan:
     """Which jobs make which cell.
 
     Attributes:
-        quick: Whether the budgets were the small ones.
         cells: The keys of the jobs of each (environment, reward).
     """
 
-    quick: bool
     cells: Mapping[tuple[str, str], tuple[str, ...]]
 
     @classmethod
-    def of(cls, jobs: Iterable[Job], *, quick: bool) -> Plan:
+    def of(cls, jobs: Iterable[Job]) -> Plan:
         """The plan of some jobs."""
         cells: dict[tuple[str, str], tuple[str, ...]] = {}
         for job in jobs:
             cells[job.task, job.reward] = (*cells.get((job.task, job.reward), ()), job.key)
-        return cls(quick, cells)
+        return cls(cells)
 
     def over(self, older: Plan | None) -> Plan:
         """This plan, and for the cells that it does not know an older one."""
-        return self if older is None else Plan(self.quick, {**older.cells, **self.cells})
+        return self if older is None else Plan({**older.cells, **self.cells})
 
 
 def write_plan(directory: Path, plan: Plan) -> None:
     """Write the plan of a directory."""
     cells = [{"task": task, "reward": reward, "jobs": keys} for (task, reward), keys in plan.cells.items()]
-    text = json.dumps({"format": _FORMAT, "quick": plan.quick, "cells": cells}, indent=1)
+    text = json.dumps({"format": _FORMAT, "cells": cells}, indent=1)
     write_whole(directory / FILE, text.encode())
 
 
@@ -58,7 +56,7 @@ def read_plan(directory: Path, report: Callable[[str], None]) -> Plan | None:
         if content["format"] != _FORMAT:
             raise ValueError(f"its format is {content['format']!r}")
         cells = {(str(c["task"]), str(c["reward"])): tuple(map(str, c["jobs"])) for c in content["cells"]}
-        return Plan(bool(content["quick"]), cells)
+        return Plan(cells)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:

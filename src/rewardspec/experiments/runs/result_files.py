@@ -10,15 +10,15 @@ import io
 import json
 import re
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from rewardspec.errors import Error
 from rewardspec.experiments.runs.jobs import Job, digest
+from rewardspec.learning.array_files import DamagedFileError, read_arrays
 from rewardspec.learning.logs import TrainingLog
 
 FORMAT = 1
@@ -26,9 +26,6 @@ _KIND = "rewardspec result"
 _DATE = (1980, 1, 1, 0, 0, 0)  # a file's content should not depend on when it was written
 _LEVEL = 1  # logs shrink to a tenth at the fastest level, and little more at the others
 _NAME = re.compile(r"(?P<task>\w+)-(?P<reward>\w+)-seeds(?P<first>\d+)-(?P<last>\d+)-(?P<digest>[0-9a-f]{8})")
-
-# What reading a file of any other content can raise; a shape made of nonsense asks for more memory than there is.
-_DAMAGE = (ValueError, EOFError, KeyError, NotImplementedError, MemoryError, zipfile.BadZipFile, zlib.error)
 
 
 class ResultFileError(Error, ValueError):
@@ -134,25 +131,15 @@ def read(path: Path) -> Result:
         ResultFileError: It is not a whole result of this version, or not the one its name promises.
     """
     try:
-        with open(path, "rb") as file:
-            arrays = _arrays(file)
+        arrays = read_arrays(path)
     except OSError as error:
         raise ResultFileError(f"{path.name!r} cannot be read: {error.strerror or error}.") from None
-    except _DAMAGE as error:
+    except DamagedFileError as error:
         raise ResultFileError(f"{path.name!r} is damaged or no result at all: {error}.") from None
     result = _result(path.name, arrays)
     if result.key != path.stem:
         raise ResultFileError(f"{path.name!r} holds the result of another job, {result.key!r}.")
     return result
-
-
-def _arrays(file: BinaryIO) -> dict[str, Any]:
-    """The arrays of a file. Reading one to its end also checks the sum that the zip file keeps of it."""
-    if not zipfile.is_zipfile(file):
-        raise ValueError("it is not a zip file")
-    file.seek(0)
-    with np.load(file, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
 
 
 def _result(name: str, arrays: Mapping[str, Any]) -> Result:

@@ -16,12 +16,13 @@ from rewardspec import envs
 from rewardspec.errors import Error
 from rewardspec.experiments.cells import Cell
 from rewardspec.experiments.rewards import REWARDS
-from rewardspec.experiments.runs.files import check_writable, remove_leftovers, write_whole
+from rewardspec.experiments.runs.files import check_writable
 from rewardspec.experiments.runs.jobs import Job
 from rewardspec.experiments.runs.locks import locked
 from rewardspec.experiments.runs.plans import Plan, read_plan, write_plan
 from rewardspec.experiments.runs.result_files import Name, Result, ResultFileError, read
 from rewardspec.learning.logs import TrainingLog
+from rewardspec.whole_files import remove_leftovers, write_whole
 
 Report = Callable[[str], None]
 """Takes a message for people."""
@@ -85,14 +86,14 @@ class Results:
         """
         write_whole(self.path(job), content)
 
-    def plan(self, jobs: Iterable[Job], *, quick: bool) -> None:
+    def plan(self, jobs: Iterable[Job]) -> None:
         """Note which jobs make which cells, in place of what was planned for these cells before."""
         old = read_plan(self.directory, self.report)
-        write_plan(self.directory, Plan.of(jobs, quick=quick).over(old))
+        write_plan(self.directory, Plan.of(jobs).over(old))
 
     def cells(self) -> Iterator[Cell]:
         """What is done, cell by cell, in the order of the table; of a cell in the plan, the planned jobs alone."""
-        plan = read_plan(self.directory, self.report) or Plan(quick=False, cells={})
+        plan = read_plan(self.directory, self.report) or Plan({})
         found = self._by_cell()
         for task in envs.names():
             for reward in REWARDS:
@@ -123,21 +124,16 @@ class Results:
                 self.report(f"{error} It is left out.")
 
 
-def read_cells(directory: str | os.PathLike[str], *, report: Report = to_stderr) -> list[Cell]:
-    """The cells of the results in a directory.
+def each_cell(directory: str | os.PathLike[str], *, report: Report = to_stderr) -> Iterator[Cell]:
+    """The cells of the results in a directory, one after the other, so that not all have to be in memory.
 
     Args:
         directory: The directory of a reproduction.
         report: Told of files that are damaged, foreign or left out.
 
     Raises:
-        Error: There is no such directory, or it holds no results.
+        Error: There is no such directory, or it holds no results; said when the first cell is asked for.
     """
-    return list(each_cell(directory, report=report))
-
-
-def each_cell(directory: str | os.PathLike[str], *, report: Report = to_stderr) -> Iterator[Cell]:
-    """The cells one after the other, for readers that need not have all of them in memory."""
     results = Results(directory, report)
     if not results.directory.is_dir():
         raise Error(f"There is no directory {str(directory)!r}. Make results with: rewardspec reproduce -o {directory}")
@@ -147,12 +143,6 @@ def each_cell(directory: str | os.PathLike[str], *, report: Report = to_stderr) 
         yield cell
     if empty:
         raise Error(f"There are no results in {str(directory)!r}. Make some with: rewardspec reproduce -o {directory}")
-
-
-def is_quick(directory: str | os.PathLike[str]) -> bool:
-    """Whether the last reproduction in a directory had the small budgets."""
-    plan = read_plan(Path(directory), lambda message: None)  # reading the cells will tell
-    return plan is not None and plan.quick
 
 
 def _planned(stored: Sequence[Path], planned: Sequence[str]) -> list[Path]:
@@ -184,6 +174,7 @@ def _largest_group(stored: Sequence[Path]) -> list[Path]:
 def _merged(results: Sequence[Result]) -> Cell:
     results = sorted(results, key=lambda result: result.first)
     head = results[0]
+    names = dict.fromkeys(name for result in results for name in result.versions)
     return Cell(
         task=head.task,
         reward=head.reward,
@@ -193,7 +184,7 @@ def _merged(results: Sequence[Result]) -> Cell:
         observe=head.setup.get("observe"),
         payment=head.setup.get("payment"),
         commands=tuple(dict.fromkeys(result.command for result in results)),
-        versions=head.versions,
+        versions={name: ", ".join(dict.fromkeys(r.versions.get(name, "none") for r in results)) for name in names},
         devices=tuple(dict.fromkeys(result.device for result in results)),
     )
 

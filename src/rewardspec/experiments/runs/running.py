@@ -17,7 +17,7 @@ from rewardspec.experiments.runs.results import Results
 
 
 @dataclasses.dataclass(frozen=True)
-class Summary:
+class Reproduction:
     """What a call of `reproduce` did.
 
     Attributes:
@@ -43,9 +43,8 @@ def reproduce(
     engine: Engine,
     work: Work,
     *,
-    quick: bool = False,
     display: Display | None = None,
-) -> Summary:
+) -> Reproduction:
     """Do the jobs whose results are not there yet. Kill it at any moment: the same call goes on where it was.
 
     Args:
@@ -53,7 +52,6 @@ def reproduce(
         jobs: The jobs.
         engine: Where they run.
         work: Does a job.
-        quick: Whether their budgets are the small ones, for the record.
         display: Shows progress; what suits the standard error stream by default.
 
     Raises:
@@ -65,7 +63,7 @@ def reproduce(
     stored = 0
     try:
         with results.writing():
-            results.plan(jobs, quick=quick)
+            results.plan(jobs)
             waiting = [job for job in jobs if not results.is_done(job)]
             skipped = stored = len(jobs) - len(waiting)
             if skipped:
@@ -84,7 +82,7 @@ def reproduce(
                         event = dataclasses.replace(event, details="") if known else event
                     board.see(event)
                     display.show(board, event)
-            return Summary(stored - skipped, skipped, tuple(failed), board.elapsed)
+            return Reproduction(stored - skipped, skipped, tuple(failed), board.elapsed)
     except KeyboardInterrupt:
         raise Interrupted(
             f"Interrupted: {stored} of {len(jobs)} jobs are done and kept in {str(directory)!r}. "

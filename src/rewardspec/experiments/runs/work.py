@@ -7,9 +7,9 @@ import dataclasses
 from rewardspec import envs
 from rewardspec.experiments.rewards import reward_setup
 from rewardspec.experiments.runs import provenance
-from rewardspec.experiments.runs.engines import Advance
 from rewardspec.experiments.runs.jobs import Job
 from rewardspec.experiments.runs.result_files import encode
+from rewardspec.learning.progress import Progress
 from rewardspec.learning.training import train
 
 
@@ -23,7 +23,7 @@ class Trainer:
 
     command: str
 
-    def __call__(self, job: Job, advance: Advance) -> bytes:
+    def __call__(self, job: Job, advance: Progress) -> bytes:
         """Do a job."""
         task = envs.get(job.task)
         setup = reward_setup(task, job.reward)

@@ -12,6 +12,7 @@ from rewardspec.monitors.drawing.dot import to_dot
 from rewardspec.monitors.drawing.figures import to_image
 from rewardspec.monitors.drawing.mermaid import to_mermaid
 from rewardspec.monitors.drawing.svg import to_svg
+from rewardspec.whole_files import write_whole
 
 _FORMATS: dict[str, Callable[[Diagram], str | bytes]] = {
     ".svg": to_svg,
@@ -50,16 +51,7 @@ def render(diagram: Diagram, path: str | os.PathLike[str]) -> None:
     if target.is_dir():
         raise DiagramError(f"Cannot write {str(target)!r}: it is a directory. Name a file.")
     content = _FORMATS[suffix](diagram)
-    _write(target.resolve(), content.encode() if isinstance(content, str) else content)
-
-
-def _write(target: Path, content: bytes) -> None:
-    """Put the content there in one move, so that nobody ever sees half a file."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(content)
-        os.replace(temporary, target)
+        write_whole(target, content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise DiagramError(f"Cannot write {str(target)!r}: {error.strerror}.") from None
-    finally:
-        temporary.unlink(missing_ok=True)

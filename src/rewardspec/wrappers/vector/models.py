@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.vector import VectorEnv, VectorWrapper
 
-from rewardspec.wrappers.finite_models import FiniteModel
+from rewardspec.finite.models import FiniteModel
 from rewardspec.wrappers.numbering import model_of
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from copy import deepcopy
 from typing import Any
 
 import gymnasium as gym
@@ -17,7 +16,9 @@ from rewardspec.backends.labels import CheckedLabels
 from rewardspec.errors import Error, SpecError
 from rewardspec.spec import Spec
 from rewardspec.spec.batch_states import Places, before_first, changed, merged
+from rewardspec.wrappers.copying import copied
 from rewardspec.wrappers.features import Features, Observe
+from rewardspec.wrappers.first_states import warn_of_violation
 from rewardspec.wrappers.monitor_reward import readable
 from rewardspec.wrappers.numbering import possible_pairs
 from rewardspec.wrappers.observations import Extension, extension
@@ -56,6 +57,10 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
         SpecError: The spec has no functions for its atoms, `observe` is none of the choices, or the vector environment
             does not say how it resets.
         LabelError: From `reset` and `step`: an atom gave no labels in [0, 1]. After it everything has to be reset.
+
+    Warns:
+        UserWarning: From `reset`, once: every environment's first state violates a safety objective, so that nothing
+            else is paid for.
 
     Example:
         >>> from rewardspec.spec import Spec
@@ -96,6 +101,7 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
         self._initial = spec.machine.initial
         self._state: Any = None  # None when there are no episodes, or their labels could not be read
         self._observations: Any = None  # the last ones, which the next step's labels are computed from
+        self._warned = False
         self._resetting = NOWHERE  # what the next step will reset
         # The number of steps taken, and what it was when each episode began.
         self._clock, self._began_at = 0, np.zeros(env.num_envs, dtype=np.int64)
@@ -113,7 +119,11 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
         old, self._state = self._state, None
         if old is None and not began.all():
             raise ResetNeeded("There are no episodes for the spec to follow. Reset all environments first.")
-        state = self._restart(old, observations, began.nonzero()[0])
+        state, labels = self._restart(old, observations, began.nonzero()[0])
+        if not self._warned and began.all() and self.reward_spec.violated(state).all():
+            self._warned = True
+            first = {name: float(row[0]) for name, row in labels.items()}
+            warn_of_violation(self.reward_spec, first, stacklevel=2)
         self._resetting = self._resetting[~began[self._resetting]]
         self._keep(state, observations)
         note_state(infos, state, began)
@@ -129,6 +139,12 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
             raise ResetNeeded("There are no episodes for the spec to follow. Call reset() before step().")
         self._clock += 1
         base_rewards = np.array(base_rewards, dtype=np.float64)
+        if base_rewards.shape != self._began_at.shape:
+            raise Error(
+                f"The rewards of {type(self.env.unwrapped).__name__} should have shape {self._began_at.shape}, one "
+                f"number for each environment. Received shape {base_rewards.shape}. Make them so below this wrapper, "
+                "for example with gymnasium.wrappers.vector.TransformReward; the spec pays for the other objectives."
+            )
         began, ended = self._resetting, np.logical_or(terminations, truncations).nonzero()[0]
         same_step = self._same_step and ended.size > 0
         last = self._with_finals(observations, infos, ended) if same_step else observations
@@ -144,7 +160,7 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
         if same_step:
             self._note_finals(infos, state, base_rewards, ended)
             began = ended
-            state = self._restart(state, observations, ended)
+            state, _ = self._restart(state, observations, ended)
         if self._next_step:
             self._resetting = ended
         self._keep(state, observations)
@@ -177,18 +193,19 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
         """The number of steps of each episode."""
         return self._clock - self._began_at
 
-    def _restart(self, state: Any, observations: Any, began: Places) -> Any:
-        """The state in which the spec has started anew on the first states of some environments."""
+    def _restart(self, state: Any, observations: Any, began: Places) -> tuple[Any, CheckedLabels]:
+        """The state in which the spec has started anew on the first states of some environments, and their labels."""
         self._began_at[began] = self._clock
         first = take(self.env.single_observation_space, observations, began)
-        labels = self.reward_spec.labels(first, None, first, step=0, batch=began.size, envs=began)
+        labels = self.reward_spec.batch_labels(began.size).of(first, None, first, step=0, envs=began)
         fresh = self.reward_spec.init(labels, batch=began.size)
-        return fresh if began.size == self.num_envs else merged(state, began, fresh)
+        return (fresh if began.size == self.num_envs else merged(state, began, fresh)), labels
 
     def _keep(self, state: Any, observations: Any) -> None:
-        # A copy, because vector environments may write the next observations over these (`copy=False`).
-        copy = observations.copy() if isinstance(observations, np.ndarray) else deepcopy(observations)
-        self._state, self._observations = state, copy
+        self._state = state
+        if self._labels.of_transitions:
+            # A copy, because vector environments may write the next observations over these (`copy=False`).
+            self._observations = copied(observations)
 
     def _with_finals(self, observations: Any, infos: dict[str, Any], ended: Places) -> Any:
         """The observations that the transitions led to, before any reset."""

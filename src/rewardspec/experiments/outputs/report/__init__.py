@@ -62,10 +62,11 @@ def _head(results: Summaries) -> str:
         "specification, as in “Expressive Temporal Specifications for Reward Monitoring” (Adalat and Belardinelli, "
         "AAAI-26), and from the best that this library can make of them. The paper's numbers stand beside ours.</p>"
     ]
-    if results.quick:
+    short = len(results.short_of_budget())
+    if short:
+        which = "Trained on small budgets" if short == len(cells) else f"{short} cells were trained on small budgets"
         lines.append(
-            '<p class="alert">A quick run on small budgets: it shows that everything works, and its numbers compare '
-            "with nothing.</p>"
+            f'<p class="alert">{which}: that shows that everything works, and the numbers compare with nothing.</p>'
         )
     if results.missing():
         count = len(results.missing())

@@ -109,6 +109,7 @@ def _comparisons(results: Summaries, profiles: str) -> Iterator[str]:
     rows = [
         [escape(registry.get(task).title), *_cells(by_task[0].get(task)), *_cells(by_task[1].get(task), named=True)]
         for task in PAPER
+        if task in by_task[0] or task in by_task[1]
     ]
     heads = ["Environment", "Quant. − Boolean", "", "Best − best of three", ""]
     yield table(heads, rows, numbers=(1, 3), css="lines")

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from rewardspec.envs.audit import LEARNER_DISCOUNT, Finding, audit, rewards_of
 from rewardspec.envs.intents import intent_of
-from rewardspec.envs.models import ModelError, finite_model
 from rewardspec.envs.task import Task
 from rewardspec.errors import Error
 from rewardspec.experiments.cells import PAPER_REWARDS
 from rewardspec.experiments.outputs.report.html import chip, details, escape, machine, table
 from rewardspec.experiments.outputs.report.results import swatch
 from rewardspec.experiments.rewards import RewardSetup, reward_setup
+from rewardspec.finite.models import ModelError, finite_model
 from rewardspec.logic.formulas import Formula
 from rewardspec.monitors.boolean import synthesize_boolean
 from rewardspec.monitors.quantitative import synthesize

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeAlias
 
 from rewardspec.experiments.runs.jobs import Job
+from rewardspec.learning.progress import Progress
 
-Advance: TypeAlias = Callable[[int, int], None]
-"""Called by a job now and then with how much is done, and of how much."""
-Work: TypeAlias = Callable[[Job, Advance], bytes]
+Work: TypeAlias = Callable[[Job, Progress], bytes]
 """Does a job and gives the content of its result; has to be importable in another process."""
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from rewardspec.experiments.runs.engines import Advance
+from rewardspec.learning.progress import Progress
 
 
-def paced(advance: Advance, seconds: float, clock: Callable[[], float] = time.monotonic) -> Advance:
+def paced(advance: Progress, seconds: float, clock: Callable[[], float] = time.monotonic) -> Progress:
     """A function that passes on the first and the last call, and of the others one every so many seconds.
 
     Example:

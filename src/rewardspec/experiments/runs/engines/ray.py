@@ -10,7 +10,8 @@ import contextlib
 import logging
 import os
 import socket
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rewardspec.errors import Error, MissingExtraError
@@ -42,9 +43,11 @@ class Ray:
 
     def __init__(self, address: str | None = None) -> None:
         self._ray = _import_ray()
-        self._ours = not self._ray.is_initialized()
-        if self._ours:
+        self._stop: Callable[[], object] = lambda: None
+        if not self._ray.is_initialized():
             _connect(self._ray, address)
+            # Stopped when the jobs have run, or when nobody holds the engine any more: they may never be run at all.
+            self._stop = weakref.finalize(self, self._ray.shutdown)
 
     @property
     def workers(self) -> int:
@@ -72,8 +75,7 @@ class Ray:
             for reference in pending:
                 with contextlib.suppress(Exception):
                     ray.cancel(reference, force=True)
-            if self._ours:
-                ray.shutdown()
+            self._stop()
 
 
 def _import_ray() -> Any:

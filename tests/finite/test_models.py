@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rewardspec import Spec, envs
-from rewardspec.envs.models import ModelError, finite_model
+from rewardspec.finite.models import ModelError, finite_model
 
 FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")
 

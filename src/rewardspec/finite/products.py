@@ -2,7 +2,7 @@
 
 The reward of a spec depends on the episode so far, but only through the monitor's configuration. A node of the product
 is a state of the environment with a configuration that can occur beside it, and on nodes the reward is Markov. They are
-found as `rewardspec.wrappers.product_search` says.
+found as `rewardspec.finite.product_search` says.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardspec.finite.models import FiniteModel, ModelError
+from rewardspec.finite.product_search import ProductSearch, TooManyNodesError
 from rewardspec.spec import Spec
-from rewardspec.wrappers.finite_models import FiniteModel, ModelError
-from rewardspec.wrappers.product_search import ProductSearch, TooManyNodesError
 
 DEFAULT_NODES = 200_000
 
@@ -91,7 +91,7 @@ def build_product(model: FiniteModel, spec: Spec, max_nodes: int = DEFAULT_NODES
 
     Example:
         >>> from rewardspec import envs
-        >>> from rewardspec.wrappers.finite_models import finite_model
+        >>> from rewardspec.finite.models import finite_model
         >>> task = envs.get("frozen_lake")
         >>> product = build_product(finite_model(task.make()), task.spec("boolean"))
         >>> len(product), product.configurations

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardspec.finite.models import FiniteModel, ModelError
 from rewardspec.spec import Spec
 from rewardspec.spec.compilation import SpecState
-from rewardspec.wrappers.finite_models import FiniteModel, ModelError
 
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -1,8 +1,4 @@
-"""Finite models: every transition of an environment that publishes its table `P`, as arrays.
-
-The product of such an environment with a spec is finite too, and is searched in `rewardspec.wrappers.product_search`:
-to number a Discrete observation with the spec's registers, and to solve and audit the environment exactly.
-"""
+"""Finite models: every transition of an environment that publishes its table `P`, as arrays."""
 
 from __future__ import annotations
 
@@ -88,14 +84,14 @@ class FiniteModel:
         chosen = slice(None) if rows is None else rows
         source, action, successor = (column[chosen] for column in (self.source, self.action, self.successor))
         if not one_by_one:
-            return spec.labels(source, action, successor, batch=len(source))
+            return spec.batch_labels(len(source)).of(source, action, successor)
         transitions = zip(source.tolist(), action.tolist(), successor.tolist(), strict=True)
         return _joined(spec, [spec.labels(*transition) for transition in transitions])
 
     def initial_labels(self, spec: Spec, one_by_one: bool = False) -> dict[str, NDArray[np.float64]]:
         """The labels of every state of `starts`, as they are read at reset."""
         if not one_by_one:
-            return spec.labels(self.starts, None, self.starts, batch=len(self.starts))
+            return spec.batch_labels(len(self.starts)).of(self.starts, None, self.starts)
         return _joined(spec, [spec.labels(start, None, start) for start in self.starts.tolist()])
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rewardspec import Spec, envs
-from rewardspec.envs.models import ModelError, finite_model
-from rewardspec.envs.products import Product, build_product
+from rewardspec.finite.models import ModelError, finite_model
+from rewardspec.finite.products import Product, build_product
 from rewardspec.spec.payment import PAYMENTS
 
 FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")

@@ -1,0 +1,37 @@
+"""Safety objectives that the first state of an episode violates, so that nothing an agent does can help."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+from rewardspec.logic.formulas import Next, WeakNext
+from rewardspec.spec import Pair, Spec
+
+
+def warn_of_violation(spec: Spec, labels: Mapping[str, float], stacklevel: int) -> None:
+    """Warn that a reset has vetoed the whole episode, which is seldom meant.
+
+    Args:
+        spec: The spec, of which a safety objective is violated.
+        labels: The labels of the first state.
+        stacklevel: That of `warnings.warn` for the caller.
+    """
+    safety = zip((pair for pair in spec.pairs if pair.is_safety), spec.penalties, strict=True)
+    violated = [(pair, penalty) for pair, penalty in safety if _violates(pair, labels)]
+    pair, penalty = min(violated, key=lambda found: found[1])  # the lowest penalty is the one in force
+    read = ", ".join(f"{name} is {labels[name]:g}" for name in pair.formula.atoms)
+    named = f"`{pair.formula}`" if pair.name is None else f"`{pair.formula}` ({pair.name})"
+    warnings.warn(
+        f"The safety objective {named} is violated by the state after reset{f', where {read}' if read else ''}, so "
+        f"that the whole episode is worth the penalty, {penalty:g}, whatever the agent does. If the first state should "
+        f"not count, write `{Next(pair.formula)}` or `{WeakNext(pair.formula)}`; if it should not veto, give its Pair "
+        "safety=False; and where an atom reads the action, let its label satisfy the formula when `action` is None.",
+        UserWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def _violates(pair: Pair, labels: Mapping[str, float]) -> bool:
+    alone = Spec([pair])
+    return bool(alone.violated(alone.init(labels)))

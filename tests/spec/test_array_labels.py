@@ -1,0 +1,101 @@
+"""Labels stay in the library that the atoms compute in, so that a spec can be compiled with an environment."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rewardspec as rs
+from rewardspec.spec.offline import relabel
+
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+
+SPEC = rs.Spec(
+    [("F near", 1), ("G !out", 2), ("F G moves", 1)],
+    atoms={
+        "near": lambda obs, action, next_obs: 1.0 - abs(next_obs[..., 0]),
+        "out": lambda obs, action, next_obs: abs(next_obs[..., 0]) > 0.875,
+        "moves": lambda obs, action, next_obs: 0.25 if action is None else action * 1.0,
+    },
+    penalty=-1,
+)
+FIRST = np.array([[0.5], [-0.25], [0.75]])
+LAST = np.array([[0.25], [-1.0], [0.5]])
+ACTION = np.array([0, 1, 1])
+
+
+def rewards(obs: Any, action: Any, next_obs: Any) -> Any:
+    state = SPEC.init(SPEC.labels(obs, None, obs, batch=3))
+    state, paid = SPEC.step(state, SPEC.labels(obs, action, next_obs, batch=3))
+    return SPEC.reset(state, SPEC.labels(obs, None, obs, batch=3), paid < 0), paid
+
+
+def test_labels_can_be_compiled() -> None:
+    (_, plain), (_, compiled) = rewards(FIRST, ACTION, LAST), jax.jit(rewards)(*map(jnp.asarray, (FIRST, ACTION, LAST)))
+    assert plain.tolist() == [2.75, -1.0, 3.5]
+    assert compiled.tolist() == plain.tolist()
+
+
+def test_labels_of_jax_stay_on_the_device() -> None:
+    labels = SPEC.labels(*map(jnp.asarray, (FIRST, ACTION, LAST)), batch=3)
+    assert list(labels) == ["near", "out", "moves"]
+    assert all(isinstance(column, jax.Array) and column.shape == (3,) for column in labels.values())
+    assert {column.dtype for column in labels.values()} == {jnp.asarray(FIRST).dtype}
+    assert {name: column.tolist() for name, column in labels.items()} == {
+        name: column.tolist() for name, column in SPEC.labels(FIRST, ACTION, LAST, batch=3).items()
+    }
+
+
+def test_a_number_among_arrays_becomes_one() -> None:
+    labels = SPEC.labels(jnp.asarray(FIRST), None, jnp.asarray(FIRST), batch=3)
+    assert isinstance(labels["moves"], jax.Array)
+    assert labels["moves"].tolist() == [0.25] * 3
+
+
+def test_labels_of_torch_stay_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    labels = SPEC.labels(torch.tensor(FIRST), torch.tensor(ACTION), torch.tensor(LAST), batch=3)
+    assert all(isinstance(column, torch.Tensor) and column.dtype == torch.float64 for column in labels.values())
+    assert SPEC.init(labels).level.tolist() == [2.75, -1.0, 3.5]
+
+
+def test_clipping_happens_there_too() -> None:
+    spec = rs.Spec([("F a", 1)], atoms={"a": lambda obs, action, next_obs: next_obs}, clip=True)
+    labels = jax.jit(lambda x: spec.labels(x, None, x, batch=3))(jnp.array([-1.0, 0.5, 7.0]))
+    assert labels["a"].tolist() == [0.0, 0.5, 1.0]
+
+
+def test_shapes_are_checked_while_tracing() -> None:
+    with pytest.raises(rs.LabelError, match=r"'near' should have shape \(3,\).*Received shape \(2,\)"):
+        jax.jit(lambda x: SPEC.labels(x, None, x, batch=3))(jnp.zeros((2, 1)))
+
+
+def test_one_environment_can_be_compiled_and_mapped_over() -> None:
+    def step(obs: Any, action: Any, next_obs: Any) -> Any:
+        state = SPEC.init(SPEC.labels(obs, None, obs))
+        return SPEC.step(state, SPEC.labels(obs, action, next_obs))[1]
+
+    arrays = tuple(map(jnp.asarray, (FIRST, ACTION, LAST)))
+    assert jax.jit(jax.vmap(step))(*arrays).tolist() == [2.75, -1.0, 3.5]
+    assert float(jax.jit(step)(*(array[0] for array in arrays))) == 2.75
+    clipping = rs.Spec([("F a", 1)], atoms={"a": lambda obs, action, next_obs: next_obs}, clip=True)
+    assert float(jax.jit(lambda x: clipping.labels(x, None, x)["a"])(7.0)) == 1.0
+
+
+def test_one_environment_that_is_not_traced_gets_checked_floats() -> None:
+    spec = rs.Spec([("F a", 1)], atoms={"a": lambda obs, action, next_obs: next_obs})
+    assert type(spec.labels(None, None, jnp.array(0.5))["a"]) is float
+    with pytest.raises(rs.LabelError, match=r"should be in \[0, 1\]\. Received 7"):
+        spec.labels(None, None, jnp.array(7.0))
+
+
+def test_recordings_are_checked_whatever_the_atoms_compute_in() -> None:
+    spec = rs.Spec([("F a", 1)], atoms={"a": lambda obs, action, next_obs: jnp.asarray(next_obs)})
+    run = functools.partial(relabel, spec, actions=np.zeros(2), terminations=[False, True], truncations=None)
+    assert run(observations=np.array([0.0, 0.5, 0.25])).rewards.tolist() == [0.5, 0.5]
+    with pytest.raises(rs.LabelError, match="In episode 0: The label of 'a' at step 2"):
+        run(observations=np.array([0.0, 0.5, 7.0]))

@@ -1,0 +1,105 @@
+"""A probe tells what the atoms and formulas of a spec made of some episodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import rewardspec as rs
+from rewardspec.wrappers import MonitorReward, probe
+from tests.wrappers.specs import cartpole, cartpole_spec
+
+
+class Corridor(gym.Env[int, int]):
+    """Ten steps, to the left or to the right; never an end of its own."""
+
+    observation_space = gym.spaces.Discrete(21)
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, **kwargs: Any) -> tuple[int, dict[str, Any]]:
+        super().reset(**kwargs)
+        self.place = 10
+        return self.place, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        self.place = int(np.clip(self.place + (1 if action else -1), 0, 20))
+        return self.place, 0.5, False, False, {}
+
+
+def corridor() -> rs.Spec:
+    functions = {
+        "far": lambda obs, action, next_obs: next_obs / 20,
+        "goal": lambda obs, action, next_obs: next_obs == 20,
+        "clear": lambda obs, action, next_obs: next_obs > 5,
+        "always": lambda obs, action, next_obs: 0.25,
+    }
+    pairs = [("F G far", 5), ("F goal", 10), ("G clear", 1), ("F G !far", 0.1), ("G always", 1)]
+    return rs.Spec(pairs, atoms=functions)
+
+
+def test_numbers_are_those_of_the_episodes_played() -> None:
+    spec = cartpole_spec()
+    seen = probe(cartpole(), spec, episodes=6, seed=3)
+    env = MonitorReward(cartpole(), spec, record=True)
+    env.action_space.seed(3)
+    labels: dict[str, list[float]] = {name: [] for name in spec.atom_names}
+    returns, lengths, last = [], [], []
+    for seed in range(3, 9):
+        env.reset(seed=seed)
+        rewards, ended = [], False
+        while not ended:
+            _, reward, terminated, truncated, info = env.step(env.action_space.sample())
+            rewards.append(reward)
+            ended = terminated or truncated
+        for name, column in env.explain().labels.items():
+            labels[name] += column
+        returns.append(sum(rewards))
+        lengths.append(len(rewards))
+        last.append(info["formula_values"])
+    np.testing.assert_allclose(seen.returns, returns)
+    assert seen.lengths.tolist() == lengths
+    assert seen.base_returns.tolist() == lengths  # CartPole pays 1 a step
+    for atom in seen.atoms:
+        column = np.array(labels[atom.name])
+        assert (atom.least, atom.most) == (column.min(), column.max())
+        assert atom.mean == pytest.approx(column.mean())
+        assert atom.zeros == np.mean(column == 0)
+    np.testing.assert_allclose([pair.last for pair in seen.pairs], np.mean(last, axis=0))
+    assert sum(pair.decides for pair in seen.pairs) == pytest.approx(1.0)
+
+
+def test_a_policy_plays_and_episodes_that_do_not_end_are_cut_off() -> None:
+    seen = probe(Corridor(), corridor(), episodes=3, max_steps=12, policy=lambda place: 1)
+    assert seen.lengths.tolist() == [12, 12, 12]
+    assert seen.base_returns.tolist() == [6.0] * 3
+    assert seen.atoms[0].most == 1.0
+
+
+def test_it_finds_what_looks_wrong() -> None:
+    seen = probe(Corridor(), corridor(), episodes=4, max_steps=8)
+    rules = {(finding.rule, finding.pair) for finding in seen.findings}
+    assert rules == {("constant-atom", None), ("silent", 1), ("silent", 4), ("never-decides", 3)}
+    left = probe(Corridor(), corridor(), episodes=4, max_steps=8, policy=lambda place: 0)
+    found = {finding.rule: finding for finding in left.findings}
+    assert found["always-vetoed"].severity == "warning"
+    assert "after 5 steps" in found["always-vetoed"].message
+    assert "same-return" in found
+
+
+def test_a_veto_at_reset_is_an_error_and_no_warning_of_python() -> None:
+    spec = rs.Spec([("G moving", 1)], atoms={"moving": lambda obs, action, next_obs: 0.0 if action is None else 1.0})
+    seen = probe(Corridor(), spec, episodes=2, max_steps=4)
+    assert [(f.rule, f.severity) for f in seen.findings if f.rule == "always-vetoed"] == [("always-vetoed", "error")]
+
+
+def test_the_same_seed_gives_the_same_text() -> None:
+    one, two, other = (str(probe(cartpole(), cartpole_spec(), episodes=3, seed=seed)) for seed in (1, 1, 2))
+    assert one == two != other
+
+
+def test_numbers_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(rs.Error, match="at least 1"):
+        probe(Corridor(), corridor(), episodes=0)
