@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test oracles ray lint docs format bench wheel clean help
+.PHONY: demo test oracles ray envpool lint docs format bench wheel clean help
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -20,6 +20,9 @@ oracles: $(VENV)/test.stamp $(VENV)/oracles.stamp ## Compare with RTAMT and Spot
 
 ray: $(VENV)/test.stamp $(VENV)/ray.stamp ## Jobs on a Ray cluster of three nodes
 	$(BIN)/python -m pytest -m ray tests/experiments
+
+envpool: $(VENV)/test.stamp $(VENV)/envpool.stamp ## Environments from EnvPool
+	$(BIN)/python -m pytest -m envpool tests/learning
 
 lint: $(VENV)/lint.stamp ## Format, lint and type checks
 	$(BIN)/ruff format --check .

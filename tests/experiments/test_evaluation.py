@@ -50,3 +50,9 @@ def test_whatever_changes_the_reward_changes_the_jobs_name():
     described = [str(describe(setup)) for setup in setups]
     assert len(set(described)) == len(described)
     assert describe(RewardSetup(spec, None, "one note")) == describe(RewardSetup(spec, None, "another"))
+
+
+def test_results_from_another_source_are_kept_apart():
+    ours, pooled = jobs_of(quick=True), jobs_of(quick=True, source="envpool")
+    other = {one.task for one, two in zip(ours, pooled, strict=True) if one.key != two.key}
+    assert other == {"lunar_lander", "bipedal_walker"}

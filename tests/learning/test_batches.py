@@ -1,9 +1,12 @@
 """Batches step like Gymnasium's own environments."""
 
+import sys
+
 import numpy as np
 import pytest
 
 from rewardspec import envs
+from rewardspec.errors import Error, MissingExtraError
 from rewardspec.learning.batches import ClassicBatch, LoopedBatch, make_batch
 from rewardspec.learning.batches.classic import CLASSIC
 
@@ -60,3 +63,11 @@ def test_arrays_of_earlier_steps_are_left_alone():
         batch.step(np.ones(4, dtype=np.int64))
     for array, copy in zip(held, copies, strict=True):
         np.testing.assert_array_equal(array, copy)
+
+
+def test_a_source_that_does_not_exist_or_is_not_installed_is_told(monkeypatch):
+    with pytest.raises(Error, match=r"should be one of gymnasium, envpool\. Received 'envpol'\. Did you mean"):
+        make_batch(envs.get("lunar_lander"), SEEDS, "envpol")
+    monkeypatch.setitem(sys.modules, "envpool", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'rewardspec\[envpool\]'"):
+        make_batch(envs.get("lunar_lander"), SEEDS, "envpool")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rewardspec.envs.task import Task
     from rewardspec.experiments.cells import Unit
     from rewardspec.experiments.rewards import RewardSetup
+    from rewardspec.learning.batches import Source
     from rewardspec.learning.logs import TrainingLog
     from rewardspec.learning.training import Config, Training
 
@@ -55,6 +56,9 @@ def add_parser(commands: Any) -> None:
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--steps", type=int, metavar="N", help="steps of each run of PPO (default: the paper's)")
     length.add_argument("--episodes", type=int, metavar="N", help="episodes of each run of Q-learning (default: 2000)")
+    parser.add_argument(
+        "--envpool", action="store_true", help="take Lunar Lander and Bipedal Walker from EnvPool, which is quicker"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="the policy (default: ENV-REWARD.npz)")
     parser.add_argument("--record", metavar="FILE", help="record an episode: .gif moves, .png is a row of stills")
     parser.add_argument("--tensorboard", metavar="DIR", help="write the training log for TensorBoard")
@@ -70,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     from rewardspec.spec.toml_writing import dumps_spec
 
     task = _task(arguments.env)
-    check_extras([task])
+    source: Source = "envpool" if arguments.envpool else "gymnasium"
+    check_extras([task], source=source)
     with importing_from_here():
         name, setup = _reward(arguments, task)
     with options_for(seeds="--seeds", total_steps="--steps", episodes="--episodes"):
@@ -86,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_tensorboard()
 
     try:
-        training = _train(task, name, setup, config, arguments.seeds)
+        training = _train(task, name, setup, config, arguments.seeds, source)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Interrupted; nothing was saved.") from None
     print("\n".join(_summary(task, name, config, training)))
@@ -151,7 +156,7 @@ def _config(arguments: argparse.Namespace, task: Task) -> Config:
     return dataclasses.replace(config, **{key: value for key, value in changes.items() if value is not None})
 
 
-def _train(task: Task, name: str, setup: RewardSetup, config: Config, seeds: int) -> Training:
+def _train(task: Task, name: str, setup: RewardSetup, config: Config, seeds: int, source: Source) -> Training:
     """Train with the display that a reproduction has, of one job."""
     from rewardspec.experiments.runs.displays import display_for
     from rewardspec.experiments.runs.engines import Advanced, Event, Started
@@ -172,7 +177,15 @@ def _train(task: Task, name: str, setup: RewardSetup, config: Config, seeds: int
     try:
         show(Started(job))
         advance = paced(lambda done, total: show(Advanced(job, done, total)), 0.2)
-        return train(task, setup.spec, observe=setup.observe, config=config, seeds=job.seeds, progress=advance)
+        return train(
+            task,
+            setup.spec,
+            observe=setup.observe,
+            config=config,
+            seeds=job.seeds,
+            progress=advance,
+            source=source,
+        )
     finally:
         display.close()
 

@@ -11,6 +11,7 @@ from rewardspec.errors import Error, did_you_mean
 from rewardspec.experiments.budgets import Budget, budget_of, expected_seconds
 from rewardspec.experiments.rewards import REWARDS, RewardSetup, reward_setup
 from rewardspec.experiments.runs.jobs import Job
+from rewardspec.learning.batches import POOLED, Source
 
 
 def jobs_of(
@@ -20,6 +21,7 @@ def jobs_of(
     quick: bool = False,
     seeds: int | None = None,
     block: int | None = None,
+    source: Source = "gymnasium",
 ) -> list[Job]:
     """The jobs of a reproduction.
 
@@ -29,6 +31,7 @@ def jobs_of(
         quick: Whether to take the small budgets.
         seeds: How many runs each cell has, where that is not to be the budget's number.
         block: How many of them are one job, likewise.
+        source: Where environments come from for which there is no array physics.
     """
     known = [envs.get(name) for name in (tasks if tasks is not None else envs.names())]
     chosen = [checked_reward(name) for name in (rewards if rewards is not None else REWARDS)]
@@ -36,7 +39,7 @@ def jobs_of(
     for task in dict.fromkeys(task.name for task in known):
         budget = budget_of(envs.get(task), quick=quick, seeds=seeds, block=block)
         for reward in dict.fromkeys(chosen):
-            jobs.extend(_cell(envs.get(task), reward, budget))
+            jobs.extend(_cell(envs.get(task), reward, budget, source))
     return jobs
 
 
@@ -47,8 +50,10 @@ def checked_reward(name: str) -> str:
     return name
 
 
-def _cell(task: Task, reward: str, budget: Budget) -> list[Job]:
+def _cell(task: Task, reward: str, budget: Budget, source: Source) -> list[Job]:
     setup = describe(reward_setup(task, reward))
+    if source != "gymnasium" and task.name in POOLED:
+        setup["source"] = source  # other random numbers, so other results
     jobs = []
     for first in range(0, budget.seeds, budget.block):
         count = min(budget.block, budget.seeds - first)

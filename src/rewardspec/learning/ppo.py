@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rewardspec.envs.task import Task
 from rewardspec.errors import Error, MissingExtraError
-from rewardspec.learning.batches import make_batch
+from rewardspec.learning.batches import Source, make_batch
 from rewardspec.learning.logs import TrainingLog
 from rewardspec.learning.networks import initial_parameters
 from rewardspec.learning.paid_batch import PaidBatch
@@ -115,6 +115,7 @@ def learn_actors(
     config: PPO,
     seeds: Sequence[int],
     progress: Progress | None = None,
+    source: Source = "gymnasium",
 ) -> tuple[TrainingLog, dict[str, NDArray[Any]]]:
     """Train one policy for each seed.
 
@@ -125,11 +126,12 @@ def learn_actors(
         config: The settings.
         seeds: The seed of each run.
         progress: Called after every update with the steps taken and to take, all runs together.
+        source: Where environments come from; see `rewardspec.learning.batches`.
 
     Returns:
         The log, and the arrays of the learnt actors as `rewardspec.learning.policies` keeps them.
     """
-    with contextlib.closing(make_batch(task, _environment_seeds(seeds, config.envs))) as batch:
+    with contextlib.closing(make_batch(task, _environment_seeds(seeds, config.envs), source)) as batch:
         return _learn(PaidBatch(task, batch, len(seeds), spec, observe), config, seeds, progress)
 
 

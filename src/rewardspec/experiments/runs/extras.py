@@ -7,22 +7,27 @@ from collections.abc import Iterable
 
 from rewardspec.envs.task import Task
 from rewardspec.errors import MissingExtraError
+from rewardspec.learning.batches import POOLED, Source
 
 _MODULES = {"box2d": "Box2D"}
 """The module that an environment's extra brings, which is also what its package is called."""
 
 
-def check_extras(tasks: Iterable[Task], *, extra: str | None = None) -> None:
+def check_extras(tasks: Iterable[Task], *, source: Source = "gymnasium", extra: str | None = None) -> None:
     """Check that training these environments is possible.
 
     Args:
         tasks: The environments.
+        source: Where they come from, if there is no array physics for them.
         extra: What to install where something is missing; by default just the extras that bring it.
 
     Raises:
         MissingExtraError: Something is not installed. Names the first such package, and what brings all of them.
     """
     needed = [("jax", "learn", "Training"), ("optax", "learn", "Training")]
+    tasks = list(tasks)
+    if source == "envpool" and any(task.name in POOLED for task in tasks):
+        needed.append(("envpool", "envpool", "The source `envpool`"))
     needed += [(_MODULES.get(task.extra, task.extra), task.extra, task.title) for task in tasks if task.extra]
     missing = [need for need in needed if not _is_there(need[0])]
     if missing:

@@ -27,7 +27,15 @@ class Trainer:
         """Do a job."""
         task = envs.get(job.task)
         setup = reward_setup(task, job.reward)
-        training = train(task, setup.spec, observe=setup.observe, config=job.config, seeds=job.seeds, progress=advance)
+        training = train(
+            task,
+            setup.spec,
+            observe=setup.observe,
+            config=job.config,
+            seeds=job.seeds,
+            progress=advance,
+            source=job.setup.get("source", "gymnasium"),
+        )
         return encode(
             job,
             training.log,
