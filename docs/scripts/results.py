@@ -1,11 +1,11 @@
 """Take the outputs of a full reproduction into the documentation.
 
     rewardspec reproduce -o results
-    python docs/scripts/results.py results
+    python docs/scripts/results.py results [WALL_TIME]
 
 Copies table, figure and summaries to docs/results/, and writes docs/results/evaluation.md: what was run and how long it
 took, the table, the figure, the comparisons, and for the finite environments the exact ceiling of what a learner that
-explores as much could score.
+explores as much could score. WALL_TIME is what `reproduce` printed in the end, where it ran in one go.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TARGET = Path(__file__).resolve().parents[1] / "results"
 FILES = ("table.csv", "table.tex", "curves.png", "curves.svg", "summaries.json")
 
 
-def main(source: Path) -> None:
+def main(source: Path, wall_time: str | None = None) -> None:
     """Copy and write."""
     results = Summaries([summarise(cell) for cell in each_cell(source)])
     if missing := results.missing():
@@ -36,7 +36,7 @@ def main(source: Path) -> None:
     for name in FILES:
         shutil.copyfile(source / name, TARGET / name)
     table = (source / "table.md").read_text(encoding="utf-8")
-    sections = [run(results), table, FIGURE, comparisons(results), ceilings(results)]
+    sections = [run(results, wall_time), table, FIGURE, comparisons(results), distances(results), ceilings(results)]
     (TARGET / "evaluation.md").write_text("\n".join(sections), encoding="utf-8")
     print(f"Wrote {len(FILES)} files and evaluation.md to docs/results/")
 
@@ -49,7 +49,7 @@ Task completion while training, smoothed over 21 episodes of each run; bands are
 """
 
 
-def run(results: Summaries) -> str:
+def run(results: Summaries, wall_time: str | None) -> str:
     """What was run, on what, and how long it took."""
     cells = results.all()
     seconds = sum(cell.seconds for cell in cells)
@@ -57,12 +57,13 @@ def run(results: Summaries) -> str:
     devices = sorted({device for cell in cells for device in cell.devices})
     versions = cells[0].versions
     packages = ", ".join(f"{name} {versions[name]}" for name in ("jax", "numpy", "gymnasium") if name in versions)
+    took = "" if wall_time is None else f" in {wall_time} from start to end"
     return f"""## The paper's budgets
 
 `rewardspec reproduce` trained {len(cells)} cells, {sum(cell.runs for cell in cells):,} runs and {steps / 1e6:,.0f}
-million environment steps. The wall-clock times of its jobs add up to {seconds / 3600:.1f} hours; two ran at a time, on
-cores that did other work as well ({"; ".join(devices)}; {packages}). The table's data is in `table.csv`, and every
-cell's summary, with its settings and command, in `summaries.json`.
+million environment steps{took}. The wall-clock times of its jobs, two at a time,
+add up to {seconds / 3600:.1f} hours, on cores that did some other work as well ({"; ".join(devices)}; {packages}).
+The table's data is in `table.csv`, and every cell's summary, with its settings and command, in `summaries.json`.
 """
 
 
@@ -81,6 +82,23 @@ def comparisons(results: Summaries) -> str:
         paper = max(PAPER[first.task][reward].completion for reward in PAPER_REWARDS)
         title = envs.get(first.task).title
         lines.append(f"| {title} | {told(first)} | {told(second)} | {100 * best - paper:+.1f} |")
+    return "\n".join(lines) + "\n"
+
+
+def distances(results: Summaries) -> str:
+    """How far ours are from the paper's numbers."""
+    lines = [
+        "### Ours beside the paper's",
+        "",
+        "Our task completion less the paper's, in percentage points.",
+        "",
+        "| environment | base | Boolean | quantitative |",
+        "|---|--:|--:|--:|",
+    ]
+    for name in envs.names():
+        row = results.of(name)
+        found = (100 * row[reward].completion.value - PAPER[name][reward].completion for reward in PAPER_REWARDS)
+        lines.append(f"| {envs.get(name).title} | {' | '.join(f'{value:+.1f}' for value in found)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -118,4 +136,4 @@ def ceilings(results: Summaries) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "results"))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "results"), *sys.argv[2:3])
