@@ -58,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rewardspec import envs
     from rewardspec.cli.report import write_report
     from rewardspec.experiments.evaluation import jobs_of
+    from rewardspec.experiments.runs.displays import duration
     from rewardspec.experiments.runs.extras import check_extras
     from rewardspec.experiments.runs.provenance import command_line
     from rewardspec.experiments.runs.running import Interrupted, reproduce
@@ -86,6 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
     except Interrupted as error:
         print(error, file=sys.stderr)
         return 130
+    if summary.done:
+        print(f"{summary.done} of {len(jobs)} jobs done in {duration(summary.seconds)}.", file=sys.stderr)
     if summary.done or summary.skipped:
         write_report(directory)
     if summary.failed:
