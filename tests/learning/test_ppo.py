@@ -136,8 +136,8 @@ def test_the_environments_are_closed_however_training_ends(monkeypatch):
     closed = []
     make = ppo.make_batch
 
-    def watched(task, seeds):
-        batch = make(task, seeds)
+    def watched(*arguments):
+        batch = make(*arguments)
         monkeypatch.setattr(batch, "close", lambda: closed.append(batch))
         return batch
 

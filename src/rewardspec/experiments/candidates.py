@@ -1,7 +1,8 @@
 """What was tried for the fourth column, `best`: specs, payments and observations that use the library to the full.
 
 The learner, its settings and its budget are those of the other columns. The first candidate of each environment is the
-one that did best. `docs/scripts/candidates.py` trains all of them and writes the table of winners and losers.
+one that did best, or as well as any. `docs/scripts/candidates.py` trains all of them and writes the table of winners
+and losers.
 """
 
 from __future__ import annotations
