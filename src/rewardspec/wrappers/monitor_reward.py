@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
@@ -16,13 +16,15 @@ from rewardspec.errors import Error, SpecError
 from rewardspec.spec import Spec
 from rewardspec.spec.atom_arguments import reads_only_the_state
 from rewardspec.spec.compilation import NO_PENALTY, PENALTY, VALUES
-from rewardspec.spec.explanation import Explanation
 from rewardspec.wrappers.copying import copied
 from rewardspec.wrappers.features import Features, Observe
 from rewardspec.wrappers.first_states import warn_of_violation
 from rewardspec.wrappers.numbering import model_of, possible_pairs
 from rewardspec.wrappers.observations import Extension, extension
 from rewardspec.wrappers.recorded_episode import RecordedEpisode
+
+if TYPE_CHECKING:
+    from rewardspec.spec.explanation import Explanation
 
 DOUBLE = np.dtype(np.float64)
 

@@ -17,7 +17,7 @@ import dataclasses
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
@@ -25,9 +25,11 @@ from numpy.typing import NDArray
 
 from rewardspec.errors import Error
 from rewardspec.spec import Spec
-from rewardspec.spec.explanation import Explanation
 from rewardspec.spec.findings import Finding, called
 from rewardspec.wrappers.monitor_reward import MonitorReward
+
+if TYPE_CHECKING:
+    from rewardspec.spec.explanation import Explanation
 
 EPISODES, STEPS = 20, 10_000
 _WIDTH = 100

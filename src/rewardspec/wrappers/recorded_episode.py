@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rewardspec.spec import Spec
-from rewardspec.spec.explanation import Explanation, explain_labels
+
+if TYPE_CHECKING:
+    from rewardspec.spec.explanation import Explanation
 
 
 class RecordedEpisode:
@@ -36,6 +39,8 @@ class RecordedEpisode:
 
     def explain(self, spec: Spec) -> Explanation:
         """Why every step so far paid what it paid."""
+        from rewardspec.spec.explanation import explain_labels  # here, because few wrappers are asked
+
         return explain_labels(
             spec,
             {name: list(labels) for name, labels in self._labels.items()},
