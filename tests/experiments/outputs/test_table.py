@@ -82,8 +82,10 @@ def test_small_budgets_are_told_cell_by_cell(few):
             dataclasses.replace(base, full_budget=base_full),
             dataclasses.replace(quantitative, full_budget=quantitative_full),
         )
-        for table in (main_table(Summaries(cells)), second_table(Summaries(cells))):
-            told[base_full, quantitative_full] = [note for note in table.notes if "budgets" in note]
+        tables = main_table(Summaries(cells)), second_table(Summaries(cells))
+        first, second = ([note for note in table.notes if "budgets" in note] for table in tables)
+        assert first == second
+        told[base_full, quantitative_full] = first
     assert told[True, True] == []
     assert told[True, False] == ["On smaller budgets than the paper's: Frozen Lake (quantitative)."]
     assert told[False, True] == ["On smaller budgets than the paper's: Frozen Lake (base)."]

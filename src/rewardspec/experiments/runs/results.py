@@ -16,7 +16,7 @@ from rewardspec import envs
 from rewardspec.errors import Error
 from rewardspec.experiments.cells import Cell
 from rewardspec.experiments.rewards import REWARDS
-from rewardspec.experiments.runs.files import check_writable
+from rewardspec.experiments.runs.directories import check_writable
 from rewardspec.experiments.runs.jobs import Job
 from rewardspec.experiments.runs.locks import locked
 from rewardspec.experiments.runs.plans import Plan, read_plan, write_plan
