@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.learning.ppo import PPO
 from rewardspec.learning.training import train
 
@@ -23,7 +23,7 @@ RESULTS = Path(__file__).parent / "results" / "learning.md"
 
 def main() -> None:
     # The paper's CartPole adds a bonus for the cart's place to the reward; this is Gymnasium's.
-    plain = dataclasses.replace(envs.get("cart_pole"), base_bonus=None)
+    plain = dataclasses.replace(tasks.get("cart_pole"), base_bonus=None)
     log = train(plain, None, config=PPO.discrete(), seeds=range(SEEDS)).log
     lines = [
         "| seed | episodes | best mean of 100 | reached after, steps | mean of the last 100 |",

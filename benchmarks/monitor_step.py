@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import rewardspec as rs
-from rewardspec.backends.labels import CheckedLabels
+from rewardspec.machines.label_checks import CheckedLabels
 
 FORMULAS = {
     "F p": "F p",

@@ -19,7 +19,7 @@ os.environ["NPROC"] = "1"  # as a worker that has one core
 
 import numpy as np
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.learning.batches import POOLED, Source, make_batch
 
 COPIES = {"lunar_lander": 40, "bipedal_walker": 10}
@@ -27,7 +27,7 @@ STEPS, ROUNDS = 400, 9
 
 
 def steps_per_second(name: str, source: Source, seed: int) -> float:
-    task = envs.get(name)
+    task = tasks.get(name)
     batch = make_batch(task, range(seed, seed + COPIES[name]), source)
     rng = np.random.default_rng(seed)
     if batch.action_space.dtype.kind == "f":
@@ -53,7 +53,9 @@ def main() -> None:
             for source, found in rates.items():
                 found.append(steps_per_second(name, source, seed))
         ours, pooled = (statistics.median(found) for found in rates.values())
-        print(f"| {envs.get(name).title}, {COPIES[name]} copies | {ours:,.0f} | {pooled:,.0f} | {pooled / ours:.1f}× |")
+        print(
+            f"| {tasks.get(name).title}, {COPIES[name]} copies | {ours:,.0f} | {pooled:,.0f} | {pooled / ours:.1f}× |"
+        )
 
 
 if __name__ == "__main__":

@@ -25,12 +25,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from rewardspec import envs
-from rewardspec.envs.task import Task
+from rewardspec import tasks
 from rewardspec.learning.ppo import PPO, learn_actors
 from rewardspec.learning.q_learning import QLearning
 from rewardspec.learning.training import train
 from rewardspec.spec.spec import Spec
+from rewardspec.tasks.task import Task
 from rewardspec.wrappers import MonitorReward
 
 ROUNDS = 5
@@ -132,11 +132,11 @@ def main() -> None:
         "|---|---|---|---|---|---|---|",
     ]
     for name in ("cart_pole", "lunar_lander"):
-        task = envs.get(name)
+        task = tasks.get(name)
         for label, spec in (("base", None), ("quantitative", task.spec("quantitative"))):
             found = rates({"ours": our_ppo(task, spec), "theirs": sb3_ppo(task, spec)})
             lines.append(row(f"{task.title}, PPO", label, SEEDS, found, "Stable-Baselines3"))
-    taxi = envs.get("taxi")
+    taxi = tasks.get("taxi")
     spec = taxi.spec("boolean")
     found = rates({"ours": our_q_learning(taxi, spec), "theirs": plain_loop(taxi, spec)})
     lines.append(row("Taxi, Q-learning", "boolean", RUNS, found, "plain loop"))

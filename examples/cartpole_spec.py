@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 
 import rewardspec as rs
-from rewardspec.spec.shapes import proximity
+from rewardspec.spec.atoms.shapes import proximity
 
 PARKING, FALLEN = 1.0, 0.2095
 STEPS = 200

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import rewardspec as rs
 from rewardspec.cli import main as rewardspec
-from rewardspec.monitors.plotting import plot_run, save
+from rewardspec.drawing.run_plot import plot_run, save
 
 HERE = Path(__file__).resolve().parent
 OUTPUT = HERE.parent / "first-look"

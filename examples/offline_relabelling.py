@@ -15,8 +15,8 @@ import gymnasium as gym
 import numpy as np
 
 import rewardspec as rs
-from rewardspec.spec.explanation import explain
-from rewardspec.spec.offline import relabel
+from rewardspec.episodes.explanation import explain
+from rewardspec.episodes.relabelling import relabel
 
 SPEC = rs.Spec(
     [("F G upright", 1), rs.Pair("G on_track", 1, penalty=-1)],

@@ -13,8 +13,8 @@ from pathlib import Path
 import gymnasium as gym
 
 import rewardspec as rs
-from rewardspec.envs.audit import audit
-from rewardspec.envs.intents import intent_from_atoms
+from rewardspec.audit.audit import audit
+from rewardspec.audit.intents import intent_from_atoms
 from rewardspec.finite.models import finite_model
 
 COLDEST, HOTTEST, START = 0, 30, 12

@@ -9,7 +9,7 @@ import pytest
 import rewardspec as rs
 from examples import first_look
 from rewardspec.cli import main
-from rewardspec.spec import lint
+from rewardspec.spec.lint import linter as lint
 from tests.markdown import ROOT, blocks, run_commands, run_script, run_sessions, scripts
 from tests.test_package import FOUNDATIONS, LAYERS
 

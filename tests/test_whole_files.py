@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from rewardspec.whole_files import remove_leftovers, write_whole
+from rewardspec.atomic_files import remove_leftovers, write_whole
 
 
 def test_bytes_are_written_and_so_is_what_a_function_writes(tmp_path):

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from rewardspec.audit.audit import DISCOUNTS, LEARNER_DISCOUNT, Finding
+from rewardspec.audit.subjects import Subject, subject_of
 from rewardspec.cli.audit import completion_of, steps_of, unsafe_of
-from rewardspec.envs.audit import DISCOUNTS, LEARNER_DISCOUNT, Finding
-from rewardspec.envs.subjects import Subject, subject_of
-from rewardspec.monitors.plotting import save
+from rewardspec.drawing.run_plot import save
 from rewardspec.spec.payment import PAYMENTS
 
 DOCS = Path(__file__).resolve().parent.parent

@@ -11,10 +11,10 @@ import sys
 
 from trials import ROOT, measure, told
 
-from rewardspec import envs
-from rewardspec.envs.task import Task
+from rewardspec import tasks
 from rewardspec.experiments.candidates import CANDIDATES, Candidate
 from rewardspec.experiments.rewards import reward_setup
+from rewardspec.tasks.task import Task
 
 TABLE = ROOT / "docs" / "results" / "fourth_column.md"
 
@@ -53,8 +53,8 @@ def rows(task: Task) -> list[str]:
 def main(names: list[str]) -> None:
     """Train and write."""
     sections = [INTRODUCTION]
-    for name in names or envs.names():
-        task = envs.get(name)
+    for name in names or tasks.names():
+        task = tasks.get(name)
         sections.append(f"### {task.title}\n\n{HEAD}\n" + "\n".join(rows(task)) + "\n")
     if not names:
         TABLE.parent.mkdir(parents=True, exist_ok=True)

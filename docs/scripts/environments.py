@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.cli.envs import atom_text
-from rewardspec.envs.task import Kind, Task
 from rewardspec.spec.pairs import Pair
+from rewardspec.tasks.task import Kind, Task
 
 DOCS = Path(__file__).resolve().parent.parent
 
@@ -22,12 +22,12 @@ INTRODUCTION = """\
 
 The environments of the paper's evaluation (Adalat and Belardinelli, "Expressive Temporal Specifications for Reward
 Monitoring", AAAI-26), each with its atoms, its two specifications, its own reward and its measure of task completion.
-After `import rewardspec.envs`, `gymnasium.make("rewardspec/FrozenLake-v0")` makes one; `rewardspec envs frozen-lake`
+After `import rewardspec.tasks`, `gymnasium.make("rewardspec/FrozenLake-v0")` makes one; `rewardspec envs frozen-lake`
 shows it in the terminal.
 
 ```pycon
->>> from rewardspec import envs
->>> task = envs.get("frozen_lake")
+>>> from rewardspec import tasks
+>>> task = tasks.get("frozen_lake")
 >>> task.spec("quantitative").pairs
 (Pair('F reach_goal', 10), Pair('G !reach_hole', 0, safety=True, penalty=-10), Pair('F G true', -1))
 >>> env = task.make()
@@ -49,9 +49,9 @@ def main() -> None:
 
 def page() -> str:
     """The page's text."""
-    tasks = [envs.get(name) for name in envs.names()]
-    parts = [INTRODUCTION, *_overview(tasks)]
-    for task in tasks:
+    every = [tasks.get(name) for name in tasks.names()]
+    parts = [INTRODUCTION, *_overview(every)]
+    for task in every:
         parts.extend(_section(task))
     return "".join(parts)
 

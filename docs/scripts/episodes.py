@@ -18,11 +18,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from rewardspec import envs
-from rewardspec.envs.policies import Episodes
-from rewardspec.envs.subjects import subject_of
-from rewardspec.envs.task import Task
+from rewardspec import tasks
+from rewardspec.audit.optimal_policies import Episodes
+from rewardspec.audit.subjects import subject_of
 from rewardspec.finite.products import build_product
+from rewardspec.tasks.task import Task
 
 FOLDER = Path(__file__).resolve().parent.parent / "images" / "episodes"
 INK, ATOM, VALUE, REWARD = "#333344", "#9aa5b8", "#5b3fa8", "#d65438"
@@ -75,8 +75,8 @@ RULES: dict[str, Callable[[Any, Any], Any]] = {
 def main(names: list[str]) -> None:
     """Draw the episodes of the environments of these names, or of all."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in names or envs.names():
-        task = envs.get(name)
+    for name in names or tasks.names():
+        task = tasks.get(name)
         labels, values, rewards = play(task)
         figure = draw(task, labels, values, rewards)
         figure.savefig(FOLDER / f"{task.name}.png", dpi=90, metadata={"Software": None})

@@ -13,11 +13,11 @@ import sys
 
 from trials import ROOT, measure, told
 
-from rewardspec import envs
-from rewardspec.envs.task import Kind
+from rewardspec import tasks
 from rewardspec.learning.ppo import PPO
 from rewardspec.learning.q_learning import QLearning
 from rewardspec.spec.payment import Payment
+from rewardspec.tasks.task import Kind
 
 TABLE = ROOT / "docs" / "results" / "payments.md"
 KINDS: tuple[Kind, ...] = ("boolean", "quantitative")
@@ -27,7 +27,7 @@ NAMES = (
     "cart_pole",
     "mountain_car",
     "lunar_lander",
-    *(n for n in envs.names() if envs.get(n).learner != "ppo"),
+    *(n for n in tasks.names() if tasks.get(n).learner != "ppo"),
 )
 
 TEXT = """## The same formulas, paid by value and by change
@@ -49,7 +49,7 @@ Made by `python docs/scripts/payments.py`.
 
 def row(name: str, kind: Kind) -> str:
     """A line of the table."""
-    task = envs.get(name)
+    task = tasks.get(name)
     discount = QLearning().discount if task.learner == "q-learning" else PPO().discount
     cells = [task.title, "Boolean" if kind == "boolean" else "quantitative"]
     for payment in PAYMENTS:

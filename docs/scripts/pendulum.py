@@ -19,7 +19,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.learning.ppo import PPO
 from rewardspec.learning.training import train
 
@@ -56,7 +56,7 @@ class CutOffIsEnd(gym.Wrapper):
 def ours(discount: float) -> list[float]:
     """The mean return in the end, of every seed."""
     config = PPO.continuous(total_steps=STEPS, discount=discount)
-    log = train(envs.get("pendulum"), None, config=config, seeds=range(SEEDS)).log
+    log = train(tasks.get("pendulum"), None, config=config, seeds=range(SEEDS)).log
     runs = (log.base_reward[log.episodes_of(seed)] for seed in range(SEEDS))
     return [in_the_end(returns) for returns in runs]
 

@@ -14,7 +14,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.experiments.cells import PAPER_REWARDS
 from rewardspec.experiments.measures.ceiling import ceiling
 from rewardspec.experiments.measures.comparisons import Comparison, best_and_others, quantitative_and_boolean
@@ -80,7 +80,7 @@ def comparisons(results: Summaries) -> str:
     for first, second in zip(quantitative_and_boolean(results), best_and_others(results), strict=True):
         best = results.of(first.task)["best"].completion.value
         paper = max(PAPER[first.task][reward].completion for reward in PAPER_REWARDS)
-        title = envs.get(first.task).title
+        title = tasks.get(first.task).title
         lines.append(f"| {title} | {told(first)} | {told(second)} | {100 * best - paper:+.1f} |")
     return "\n".join(lines) + "\n"
 
@@ -95,10 +95,10 @@ def distances(results: Summaries) -> str:
         "| environment | base | Boolean | quantitative |",
         "|---|--:|--:|--:|",
     ]
-    for name in envs.names():
+    for name in tasks.names():
         row = results.of(name)
         found = (100 * row[reward].completion.value - PAPER[name][reward].completion for reward in PAPER_REWARDS)
-        lines.append(f"| {envs.get(name).title} | {' | '.join(f'{value:+.1f}' for value in found)} |")
+        lines.append(f"| {tasks.get(name).title} | {' | '.join(f'{value:+.1f}' for value in found)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -121,8 +121,8 @@ def ceilings(results: Summaries) -> str:
         "| environment | ceiling, % | best, % | best of the paper's table, % |",
         "|---|---|---|---|",
     ]
-    for name in envs.names():
-        task = envs.get(name)
+    for name in tasks.names():
+        task = tasks.get(name)
         if task.learner == "q-learning":
             paper = max(PAPER[name][reward].completion for reward in PAPER_REWARDS)
             best = 100 * results.of(name)["best"].completion.value

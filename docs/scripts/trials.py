@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from rewardspec.envs.task import Task
 from rewardspec.experiments.budgets import budget_of
 from rewardspec.learning.ppo import PPO
 from rewardspec.learning.training import Config, train
 from rewardspec.spec.spec import Spec
+from rewardspec.tasks.task import Task
 
 ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "results" / "trials"

@@ -44,10 +44,11 @@ from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.parsing import parse
 from rewardspec.logic.semantics import evaluate, evaluate_prefixes
 from rewardspec.logic.simplification import simplify
-from rewardspec.monitors.boolean import BooleanMonitor, synthesize_boolean
-from rewardspec.monitors.quantitative import Monitor, synthesize
-from rewardspec.monitors.verdicts import Verdict
+from rewardspec.machines.monitor import Monitor
+from rewardspec.machines.verdicts import Verdict
 from rewardspec.spec import Pair, Spec
+from rewardspec.synthesis.boolean.boolean_monitor import BooleanMonitor, synthesize_boolean
+from rewardspec.synthesis.quantitative.synthesize import synthesize
 
 __version__ = "0.1.0"
 
@@ -99,10 +100,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Load `rewardspec.wrappers` and `rewardspec.envs` when first used: they need Gymnasium, which takes time."""
-    if name in ("envs", "wrappers"):
+    """Load `rewardspec.wrappers` and `rewardspec.tasks` when first used: they need Gymnasium, which takes time."""
+    if name in ("tasks", "wrappers"):
         import importlib
 
         return importlib.import_module(f"rewardspec.{name}")
-    hint = did_you_mean(name, [*__all__, "envs", "wrappers"])
+    hint = did_you_mean(name, [*__all__, "tasks", "wrappers"])
     raise AttributeError(f"module 'rewardspec' has no attribute {name!r}.{hint}")

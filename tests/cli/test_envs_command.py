@@ -8,7 +8,7 @@ import sys
 import matplotlib.image
 import pytest
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.cli import main
 
 SPEC = """
@@ -48,15 +48,15 @@ def refused(capsys, *arguments: str) -> str:
 
 def test_the_twelve_are_listed_with_their_specs(capsys):
     output = run(capsys, "envs")
-    for name in envs.names():
+    for name in tasks.names():
         assert f"  {name} " in output
     assert "(G !reach_hole, 0, safety, penalty -10)" in output
     assert all(len(line) <= 100 for line in output.splitlines())
 
 
-@pytest.mark.parametrize("name", envs.names())
+@pytest.mark.parametrize("name", tasks.names())
 def test_each_is_shown_in_full(capsys, name):
-    task = envs.get(name)
+    task = tasks.get(name)
     output = " ".join(run(capsys, "envs", name).split())
     for text in (task.title, task.id, task.goal, task.base_reward, task.measure, *task.departures, *task.choices):
         assert " ".join(text.split()) in output
@@ -66,14 +66,14 @@ def test_each_is_shown_in_full(capsys, name):
 
 
 def test_the_call_that_is_shown_makes_the_environment():
-    command = [sys.executable, "-c", "import gymnasium; gymnasium.make('rewardspec.envs:rewardspec/FrozenLake-v0')"]
+    command = [sys.executable, "-c", "import gymnasium; gymnasium.make('rewardspec.tasks:rewardspec/FrozenLake-v0')"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_call_and_the_papers_print_are_shown(capsys):
     output = run(capsys, "envs", "frozen-lake")
-    assert "gymnasium.make('rewardspec.envs:rewardspec/FrozenLake-v0')" in output
+    assert "gymnasium.make('rewardspec.tasks:rewardspec/FrozenLake-v0')" in output
     assert "\n  as printed  in the paper:\n" in output
 
 

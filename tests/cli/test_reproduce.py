@@ -9,9 +9,9 @@ import pytest
 from rewardspec.cli import main
 from rewardspec.experiments.evaluation import jobs_of
 from rewardspec.experiments.runs import extras, running
+from rewardspec.experiments.runs.doing import Trainer
 from rewardspec.experiments.runs.engines.local import Local
 from rewardspec.experiments.runs.results import each_cell
-from rewardspec.experiments.runs.work import Trainer
 from tests.experiments.fakes import FakeWork
 
 SMALL = ("--quick", "--envs", "frozen-lake", "--rewards", "base", "boolean", "--seeds", "4", "--workers", "1")
@@ -35,7 +35,7 @@ def faked(tmp_path, monkeypatch):
         path.write_text("".join(f"{cell.task} {cell.reward}\n" for cell in cells))
         return [path]
 
-    monkeypatch.setattr("rewardspec.experiments.runs.work.Trainer", lambda command: FakeWork(str(signs), acts))
+    monkeypatch.setattr("rewardspec.experiments.runs.doing.Trainer", lambda command: FakeWork(str(signs), acts))
     monkeypatch.setattr("rewardspec.experiments.outputs.writing.write_outputs", write_outputs)
     return acts
 

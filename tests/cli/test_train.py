@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.cli import main, train
 from rewardspec.experiments.cells import Cell
 from rewardspec.experiments.measures.summaries import summarise
@@ -68,7 +68,7 @@ def test_a_spec_of_ones_own_pays(here, capsys):
 ATOMS = """
 import functools
 
-from rewardspec.spec.expression_atoms import compile_atom
+from rewardspec.spec.atoms.expressions_as_atoms import compile_atom
 
 
 class Near:
@@ -114,7 +114,7 @@ def test_the_ends_of_training_are_those_of_the_report():
         | {"run": [0, 0, 0, 1, 1, 1], "length": lengths, "end_step": [90, 95, 100, 200, 230, 260]}
         | {"task_completion": [0.0, 0.2, 0.4, 0.1, 1.0, 0.5], "reward": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]},
     )
-    task, config = envs.get("cart_pole"), PPO(total_steps=512)
+    task, config = tasks.get("cart_pole"), PPO(total_steps=512)
     lines = list(train._summary(task, "base", config, Training(log, None, 1.0)))
     cell = Cell("cart_pole", "base", log, 1.0, dataclasses.asdict(config), None, None, (), {})
     report = summarise(cell)

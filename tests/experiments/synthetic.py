@@ -6,10 +6,10 @@ import zlib
 
 import numpy as np
 
-from rewardspec.envs import registry
 from rewardspec.experiments.cells import Cell, unit_of
 from rewardspec.experiments.rewards import REWARDS
 from rewardspec.learning.logs import TrainingLog
+from rewardspec.tasks import registry
 
 
 def log_of(rewards, *, completion=None, length=10, seconds=None) -> TrainingLog:

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.errors import Error
 from rewardspec.experiments.budgets import budget_of, expected_seconds, has_full_budget
 from rewardspec.experiments.runs.jobs import Job
@@ -25,7 +25,7 @@ TABULAR = ("conveyor_belt", "island_navigation", "sokoban", "cliff_walking", "fr
 
 @pytest.mark.parametrize("name", PPO_TRIALS)
 def test_ppo_has_the_papers_budget(name):
-    budget = budget_of(envs.get(name))
+    budget = budget_of(tasks.get(name))
     config = budget.config
     assert isinstance(config, PPO)
     assert (budget.seeds, config.rollout_steps, config.envs, config.total_steps) == PPO_TRIALS[name]
@@ -33,38 +33,38 @@ def test_ppo_has_the_papers_budget(name):
 
 @pytest.mark.parametrize("name", TABULAR)
 def test_q_learning_has_the_papers_budget(name):
-    budget = budget_of(envs.get(name))
+    budget = budget_of(tasks.get(name))
     assert budget.seeds == 500
     assert budget.config == QLearning(episodes=2_000, max_steps=100)
 
 
 def test_every_environment_has_a_budget_and_a_smaller_one():
-    assert {*PPO_TRIALS, *TABULAR} == set(envs.names())
-    for name in envs.names():
-        task = envs.get(name)
+    assert {*PPO_TRIALS, *TABULAR} == set(tasks.names())
+    for name in tasks.names():
+        task = tasks.get(name)
         full, quick = budget_of(task), budget_of(task, quick=True)
         seconds = [expected_seconds(task, budget.config, budget.seeds) for budget in (full, quick)]
         assert seconds[1] < seconds[0] / 2
         assert quick.seeds <= full.seeds
 
 
-@pytest.mark.parametrize("name", envs.names())
+@pytest.mark.parametrize("name", tasks.names())
 def test_the_small_budgets_change_nothing_but_the_length_and_the_number_of_runs(name):
-    full, quick = (budget_of(envs.get(name), quick=quick).config for quick in (False, True))
+    full, quick = (budget_of(tasks.get(name), quick=quick).config for quick in (False, True))
     length = {"total_steps": full.total_steps} if isinstance(full, PPO) else {}
     assert dataclasses.replace(quick, **length) == full
 
 
 def test_the_number_of_runs_can_be_chosen():
-    budget = budget_of(envs.get("taxi"), seeds=7, block=3)
+    budget = budget_of(tasks.get("taxi"), seeds=7, block=3)
     assert (budget.seeds, budget.block) == (7, 3)
     with pytest.raises(Error, match=r"`seeds` should be at least 1. Received 0"):
-        budget_of(envs.get("taxi"), seeds=0)
+        budget_of(tasks.get("taxi"), seeds=0)
 
 
 def test_a_full_budget_is_the_papers_settings_on_the_papers_runs():
-    for name in envs.names():
-        full, quick = budget_of(envs.get(name)), budget_of(envs.get(name), quick=True)
+    for name in tasks.names():
+        full, quick = budget_of(tasks.get(name)), budget_of(tasks.get(name), quick=True)
         settings = Job(name, "base", 0, 1, full.config).settings
         assert has_full_budget(name, settings, full.seeds)
         assert not has_full_budget(name, settings, full.seeds - 1)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rewardspec.envs import registry
 from rewardspec.experiments.cells import PAPER_REWARDS, TITLES, unit_of
 from rewardspec.experiments.rewards import REWARDS
+from rewardspec.tasks import registry
 from tests.experiments.synthetic import cell_of, log_of
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.errors import Error
 from rewardspec.experiments.evaluation import describe, jobs_of
 from rewardspec.experiments.rewards import RewardSetup, reward_setup
@@ -35,7 +35,7 @@ def test_seeds_are_divided_into_blocks():
 
 
 def test_whatever_changes_the_reward_changes_the_jobs_name():
-    task = envs.get("frozen_lake")
+    task = tasks.get("frozen_lake")
     spec = task.spec("boolean")
     setups = [
         reward_setup(task, "base"),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import rewardspec as rs
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.experiments.best_atoms import _careful_nearness
 from rewardspec.experiments.candidates import CANDIDATES
 from rewardspec.experiments.rewards import REWARDS, reward_setup
@@ -14,18 +14,18 @@ from rewardspec.wrappers import MonitorReward
 
 
 def test_every_environment_has_every_reward():
-    assert set(CANDIDATES) == set(envs.names())
-    for name in envs.names():
+    assert set(CANDIDATES) == set(tasks.names())
+    for name in tasks.names():
         for reward in REWARDS:
-            setup = reward_setup(envs.get(name), reward)
+            setup = reward_setup(tasks.get(name), reward)
             assert (setup.spec is None) == (reward == "base")
             assert setup.note.endswith(".")
 
 
-@pytest.mark.parametrize("name", envs.names())
+@pytest.mark.parametrize("name", tasks.names())
 def test_every_candidate_runs_in_its_environment(name):
     """Labels in [0, 1] all along, which the spec checks itself; and what it pays is finite."""
-    task = envs.get(name)
+    task = tasks.get(name)
     for candidate in CANDIDATES[name]:
         env = MonitorReward(task.make(), candidate.spec(task))
         env.reset(seed=3)
@@ -40,7 +40,7 @@ def test_every_candidate_runs_in_its_environment(name):
 
 @pytest.mark.parametrize("name", ["acrobot", "mountain_car", "pendulum"])
 def test_every_candidate_runs_in_a_batch(name):
-    task = envs.get(name)
+    task = tasks.get(name)
     for candidate in CANDIDATES[name]:
         batch = PaidBatch(task, make_batch(task, range(4)), 2, candidate.spec(task), candidate.observe)
         assert batch.reset().shape == (4, batch.observation_size)
@@ -50,16 +50,16 @@ def test_every_candidate_runs_in_a_batch(name):
             assert np.isfinite(reward).all()
 
 
-@pytest.mark.parametrize("name", envs.names())
+@pytest.mark.parametrize("name", tasks.names())
 def test_the_best_specs_can_be_saved(name):
-    spec = reward_setup(envs.get(name), "best").spec
+    spec = reward_setup(tasks.get(name), "best").spec
     assert loads_spec(dumps_spec(spec)) == spec
 
 
 @pytest.mark.parametrize("name", ["acrobot", "mountain_car"])
 def test_energy_is_kept_without_a_motor(name):
     """What the motor does not add and friction does not take stays; the environment's own integrator aside."""
-    task = envs.get(name)
+    task = tasks.get(name)
     energy = CANDIDATES[name][0].spec(task).atoms["energy"]
     env = task.make()
     seen, _ = env.reset(seed=1)
@@ -74,7 +74,7 @@ def test_energy_is_kept_without_a_motor(name):
 def test_the_careful_way_keeps_clear_of_the_cliff():
     near = _careful_nearness()
     state, way = 36, []
-    moves = rs.envs.get("cliff_walking").make().unwrapped.P
+    moves = rs.tasks.get("cliff_walking").make().unwrapped.P
     while state != 47:
         state = max((after for [(_, after, _, _)] in moves[state].values()), key=lambda after: near[after])
         way.append(state)
@@ -85,4 +85,4 @@ def test_the_careful_way_keeps_clear_of_the_cliff():
 
 def test_an_unknown_reward_is_refused_with_a_hint():
     with pytest.raises(rs.Error, match="Did you mean"):
-        reward_setup(envs.get("taxi"), "bolean")
+        reward_setup(tasks.get("taxi"), "bolean")

@@ -6,7 +6,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from rewardspec import Spec, envs
+from rewardspec import Spec, tasks
 from rewardspec.finite.models import ModelError, finite_model
 
 FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")
@@ -20,7 +20,7 @@ def put(env: gym.Env, state: int) -> None:
 
 @pytest.mark.parametrize("name", FINITE)
 def test_every_state_and_action_does_what_the_model_says(name):
-    env = envs.get(name).make()
+    env = tasks.get(name).make()
     model = finite_model(env)
     assert model.states == env.observation_space.n
     assert model.actions == env.action_space.n
@@ -38,7 +38,7 @@ def test_every_state_and_action_does_what_the_model_says(name):
 @pytest.mark.parametrize("name", FINITE)
 @pytest.mark.parametrize("kind", ["boolean", "quantitative"])
 def test_the_labels_of_all_transitions_are_those_of_each(name, kind):
-    task = envs.get(name)
+    task = tasks.get(name)
     spec, model = task.spec(kind), finite_model(task.make())
     labels, first = model.labels(spec), model.initial_labels(spec)
     for k in np.random.default_rng(0).choice(len(model), min(len(model), 300), replace=False):
@@ -50,10 +50,10 @@ def test_the_labels_of_all_transitions_are_those_of_each(name, kind):
 
 def test_the_first_states_are_those_that_resets_give():
     for name in FINITE:
-        env = envs.get(name).make()
+        env = tasks.get(name).make()
         starts = set(finite_model(env).starts.tolist())
         assert {int(env.reset(seed=seed)[0]) for seed in range(20)} <= starts
-    taxi = finite_model(envs.get("taxi").make())
+    taxi = finite_model(tasks.get("taxi").make())
     assert len(taxi.starts) == 300
     assert taxi.initial.sum() == pytest.approx(1.0)
 

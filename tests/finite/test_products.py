@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rewardspec import Spec, envs
+from rewardspec import Spec, tasks
 from rewardspec.finite.models import ModelError, finite_model
 from rewardspec.finite.products import Product, build_product
 from rewardspec.spec.payment import PAYMENTS
@@ -41,7 +41,7 @@ def check_random_walks(product: Product, walks: int, steps: int = 40) -> None:
 @pytest.mark.parametrize("name", FINITE)
 @pytest.mark.parametrize("payment", PAYMENTS)
 def test_a_product_pays_what_the_spec_pays(name, payment):
-    task = envs.get(name)
+    task = tasks.get(name)
     model = finite_model(task.make())
     for kind in ("boolean", "quantitative"):
         for printed in (False, True):
@@ -65,7 +65,7 @@ def test_nested_formulas_with_control_states_and_penalties_are_followed(payment)
         "left": lambda obs, action, next_obs: 0.0 * next_obs if action is None else 1.0 * (action == 0),
     }
     spec = Spec([*NESTED, ("G !wet", 1, None, -5), ("G !left", 1, None, -7)], atoms=atoms, payment=payment)
-    product = build_product(finite_model(envs.get("frozen_lake").make()), spec)
+    product = build_product(finite_model(tasks.get("frozen_lake").make()), spec)
     assert product.configurations > 10
     check_random_walks(product, walks=60)
 
@@ -74,13 +74,13 @@ def test_after_the_lowest_penalty_the_monitor_s_memory_no_longer_counts():
     atoms = {"left": lambda obs, action, next_obs: 0.0 * next_obs if action is None else 1.0 * (action == 0)}
     seen = {"seen": lambda obs, action, next_obs: 1.0 * (next_obs % 2 == 1)}
     spec = Spec([("G !left", 1, None, -7), ("F seen", 1)], atoms={**atoms, **seen})
-    product = build_product(finite_model(envs.get("frozen_lake").make()), spec)
+    product = build_product(finite_model(tasks.get("frozen_lake").make()), spec)
     assert product.configurations == 3  # not seen, seen, violated
     check_random_walks(product, walks=20)
 
 
 def test_numbering_is_the_same_every_time_and_every_node_is_reached():
-    task = envs.get("taxi")
+    task = tasks.get("taxi")
     model = finite_model(task.make())
     one, two = (build_product(model, task.spec("quantitative", payment="delta")) for _ in range(2))
     for field in ("state", "configuration", "starts", "node", "row", "successor", "reward"):
@@ -92,20 +92,20 @@ def test_numbering_is_the_same_every_time_and_every_node_is_reached():
 
 
 def test_too_large_a_product_is_refused_clearly():
-    task = envs.get("taxi")
+    task = tasks.get("taxi")
     with pytest.raises(ModelError, match=r"500 states .* more than 600 nodes. Raise `max_nodes`"):
         build_product(finite_model(task.make()), task.spec("boolean"), max_nodes=600)
 
 
 def test_a_state_without_actions_is_refused():
-    env = envs.get("frozen_lake").make()
+    env = tasks.get("frozen_lake").make()
     env.unwrapped.P[4] = {}
     with pytest.raises(ModelError, match="State 4 has no actions"):
-        build_product(finite_model(env), envs.get("frozen_lake").spec("boolean"))
+        build_product(finite_model(env), tasks.get("frozen_lake").spec("boolean"))
 
 
 def test_an_outcome_that_the_table_does_not_list_is_an_error():
-    task = envs.get("frozen_lake")
+    task = tasks.get("frozen_lake")
     product = build_product(finite_model(task.make()), task.spec("boolean"))
     with pytest.raises(ModelError, match="Action 0 led to state 15"):
         product.follow(0, 0, 15)

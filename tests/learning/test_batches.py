@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.learning.batches import ClassicBatch, LoopedBatch, make_batch
 from rewardspec.learning.batches.classic import CLASSIC
@@ -35,27 +35,27 @@ def play(task, batch, steps, seed=0):
 
 @pytest.mark.parametrize("name", CLASSIC)
 def test_array_physics_is_gymnasiums(name):
-    task = envs.get(name)
+    task = tasks.get(name)
     for ours, theirs in play(task, ClassicBatch(task, SEEDS), 520):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=2e-4)
 
 
 @pytest.mark.parametrize("name", ["cart_pole", "mountain_car", "pendulum"])
 def test_array_physics_is_gymnasiums_to_the_last_bits(name):
-    task = envs.get(name)
+    task = tasks.get(name)
     for ours, theirs in play(task, ClassicBatch(task, SEEDS), 300, seed=1):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(("name", "steps"), [("lunar_lander", 150), ("bipedal_walker", 80), ("cart_pole", 100)])
 def test_a_loop_over_environments_is_gymnasiums(name, steps):
-    task = envs.get(name)
+    task = tasks.get(name)
     for ours, theirs in play(task, LoopedBatch(task, SEEDS), steps):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
 def test_arrays_of_earlier_steps_are_left_alone():
-    batch = make_batch(envs.get("cart_pole"), SEEDS)
+    batch = make_batch(tasks.get("cart_pole"), SEEDS)
     first = batch.reset()
     held = [first, *(batch.step(np.ones(4, dtype=np.int64)).obs for _ in range(5))]
     copies = [array.copy() for array in held]
@@ -67,7 +67,7 @@ def test_arrays_of_earlier_steps_are_left_alone():
 
 def test_a_source_that_does_not_exist_or_is_not_installed_is_told(monkeypatch):
     with pytest.raises(Error, match=r"should be one of gymnasium, envpool\. Received 'envpol'\. Did you mean"):
-        make_batch(envs.get("lunar_lander"), SEEDS, "envpol")
+        make_batch(tasks.get("lunar_lander"), SEEDS, "envpol")
     monkeypatch.setitem(sys.modules, "envpool", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'rewardspec\[envpool\]'"):
-        make_batch(envs.get("lunar_lander"), SEEDS, "envpool")
+        make_batch(tasks.get("lunar_lander"), SEEDS, "envpool")

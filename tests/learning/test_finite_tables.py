@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import rewardspec as rs
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.wrappers import MonitorReward
 
@@ -16,7 +16,7 @@ REWARDS = [None, *((kind, payment) for kind in ("boolean", "quantitative") for p
 @pytest.mark.parametrize("name", ["frozen_lake", "taxi", "conveyor_belt", "sokoban"])
 @pytest.mark.parametrize("reward", REWARDS)
 def test_walking_the_tables_pays_what_the_wrapped_environment_pays(name, reward):
-    task = envs.get(name)
+    task = tasks.get(name)
     spec = None if reward is None else task.spec(reward[0], payment=reward[1], discount=0.9)
     tables = finite_tables(task, spec, "registers")
     env = task.make() if spec is None else MonitorReward(task.make(), spec)
@@ -39,7 +39,7 @@ def test_walking_the_tables_pays_what_the_wrapped_environment_pays(name, reward)
 
 
 def test_outcomes_of_chance_keep_their_probabilities():
-    task = envs.get("frozen_lake")
+    task = tasks.get("frozen_lake")
     slippery = dataclasses.replace(task, id="FrozenLake-v1")
     tables = finite_tables(slippery, None, None)
     assert tables.successor.shape[2] == 3
@@ -49,7 +49,7 @@ def test_outcomes_of_chance_keep_their_probabilities():
 
 
 def test_a_learner_that_sees_the_state_alone_sees_fewer_things():
-    task = envs.get("taxi")
+    task = tasks.get("taxi")
     seen, all_nodes = (finite_tables(task, task.spec("boolean"), observe) for observe in (None, "registers"))
     assert seen.observations < all_nodes.observations == len(all_nodes.successor)
     assert len(np.unique(seen.observed)) == seen.observations
@@ -57,4 +57,4 @@ def test_a_learner_that_sees_the_state_alone_sees_fewer_things():
 
 def test_what_a_table_cannot_observe_is_refused():
     with pytest.raises(rs.Error, match="state alone"):
-        finite_tables(envs.get("taxi"), None, "values")
+        finite_tables(tasks.get("taxi"), None, "values")

@@ -1,7 +1,7 @@
 import gymnasium as gym
 import numpy as np
 
-from rewardspec.learning.normalisation import NormalisedObservations, NormalisedRewards, RunningMoments
+from rewardspec.learning.normalization import NormalisedObservations, NormalisedRewards, RunningMoments
 
 
 def test_running_moments_are_those_of_all_samples_together():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.learning.batches import make_batch
 from rewardspec.learning.paid_batch import PaidBatch
 from rewardspec.wrappers import MonitorReward
@@ -14,7 +14,7 @@ SEEDS = [11, 12, 13, 14]
 @pytest.mark.parametrize("payment", ["value", "delta", "potential", "final"])
 def test_a_paid_batch_is_the_wrapped_environment_many_times(name, kind, payment):
     """Observations, rewards and the record of episodes, beside `MonitorReward` around each environment by itself."""
-    task = envs.get(name)
+    task = tasks.get(name)
     spec = task.spec(kind, payment=payment)
     batch = PaidBatch(task, make_batch(task, SEEDS), 2, spec, "registers")
     singles = [MonitorReward(task.make(), spec, observe="registers") for _ in SEEDS]
@@ -44,7 +44,7 @@ def test_a_paid_batch_is_the_wrapped_environment_many_times(name, kind, payment)
 
 
 def test_without_a_spec_the_environments_own_reward_is_paid():
-    task = envs.get("cart_pole")
+    task = tasks.get("cart_pole")
     batch = PaidBatch(task, make_batch(task, SEEDS), 2, None, None)
     batch.reset()
     for _ in range(60):
@@ -55,7 +55,7 @@ def test_without_a_spec_the_environments_own_reward_is_paid():
 
 
 def test_a_log_without_episodes_is_empty():
-    task = envs.get("pendulum")
+    task = tasks.get("pendulum")
     batch = PaidBatch(task, make_batch(task, SEEDS), 4, None, None)
     batch.reset()
     batch.step(np.zeros((4, 1), dtype=np.float32))

@@ -5,7 +5,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.errors import Error, PolicyFileError
 from rewardspec.learning.playing import play
 from rewardspec.learning.policies import load_policy
@@ -16,14 +16,14 @@ from rewardspec.learning.training import train
 
 @pytest.fixture(scope="module")
 def lake_policy():
-    task = envs.get("frozen_lake")
+    task = tasks.get("frozen_lake")
     config = QLearning(episodes=1_500, learning_rate=0.1)
     return train(task, task.spec("boolean"), config=config, seeds=range(3), observe="registers").policy
 
 
 @pytest.fixture(scope="module")
 def pole_policy():
-    task = envs.get("cart_pole")
+    task = tasks.get("cart_pole")
     config = PPO.discrete(total_steps=1_024)
     return train(task, task.spec("quantitative"), config=config, seeds=[1, 2], observe="registers").policy
 
@@ -57,7 +57,7 @@ def test_a_policy_is_shown_on_one_line(lake_policy):
 
 
 def test_continuous_policies_play_within_the_bounds(tmp_path):
-    task = envs.get("pendulum")
+    task = tasks.get("pendulum")
     config = PPO.continuous(total_steps=512, rollout_steps=256, minibatches=4)
     policy = train(task, None, config=config, seeds=[0]).policy
     episode = play(policy)
@@ -181,7 +181,7 @@ def test_a_run_that_is_not_there(lake_policy):
 def test_playing_closes_every_environment_it_makes(pole_policy, monkeypatch):
     opened, closed = [], []
     config = PPO.continuous(total_steps=128, rollout_steps=128, minibatches=4)
-    policy = train(envs.get("pendulum"), None, config=config, seeds=[0]).policy
+    policy = train(tasks.get("pendulum"), None, config=config, seeds=[0]).policy
 
     class Watched(gym.Wrapper):
         def __init__(self, env):
@@ -207,15 +207,15 @@ def test_playing_closes_every_environment_it_makes(pole_policy, monkeypatch):
 @pytest.mark.parametrize(("task", "config"), [("taxi", QLearning(episodes=1)), ("cart_pole", PPO(total_steps=512))])
 def test_what_cannot_be_observed_is_refused_with_any_reward(task, config, observe):
     with pytest.raises(Error, match=r"`observe` should be None or one of control, registers, values. Received "):
-        train(envs.get(task), None, config=config, seeds=[0], observe=observe)
+        train(tasks.get(task), None, config=config, seeds=[0], observe=observe)
 
 
 @pytest.mark.parametrize("seeds", [[], [1, 1], [-1], [2**32], 3, "ab", "12", [0.5], None])
 def test_seeds_that_are_none(seeds):
     with pytest.raises(Error, match=r"`seeds` should be different integers.*such as range\(10\). Received "):
-        train(envs.get("taxi"), None, config=QLearning(), seeds=seeds)
+        train(tasks.get("taxi"), None, config=QLearning(), seeds=seeds)
 
 
 def test_a_learner_for_another_task():
     with pytest.raises(Error, match="Taxi is learnt with QLearning"):
-        train(envs.get("taxi"), None, config=PPO(), seeds=[0])
+        train(tasks.get("taxi"), None, config=PPO(), seeds=[0])

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.learning.batches import POOLED, LoopedBatch, make_batch
 from rewardspec.learning.ppo import PPO
 from rewardspec.learning.training import train
@@ -43,7 +43,7 @@ def episodes(batch, steps):
 
 @pytest.mark.parametrize("name", POOLED)
 def test_episodes_are_like_gymnasiums(name):
-    task = envs.get(name)
+    task = tasks.get(name)
     copies, steps = (64, 400) if name == "lunar_lander" else (24, 400)
     ours, theirs = (episodes(make_batch(task, range(copies), source), steps) for source in ("envpool", "gymnasium"))
     assert min(len(ours), len(theirs)) > 40
@@ -53,7 +53,7 @@ def test_episodes_are_like_gymnasiums(name):
 
 @pytest.mark.parametrize("name", POOLED)
 def test_a_copy_plays_the_same_whatever_stands_beside_it(name):
-    task = envs.get(name)
+    task = tasks.get(name)
     alone = make_batch(task, [7], "envpool")
     among = make_batch(task, [1, 7, 2**32 - 1], "envpool")
     np.testing.assert_array_equal(alone.reset()[0], among.reset()[1])
@@ -66,7 +66,7 @@ def test_a_copy_plays_the_same_whatever_stands_beside_it(name):
 
 
 def test_an_episode_that_ends_is_followed_by_the_next_at_once_and_none_passes_the_limit():
-    task = envs.get("lunar_lander")
+    task = tasks.get("lunar_lander")
     _, found = random_play(make_batch(task, range(8), "envpool"), 300)
     ends = 0
     for step, after in itertools.pairwise(found):
@@ -79,14 +79,14 @@ def test_an_episode_that_ends_is_followed_by_the_next_at_once_and_none_passes_th
 
 
 def test_arrays_of_earlier_steps_are_left_alone():
-    first, found = random_play(make_batch(envs.get("bipedal_walker"), range(3), "envpool"), 1)
-    again, more = random_play(make_batch(envs.get("bipedal_walker"), range(3), "envpool"), 40)
+    first, found = random_play(make_batch(tasks.get("bipedal_walker"), range(3), "envpool"), 1)
+    again, more = random_play(make_batch(tasks.get("bipedal_walker"), range(3), "envpool"), 40)
     np.testing.assert_array_equal(first, again)
     np.testing.assert_array_equal(found[0].obs, more[0].obs)
 
 
 def test_training_takes_it():
-    task = envs.get("lunar_lander")
+    task = tasks.get("lunar_lander")
     logs = [
         train(task, None, config=PPO.discrete(total_steps=2048), seeds=range(2), source=source).log
         for source in ("envpool", "envpool", "gymnasium")
@@ -96,5 +96,5 @@ def test_training_takes_it():
 
 
 def test_other_environments_are_not_taken_from_it():
-    assert isinstance(make_batch(envs.get("cart_pole"), [0], "envpool"), type(make_batch(envs.get("cart_pole"), [0])))
-    assert isinstance(make_batch(envs.get("lunar_lander"), [0]), LoopedBatch)
+    assert isinstance(make_batch(tasks.get("cart_pole"), [0], "envpool"), type(make_batch(tasks.get("cart_pole"), [0])))
+    assert isinstance(make_batch(tasks.get("lunar_lander"), [0]), LoopedBatch)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rewardspec as rs
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.learning import ppo
 from rewardspec.learning.networks import forward, initial_parameters
 from rewardspec.learning.ppo import PPO, learn_actors
@@ -28,7 +28,7 @@ def test_the_papers_settings():
 
 @pytest.mark.parametrize("name", ["cart_pole", "pendulum"])
 def test_the_same_seeds_give_the_same_log_and_networks(name):
-    task = envs.get(name)
+    task = tasks.get(name)
     spec = task.spec("quantitative")
     config = SMALL if name == "cart_pole" else PPO.continuous(total_steps=1_024, rollout_steps=256, minibatches=4)
     (log, arrays), (again, same) = (learn_actors(task, spec, "registers", config, [3, 4]) for _ in range(2))
@@ -39,7 +39,7 @@ def test_the_same_seeds_give_the_same_log_and_networks(name):
 
 
 def test_a_run_starts_the_same_whichever_runs_it_is_trained_beside():
-    task = envs.get("cart_pole")
+    task = tasks.get("cart_pole")
     config = dataclasses.replace(SMALL, total_steps=256)  # one update: later, rounding makes them drift apart
     together, _ = learn_actors(task, None, None, config, [7, 9])
     alone, _ = learn_actors(task, None, None, config, [9])
@@ -145,7 +145,7 @@ def test_the_environments_are_closed_however_training_ends(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ppo, "make_batch", watched)
-    task, config = envs.get("cart_pole"), PPO.discrete(total_steps=512)
+    task, config = tasks.get("cart_pole"), PPO.discrete(total_steps=512)
     learn_actors(task, None, None, config, [0])
     with pytest.raises(KeyboardInterrupt):
         learn_actors(task, None, None, config, [0], interrupt)
@@ -153,7 +153,7 @@ def test_the_environments_are_closed_however_training_ends(monkeypatch):
 
 
 def test_it_learns_to_balance_a_pole():
-    plain = dataclasses.replace(envs.get("cart_pole"), base_bonus=None)
+    plain = dataclasses.replace(tasks.get("cart_pole"), base_bonus=None)
     log, _ = learn_actors(plain, None, None, PPO.discrete(total_steps=60_000), range(4))
     late = log.end_step > 50_000
     assert log.base_reward[~late & (log.end_step < 10_000)].mean() < 60

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import rewardspec as rs
-from rewardspec import envs
-from rewardspec.envs.value_iteration import solve
+from rewardspec import tasks
+from rewardspec.audit.value_iteration import solve
 from rewardspec.finite.products import build_product
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.q_learning import QLearning, learn_tables
@@ -18,7 +18,7 @@ def columns(log):
 
 
 def lake(kind="boolean"):
-    task = envs.get("frozen_lake")
+    task = tasks.get("frozen_lake")
     return finite_tables(task, task.spec(kind), "registers")
 
 
@@ -67,7 +67,7 @@ def test_the_table_is_what_plain_q_learning_makes_of_the_same_transitions():
 
 @pytest.mark.parametrize("name", ["frozen_lake", "island_navigation"])
 def test_with_time_it_learns_the_optimal_values(name):
-    task = envs.get(name)
+    task = tasks.get(name)
     tables = finite_tables(task, None, "registers")
     config = QLearning(episodes=3_000, learning_rate=0.2, epsilon_decay=1.0)
     _, table = learn_tables(tables, config, range(4))

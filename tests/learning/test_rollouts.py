@@ -1,16 +1,16 @@
 import numpy as np
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.learning.batches import make_batch
+from rewardspec.learning.experience import Rollouts
 from rewardspec.learning.networks import initial_parameters
-from rewardspec.learning.normalisation import NormalisedRewards
+from rewardspec.learning.normalization import NormalisedRewards
 from rewardspec.learning.paid_batch import PaidBatch
 from rewardspec.learning.ppo import PPO
-from rewardspec.learning.rollouts import Rollouts
 
 
 def test_an_episode_that_is_cut_off_ends_for_the_advantages_and_not_for_the_scale_of_rewards():
-    task, steps = envs.get("pendulum"), 260
+    task, steps = tasks.get("pendulum"), 260
     assert task.max_episode_steps == 200
     config = PPO.continuous(rollout_steps=steps, minibatches=1, discount=0.9)
     rollouts = Rollouts(PaidBatch(task, make_batch(task, [3]), 1, None, None), config, [3])

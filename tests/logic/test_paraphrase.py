@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from rewardspec.logic.formulas import And, Formula
-from rewardspec.logic.paraphrase import paraphrase
+from rewardspec.logic.words import paraphrase
 from tests.strategies import formulas
 
 WORDS = {

@@ -8,7 +8,7 @@ import pytest
 
 from rewardspec.logic import formulas as fm
 from rewardspec.logic.semantics import evaluate
-from rewardspec.monitors.boolean import synthesize_boolean
+from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 
 spot = pytest.importorskip("spot")
 pytestmark = pytest.mark.oracle

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rewardspec as rs
-from rewardspec.spec.batch_labelling import BatchLabels
+from rewardspec.spec.atoms.batch_labelling import BatchLabels
 
 
 def given(obs: Any, action: Any, next_obs: Any) -> Any:

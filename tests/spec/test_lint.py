@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewardspec.logic.semantics import evaluate
-from rewardspec.monitors.quantitative import synthesize
 from rewardspec.spec import Pair, Spec
-from rewardspec.spec.exploration import can_be_violated, compare
-from rewardspec.spec.expression_atoms import compile_atom
-from rewardspec.spec.lint import Finding, lint, lint_pairs
+from rewardspec.spec.atoms.expressions_as_atoms import compile_atom
+from rewardspec.spec.lint.exploration import can_be_violated, compare
+from rewardspec.spec.lint.linter import Finding, lint, lint_pairs
+from rewardspec.synthesis.quantitative.synthesize import synthesize
 from tests.strategies import formulas
 
 MANY = [f"p{k}" for k in range(14)]

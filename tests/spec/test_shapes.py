@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardspec.errors import SpecError
-from rewardspec.spec.shapes import at_least, at_most, inside, normalised_distance, proximity, ramp, unit
+from rewardspec.spec.atoms.shapes import at_least, at_most, inside, normalised_distance, proximity, ramp, unit
 
 SHAPES = {
     "ramp up": lambda x: ramp(x, -1.0, 2.0),

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rewardspec.errors import SpecError
 from rewardspec.spec import Pair, Spec
-from rewardspec.spec.atom_arguments import reads_only_the_state
-from rewardspec.spec.expression_atoms import compile_atom
+from rewardspec.spec.atoms.arguments import reads_only_the_state
+from rewardspec.spec.atoms.expressions_as_atoms import compile_atom
 from rewardspec.spec.toml import dump_spec, dumps_spec, load_spec, loads_spec
 
 FULL = """

@@ -13,7 +13,7 @@ from gymnasium.vector import SyncVectorEnv
 from rewardspec.finite.models import ModelError, finite_model
 from rewardspec.spec import Spec
 from rewardspec.wrappers import MonitorReward, vector
-from rewardspec.wrappers.numbering import model_of
+from rewardspec.wrappers.product_numbering import model_of
 
 
 class Corridor(gym.Env):

@@ -12,9 +12,9 @@ from gymnasium import spaces
 from gymnasium.utils.env_checker import data_equivalence
 
 import rewardspec as rs
+from rewardspec.episodes.features import Features
 from rewardspec.spec import Pair, Spec
 from rewardspec.wrappers import MonitorReward, vector
-from rewardspec.wrappers.features import Features
 from tests.wrappers.specs import cartpole, cartpole_spec, lake, lake_spec
 
 ATOMS = {"a": lambda *_: 0.5, "b": lambda *_: 1.0}
@@ -159,7 +159,7 @@ def test_an_atom_with_a_memory_of_its_own_is_found_out() -> None:
 
 
 def test_too_many_pairs_make_a_dict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rewardspec.wrappers.numbering.MOST_PAIRS", 20)
+    monkeypatch.setattr("rewardspec.wrappers.product_numbering.MOST_PAIRS", 20)
     with pytest.warns(UserWarning, match="more than 20 pairs"):
         env = MonitorReward(lake(), lake_spec(), "registers")
     assert isinstance(env.observation_space, spaces.Dict)

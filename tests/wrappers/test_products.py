@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from rewardspec.episodes.features import Features
 from rewardspec.spec import Spec
 from rewardspec.wrappers import MonitorReward
-from rewardspec.wrappers.features import Features
-from rewardspec.wrappers.numbering import model_of, possible_pairs
 from rewardspec.wrappers.observations import Numbered
+from rewardspec.wrappers.product_numbering import model_of, possible_pairs
 from tests.wrappers.specs import PAYMENTS, lake, lake_spec
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rewardspec.cli.options import command, importing_from_here
+from rewardspec.drawing.run_plot import check_picture_path
 from rewardspec.errors import Error
-from rewardspec.monitors.plotting import check_picture_path
 
 
 def add_parser(commands: Any) -> None:
@@ -47,8 +47,8 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Audit, print the table, and draw the paths."""
-    from rewardspec.envs.audit import DISCOUNTS, LEARNER_DISCOUNT
-    from rewardspec.envs.subjects import subject_of
+    from rewardspec.audit.audit import DISCOUNTS, LEARNER_DISCOUNT
+    from rewardspec.audit.subjects import subject_of
 
     discount = LEARNER_DISCOUNT if arguments.discount is None else arguments.discount
     if not 0.0 <= discount <= 1.0:
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     print()
     print("\n".join(_paths(subject, findings, episodes)))
     if arguments.picture is not None:
-        from rewardspec.monitors.plotting import save
+        from rewardspec.drawing.run_plot import save
 
         save(subject.picture(findings, episodes), arguments.picture)
         print(f"Wrote {arguments.picture}")
@@ -118,7 +118,7 @@ def _by_discount(discounts: Sequence[float], by_reward: Sequence[Sequence[Any]])
 
 
 def _paths(subject: Any, findings: Sequence[Any], episodes: Sequence[Any]) -> Iterator[str]:
-    from rewardspec.envs.maps import draw_path
+    from rewardspec.audit.maps import draw_path
 
     colour = sys.stdout.isatty()
     for finding, episode in zip(findings, episodes, strict=True):

@@ -11,10 +11,11 @@ from rewardspec.cli.check_spec import add_spec_options, check_spec, kind_of, sec
 from rewardspec.cli.options import add_formula, command, formula_of
 from rewardspec.errors import SpecError, SynthesisError
 from rewardspec.logic.formulas import Formula
-from rewardspec.logic.paraphrase import paraphrase
-from rewardspec.monitors.boolean import synthesize_boolean
-from rewardspec.monitors.diagnosis import warnings_about
-from rewardspec.monitors.quantitative import Monitor, synthesize
+from rewardspec.logic.words import paraphrase
+from rewardspec.machines.monitor import Monitor
+from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
+from rewardspec.synthesis.diagnosis import warnings_about
+from rewardspec.synthesis.quantitative.synthesize import synthesize
 
 
 def add_parser(commands: Any) -> None:

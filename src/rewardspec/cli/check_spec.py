@@ -13,8 +13,8 @@ from rewardspec.cli.options import importing_from_here
 from rewardspec.errors import SpecError, SynthesisError
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe
-from rewardspec.spec.components import why_unreadable
-from rewardspec.spec.lint import Finding, lint_pairs
+from rewardspec.spec.atoms.components import why_unreadable
+from rewardspec.spec.lint.linter import Finding, lint_pairs
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml import SpecDraft, read_draft

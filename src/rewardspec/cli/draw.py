@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from rewardspec.cli.options import add_formula, command, formula_of, importing_from_here
+from rewardspec.drawing import render
+from rewardspec.drawing.diagrams import diagram_of
 from rewardspec.errors import SpecError
 from rewardspec.logic.formulas import Formula
-from rewardspec.monitors.boolean import synthesize_boolean
-from rewardspec.monitors.diagrams import diagram_of
-from rewardspec.monitors.drawing import render
-from rewardspec.monitors.quantitative import DEFAULT_REGISTERS, synthesize
 from rewardspec.spec.toml import read_draft
+from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
+from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS, synthesize
 
 
 def add_parser(commands: Any) -> None:

@@ -11,9 +11,9 @@ from rewardspec.cli.options import command
 from rewardspec.errors import Error, MissingExtraError
 
 if TYPE_CHECKING:
-    from rewardspec.envs.task import Kind, Task
-    from rewardspec.spec.labelling import AtomFunction
+    from rewardspec.spec.atoms.labelling import AtomFunction
     from rewardspec.spec.pairs import Pair
+    from rewardspec.tasks.task import Kind, Task
 
 _WIDTH = 100
 _INDENT = 14
@@ -38,14 +38,14 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the list, or one environment."""
-    from rewardspec import envs
+    from rewardspec import tasks
 
     if arguments.name is None:
         if arguments.picture is not None:
             raise Error("A picture shows one environment. Give its NAME.")
-        print("\n".join(_list([envs.get(name) for name in envs.names()])))
+        print("\n".join(_list([tasks.get(name) for name in tasks.names()])))
         return 0
-    task = envs.get(arguments.name)
+    task = tasks.get(arguments.name)
     for title, text in _full(task):
         print(f"{title:<{_INDENT}}{textwrap.indent(text, ' ' * _INDENT)[_INDENT:]}")
     if arguments.picture is not None:
@@ -74,7 +74,7 @@ def _list(tasks: list[Task]) -> Iterator[str]:
 
 
 def _full(task: Task) -> Iterator[tuple[str, str]]:
-    make = f"rewardspec.envs:{task.id}"  # Gymnasium imports what stands before the colon, which registers the twelve
+    make = f"rewardspec.tasks:{task.id}"  # Gymnasium imports what stands before the colon, which registers the twelve
     yield task.title, f"{task.family}; gymnasium.make({make!r}); {task.max_episode_steps} steps; {task.learner}"
     yield "Goal", task.goal
     yield "Base reward", _filled(task.base_reward)
@@ -131,7 +131,7 @@ def _picture(task: Task, path: str) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError("matplotlib", "plot", "Writing a picture") from None
-    from rewardspec.monitors.plotting import save
+    from rewardspec.drawing.run_plot import save
 
     env = task.make(render_mode="rgb_array")
     env.reset(seed=0)

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from rewardspec.cli.options import add_formula, command, formula_of
+from rewardspec.drawing.run_plot import check_picture_path, plot_run, save
 from rewardspec.errors import LabelError
 from rewardspec.logic.parsing import atom_hint
-from rewardspec.monitors.plotting import check_picture_path, plot_run, save
-from rewardspec.monitors.quantitative import synthesize
+from rewardspec.synthesis.quantitative.synthesize import synthesize
 
 
 def add_parser(commands: Any) -> None:

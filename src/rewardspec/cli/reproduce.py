@@ -55,14 +55,14 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what is not done yet, and write everything down."""
-    from rewardspec import envs
+    from rewardspec import tasks
     from rewardspec.cli.report import write_report
     from rewardspec.experiments.evaluation import jobs_of
     from rewardspec.experiments.runs.displays import duration
+    from rewardspec.experiments.runs.doing import Trainer
     from rewardspec.experiments.runs.extras import check_extras
     from rewardspec.experiments.runs.provenance import command_line
     from rewardspec.experiments.runs.running import Interrupted, reproduce
-    from rewardspec.experiments.runs.work import Trainer
 
     directory = arguments.output or ("results/quick" if arguments.quick else "results")
     source: Source = "envpool" if arguments.envpool else "gymnasium"
@@ -78,8 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.address is None:
         # Jobs run on this machine. The nodes of a cluster need these libraries, and this machine does not.
         extras = ["reproduce", *["ray"] * (arguments.engine == "ray"), *["envpool"] * arguments.envpool]
-        tasks = [envs.get(name) for name in dict.fromkeys(job.task for job in jobs)]
-        check_extras(tasks, source=source, extra=",".join(extras))
+        chosen = [tasks.get(name) for name in dict.fromkeys(job.task for job in jobs)]
+        check_extras(chosen, source=source, extra=",".join(extras))
     _check_directory(directory)
     trainer = Trainer(command_line(arguments.argv))
     try:

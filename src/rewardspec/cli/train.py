@@ -13,12 +13,12 @@ from rewardspec.cli.options import command, importing_from_here, options_for
 from rewardspec.errors import Error, UnknownEnvironmentError
 
 if TYPE_CHECKING:
-    from rewardspec.envs.task import Task
     from rewardspec.experiments.cells import Unit
     from rewardspec.experiments.rewards import RewardSetup
     from rewardspec.learning.batches import Source
     from rewardspec.learning.logs import TrainingLog
     from rewardspec.learning.training import Config, Training
+    from rewardspec.tasks.task import Task
 
 _OBSERVE = ("nothing", "registers", "control", "values")
 _ONLY_THE_TWELVE = (
@@ -112,13 +112,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _task(name: str) -> Task:
     import gymnasium
 
-    from rewardspec import envs
+    from rewardspec import tasks
 
     # Gymnasium's own environments have names like those of the tasks made from them, and other rewards.
     if name in gymnasium.registry and not name.startswith("rewardspec/"):
-        raise Error(f"{name} is Gymnasium's own environment. {_ONLY_THE_TWELVE} They are: {', '.join(envs.names())}.")
+        raise Error(f"{name} is Gymnasium's own environment. {_ONLY_THE_TWELVE} They are: {', '.join(tasks.names())}.")
     try:
-        return envs.get(name)
+        return tasks.get(name)
     except UnknownEnvironmentError as error:
         raise UnknownEnvironmentError(f"{error} {_ONLY_THE_TWELVE}") from None
 
@@ -158,12 +158,12 @@ def _config(arguments: argparse.Namespace, task: Task) -> Config:
 
 def _train(task: Task, name: str, setup: RewardSetup, config: Config, seeds: int, source: Source) -> Training:
     """Train with the display that a reproduction has, of one job."""
+    from rewardspec.experiments.runs.board import Board
     from rewardspec.experiments.runs.displays import display_for
     from rewardspec.experiments.runs.engines import Advanced, Event, Started
     from rewardspec.experiments.runs.engines.pacing import paced
     from rewardspec.experiments.runs.engines.resources import use_processor
     from rewardspec.experiments.runs.jobs import Job
-    from rewardspec.experiments.runs.progress import Board
     from rewardspec.learning.training import train
 
     use_processor()

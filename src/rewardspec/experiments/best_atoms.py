@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.envs import cliff_walking, frozen_lake, island_navigation, taxi
-from rewardspec.envs.acrobot import tip_height
-from rewardspec.envs.arrays import closeness, lookup, namespace, unit
-from rewardspec.envs.graphs import nearness
-from rewardspec.envs.mountain_car import MAX_SPEED
+from rewardspec.tasks.distances import nearness
+from rewardspec.tasks.label_functions import closeness, lookup, namespace, unit
+from rewardspec.tasks.paper import cliff_walking, frozen_lake, island_navigation, taxi
+from rewardspec.tasks.paper.acrobot import tip_height
+from rewardspec.tasks.paper.mountain_car import MAX_SPEED
 
 BESIDE_THE_CLIFF = 4.0
 """What a step from a tile beside the cliff counts, where other steps count 1."""

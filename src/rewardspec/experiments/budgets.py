@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from rewardspec.envs import registry
-from rewardspec.envs.task import Task
 from rewardspec.errors import Error
 from rewardspec.learning.ppo import PPO
 from rewardspec.learning.q_learning import QLearning
 from rewardspec.learning.training import Config
+from rewardspec.tasks import registry
+from rewardspec.tasks.task import Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,11 +48,11 @@ def budget_of(task: Task, *, quick: bool = False, seeds: int | None = None, bloc
         block: Another number of runs for each job.
 
     Example:
-        >>> from rewardspec import envs
-        >>> budget = budget_of(envs.get("taxi"))
+        >>> from rewardspec import tasks
+        >>> budget = budget_of(tasks.get("taxi"))
         >>> budget.seeds, budget.config.episodes, budget.config.max_steps
         (500, 2000, 100)
-        >>> budget_of(envs.get("pendulum")).config.total_steps
+        >>> budget_of(tasks.get("pendulum")).config.total_steps
         1000000
     """
     budget = _quick(task) if quick else _paper(task)

@@ -10,7 +10,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from rewardspec.envs import (
+from rewardspec.experiments import best_atoms
+from rewardspec.learning.ppo import PPO
+from rewardspec.learning.q_learning import QLearning
+from rewardspec.spec.pairs import Pair
+from rewardspec.spec.payment import Payment
+from rewardspec.spec.spec import Spec
+from rewardspec.tasks.paper import (
     acrobot,
     bipedal_walker,
     cart_pole,
@@ -20,14 +26,8 @@ from rewardspec.envs import (
     pendulum,
     sokoban,
 )
-from rewardspec.envs import mountain_car as car
-from rewardspec.envs.task import Task
-from rewardspec.experiments import best_atoms
-from rewardspec.learning.ppo import PPO
-from rewardspec.learning.q_learning import QLearning
-from rewardspec.spec.pairs import Pair
-from rewardspec.spec.payment import Payment
-from rewardspec.spec.spec import Spec
+from rewardspec.tasks.paper import mountain_car as car
+from rewardspec.tasks.task import Task
 
 Atoms = dict[str, Any]
 

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from rewardspec.envs import registry
-from rewardspec.envs.task import Task
 from rewardspec.learning.logs import TrainingLog
+from rewardspec.tasks import registry
+from rewardspec.tasks.task import Task
 
 PAPER_REWARDS = ("base", "boolean", "quantitative")
 """The rewards that the paper compares."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rewardspec import envs
-from rewardspec.envs.task import Task
 from rewardspec.errors import Error, did_you_mean
 from rewardspec.experiments.budgets import Budget, budget_of, expected_seconds
 from rewardspec.experiments.rewards import REWARDS, RewardSetup, reward_setup
 from rewardspec.experiments.runs.jobs import Job
 from rewardspec.learning.batches import POOLED, Source
+from rewardspec.tasks import registry
+from rewardspec.tasks.task import Task
 
 
 def jobs_of(
@@ -33,13 +33,13 @@ def jobs_of(
         block: How many of them are one job, likewise.
         source: Where environments come from for which there is no array physics.
     """
-    known = [envs.get(name) for name in (tasks if tasks is not None else envs.names())]
+    known = [registry.get(name) for name in (tasks if tasks is not None else registry.names())]
     chosen = [checked_reward(name) for name in (rewards if rewards is not None else REWARDS)]
     jobs: list[Job] = []
     for task in dict.fromkeys(task.name for task in known):
-        budget = budget_of(envs.get(task), quick=quick, seeds=seeds, block=block)
+        budget = budget_of(registry.get(task), quick=quick, seeds=seeds, block=block)
         for reward in dict.fromkeys(chosen):
-            jobs.extend(_cell(envs.get(task), reward, budget, source))
+            jobs.extend(_cell(registry.get(task), reward, budget, source))
     return jobs
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from rewardspec.envs.task import Kind, Task
 from rewardspec.errors import Error, did_you_mean
 from rewardspec.experiments.candidates import CANDIDATES
 from rewardspec.spec.spec import Spec
+from rewardspec.tasks.task import Kind, Task
 
 REWARDS = ("base", "boolean", "quantitative", "best")
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rewardspec.finite.models import FiniteModel, ModelError
 from rewardspec.spec import Spec
-from rewardspec.spec.compilation import SpecState
+from rewardspec.spec.head_code import SpecState
 
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -90,9 +90,9 @@ def build_product(model: FiniteModel, spec: Spec, max_nodes: int = DEFAULT_NODES
         ModelError: There are more nodes, or one where the episode goes on has no actions.
 
     Example:
-        >>> from rewardspec import envs
+        >>> from rewardspec import tasks
         >>> from rewardspec.finite.models import finite_model
-        >>> task = envs.get("frozen_lake")
+        >>> task = tasks.get("frozen_lake")
         >>> product = build_product(finite_model(task.make()), task.spec("boolean"))
         >>> len(product), product.configurations
         (11, 1)

@@ -7,11 +7,11 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.envs.task import Task, base_spec
 from rewardspec.errors import Error
 from rewardspec.finite.models import finite_model
 from rewardspec.finite.products import Product, build_product
 from rewardspec.spec.spec import Spec
+from rewardspec.tasks.task import Task, base_spec
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int32]
@@ -63,8 +63,8 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
             that sees the state alone.
 
     Example:
-        >>> from rewardspec import envs
-        >>> task = envs.get("taxi")
+        >>> from rewardspec import tasks
+        >>> task = tasks.get("taxi")
         >>> finite_tables(task, task.spec("boolean"), "registers").successor.shape
         (688, 6, 1)
         >>> finite_tables(task, task.spec("boolean"), None).observations  # the states that can be reached

@@ -8,11 +8,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.envs.task import Task
+from rewardspec.episodes.features import Features, Observe
 from rewardspec.learning.batches import EnvBatch
 from rewardspec.learning.logs import TrainingLog
 from rewardspec.spec.spec import Spec
-from rewardspec.wrappers.features import Features, Observe
+from rewardspec.tasks.task import Task
 
 Floats = NDArray[np.float32]
 
@@ -27,7 +27,7 @@ class PaidBatch:
         batch: The environments.
         runs: Among how many runs they are divided.
         spec: The spec that pays, or None for the environment's own reward.
-        observe: What of the monitor is appended to the observation; see `rewardspec.wrappers.features`.
+        observe: What of the monitor is appended to the observation; see `rewardspec.episodes.features`.
 
     Attributes:
         observation_size: Numbers in an observation, the monitor's included.

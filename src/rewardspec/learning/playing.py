@@ -11,14 +11,14 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.envs import registry
-from rewardspec.envs.task import Task, base_spec
+from rewardspec.episodes.features import Observe
 from rewardspec.errors import Error
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.networks import HIDDEN, forward
-from rewardspec.learning.normalisation import normalised
+from rewardspec.learning.normalization import normalised
 from rewardspec.learning.policies import Policy
-from rewardspec.wrappers.features import Observe
+from rewardspec.tasks import registry
+from rewardspec.tasks.task import Task, base_spec
 from rewardspec.wrappers.monitor_reward import MonitorReward
 
 

@@ -12,8 +12,8 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.envs import registry
-from rewardspec.envs.task import Task
+from rewardspec.atomic_files import write_whole
+from rewardspec.episodes.features import Features, Observe
 from rewardspec.errors import Error, MissingExtraError, PolicyFileError
 from rewardspec.learning.array_files import DamagedFileError, read_arrays
 from rewardspec.learning.finite_tables import finite_tables
@@ -21,8 +21,8 @@ from rewardspec.learning.networks import HIDDEN
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml import loads_spec
 from rewardspec.spec.toml_writing import dumps_spec
-from rewardspec.whole_files import write_whole
-from rewardspec.wrappers.features import Features, Observe
+from rewardspec.tasks import registry
+from rewardspec.tasks.task import Task
 
 FORMAT = "rewardspec policy 1"
 Kind: TypeAlias = Literal["table", "network"]

@@ -21,17 +21,17 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.envs.task import Task
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.learning.batches import Source, make_batch
+from rewardspec.learning.experience import Rollouts
 from rewardspec.learning.logs import TrainingLog
 from rewardspec.learning.networks import initial_parameters
 from rewardspec.learning.paid_batch import PaidBatch
 from rewardspec.learning.ppo_update import compiled_update
 from rewardspec.learning.progress import Progress
-from rewardspec.learning.rollouts import Rollouts
 from rewardspec.learning.settings import check_counts, check_not_negative, check_positive, check_shares
 from rewardspec.spec.spec import Spec
+from rewardspec.tasks.task import Task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

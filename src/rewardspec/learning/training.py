@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from rewardspec.envs.task import Task
+from rewardspec.episodes.features import OBSERVE
 from rewardspec.errors import Error, did_you_mean
 from rewardspec.learning.batches import Source
 from rewardspec.learning.finite_tables import finite_tables
@@ -18,7 +18,7 @@ from rewardspec.learning.ppo import PPO, learn_actors
 from rewardspec.learning.progress import Progress
 from rewardspec.learning.q_learning import QLearning, learn_tables
 from rewardspec.spec.spec import Spec
-from rewardspec.wrappers.features import OBSERVE
+from rewardspec.tasks.task import Task
 
 Config: TypeAlias = QLearning | PPO
 
@@ -61,8 +61,8 @@ def train(
             which is two to three times as quick and draws other random numbers.
 
     Example:
-        >>> from rewardspec import envs
-        >>> lake = envs.get("frozen_lake")
+        >>> from rewardspec import tasks
+        >>> lake = tasks.get("frozen_lake")
         >>> training = train(lake, lake.spec("boolean"), config=QLearning(episodes=300), seeds=range(20))
         >>> len(training.log), training.policy.arrays["table"].shape
         (6000, (20, 11, 4))

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.backends.arrays import Array, Namespace
-from rewardspec.backends.labels import raise_bad_label
-from rewardspec.backends.namespaces import namespace_of
 from rewardspec.errors import LabelError
-from rewardspec.spec.compilation import NO_PENALTY, ScalarState, SpecState
+from rewardspec.machines.array_code import Array, Namespace
+from rewardspec.machines.label_checks import raise_bad_label
+from rewardspec.machines.namespaces import namespace_of
+from rewardspec.spec.head_code import NO_PENALTY, ScalarState, SpecState
 
 Places = NDArray[np.intp]
 

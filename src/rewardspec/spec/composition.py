@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rewardspec.backends.expressions import ZERO, Expression, maximum, register, substitute
-from rewardspec.backends.program import Program, Step
-from rewardspec.monitors.assembly import side_by_side
-from rewardspec.monitors.bounds import Bounds
-from rewardspec.monitors.naming import register_names
-from rewardspec.monitors.synthesis import Synthesis
+from rewardspec.machines.bounds import Bounds
+from rewardspec.machines.expressions import ZERO, Expression, maximum, register, substitute
+from rewardspec.machines.program import Program, Step
 from rewardspec.spec.pairs import Pair
+from rewardspec.synthesis.quantitative.assembly import side_by_side
+from rewardspec.synthesis.quantitative.compiler import Synthesis
+from rewardspec.synthesis.quantitative.register_names import register_names
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def pay(
     truncated: Any,
     xp: Any,
 ) -> Any:
-    """The rewards of a batch of steps; `rewardspec.spec.compilation` has the same for one.
+    """The rewards of a batch of steps; `rewardspec.spec.head_code` has the same for one.
 
     Args:
         payment: The way to pay.

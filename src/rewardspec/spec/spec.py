@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rewardspec.backends.labels import CheckedLabels, as_labels, numpy_labels, require_atoms
-from rewardspec.backends.namespaces import namespace_of
 from rewardspec.errors import SpecError, did_you_mean
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.parsing import atom_hint
-from rewardspec.monitors.quantitative import DEFAULT_REGISTERS
-from rewardspec.spec import compilation
-from rewardspec.spec.batch_labelling import BatchLabels
+from rewardspec.machines.label_checks import CheckedLabels, as_labels, numpy_labels, require_atoms
+from rewardspec.machines.namespaces import namespace_of
+from rewardspec.spec import head_code
+from rewardspec.spec.atoms.batch_labelling import BatchLabels
+from rewardspec.spec.atoms.labelling import AtomFunction, Clipped, Thresholded, read_labels
 from rewardspec.spec.batch_states import batch_of, chosen, everywhere
-from rewardspec.spec.compilation import NO_PENALTY, SpecState
 from rewardspec.spec.composition import Composite, compose
-from rewardspec.spec.labelling import AtomFunction, Clipped, Thresholded, read_labels
+from rewardspec.spec.head_code import NO_PENALTY, SpecState
 from rewardspec.spec.pairs import Pair, as_pairs, finite
 from rewardspec.spec.payment import PAYMENTS, Payment, pay
+from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 
 if TYPE_CHECKING:
-    from rewardspec.spec.explanation import Explanation
-    from rewardspec.spec.lint import Finding
+    from rewardspec.episodes.explanation import Explanation
+    from rewardspec.spec.lint.linter import Finding
 
 
 class Spec:
@@ -36,8 +36,8 @@ class Spec:
         pairs: Pairs `(formula, weight)`, or `Pair` objects.
         atoms: For each atom a function of `(obs, action, next_obs)` that gives its label in [0, 1], written with
             array operations so that it serves one environment and a batch; or what a spec file would say of it: an
-            expression such as `"abs(next_obs[2]) < 0.2"`, see `rewardspec.spec.atom_language`. None where labels are
-            given directly.
+            expression such as `"abs(next_obs[2]) < 0.2"`, see `rewardspec.spec.atoms`. None where labels are given
+            directly.
         penalty: What each step pays after a safety objective is violated, unless its pair says otherwise.
         payment: `"value"`, `"delta"`, `"potential"` or `"final"`; see `rewardspec.spec.payment`.
         discount: The learner's discount, which `"potential"` needs.
@@ -223,7 +223,7 @@ class Spec:
         environment's own reward, which `potential` adds to; `terminated` and `truncated` say whether the episode ended
         here for good or was cut short, which `potential` and `final` need to know.  All may be arrays for a batch.
         """
-        return compilation.compile_step(
+        return head_code.compile_step(
             self.machine, self.weights, self.penalties, self.payment, self.discount, self._step_arrays
         )
 
@@ -237,7 +237,7 @@ class Spec:
         functions = self._functions()
         if self.clip:
             functions = {name: Clipped(function) for name, function in functions.items()}
-        return compilation.compile_transition(
+        return head_code.compile_transition(
             self.machine, self.weights, self.penalties, self.payment, self.discount, functions
         )
 
@@ -289,12 +289,12 @@ class Spec:
         return chosen(mask, fresh, state, xp)
 
     @functools.cached_property
-    def _array_code(self) -> compilation.ArrayAdvance:
-        return compilation.compile_arrays(self.machine, self.weights, self.penalties, reuse=False)
+    def _array_code(self) -> head_code.ArrayAdvance:
+        return head_code.compile_arrays(self.machine, self.weights, self.penalties, reuse=False)
 
     @functools.cached_property
-    def _numpy_code(self) -> compilation.ArrayAdvance:
-        return compilation.compile_arrays(self.machine, self.weights, self.penalties, reuse=True)
+    def _numpy_code(self) -> head_code.ArrayAdvance:
+        return head_code.compile_arrays(self.machine, self.weights, self.penalties, reuse=True)
 
     def _advance(self, state: Any, labels: Any) -> SpecState:
         if type(state) is tuple:
@@ -344,7 +344,7 @@ class Spec:
     # Reports and files; each lives in a module of its own, loaded when first used.
 
     def lint(self, *, initial_labels: Mapping[str, Any] | None = None) -> list[Finding]:
-        """What looks wrong with the spec, each finding with its reason and a remedy; see `rewardspec.spec.lint`.
+        """What looks wrong with the spec, each finding with its reason and a remedy; see `rewardspec.spec.lint.linter`.
 
         Args:
             initial_labels: Labels of states after reset, an array for each atom, as `labels` gives them. With them, a
@@ -354,7 +354,7 @@ class Spec:
             >>> [finding.rule for finding in Spec([("F G true & !reach_goal", -1)]).lint()]
             ['first-state-only']
         """
-        from rewardspec.spec.lint import lint
+        from rewardspec.spec.lint.linter import lint
 
         return lint(self, initial_labels=initial_labels)
 
@@ -363,9 +363,9 @@ class Spec:
 
         Args:
             episode: The labels of each atom over time, or a recorded episode with `observations` and `actions` where
-                the spec has the atoms' functions; see `rewardspec.spec.explanation`.
+                the spec has the atoms' functions; see `rewardspec.episodes.explanation`.
         """
-        from rewardspec.spec.explanation import explain
+        from rewardspec.episodes.explanation import explain
 
         return explain(self, episode)
 

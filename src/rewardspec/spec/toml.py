@@ -6,7 +6,7 @@ discount = 0.99
 clip = false
 max_registers = 256
 threshold = 0.99                        # optional: labels from here on count as 1, others as 0
-observation = ["x", "x_dot"]            # or a table; see `rewardspec.spec.components`
+observation = ["x", "x_dot"]            # or a table; see `rewardspec.spec.atoms.components`
 
 [atoms]                                 # optional where labels are given directly
 near_goal = "proximity(x, 2, 4)"        # an expression, or
@@ -27,16 +27,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rewardspec.atomic_files import write_whole
 from rewardspec.errors import Error, SpecError, did_you_mean
-from rewardspec.spec.components import Components, read_components
-from rewardspec.spec.expression_atoms import ExpressionAtom
-from rewardspec.spec.labelling import AtomFunction
+from rewardspec.spec.atoms.components import Components, read_components
+from rewardspec.spec.atoms.expressions_as_atoms import ExpressionAtom
+from rewardspec.spec.atoms.labelling import AtomFunction
+from rewardspec.spec.atoms.referenced_atoms import referenced_atom
+from rewardspec.spec.atoms.references import is_reference
 from rewardspec.spec.pairs import Pair, is_number
-from rewardspec.spec.referenced_atoms import referenced_atom
-from rewardspec.spec.references import is_reference
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_writing import dumps_spec
-from rewardspec.whole_files import write_whole
 
 __all__ = ["SpecDraft", "dump_spec", "dumps_spec", "load_spec", "loads_spec", "read_draft"]
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rewardspec.errors import SpecError
-from rewardspec.monitors.quantitative import DEFAULT_REGISTERS
-from rewardspec.spec.components import Components, read_components
-from rewardspec.spec.expression_atoms import ExpressionAtom
-from rewardspec.spec.labelling import AtomFunction, Thresholded
+from rewardspec.spec.atoms.components import Components, read_components
+from rewardspec.spec.atoms.expressions_as_atoms import ExpressionAtom
+from rewardspec.spec.atoms.labelling import AtomFunction, Thresholded
+from rewardspec.spec.atoms.referenced_atoms import ReferencedAtom
+from rewardspec.spec.atoms.references import reference_to
 from rewardspec.spec.pairs import Pair
-from rewardspec.spec.referenced_atoms import ReferencedAtom
-from rewardspec.spec.references import reference_to
 from rewardspec.spec.spec import Spec
+from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 
 _DEFAULTS = {"penalty": 0.0, "discount": 0.99, "clip": False, "max_registers": DEFAULT_REGISTERS}
 

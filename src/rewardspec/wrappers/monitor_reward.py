@@ -12,19 +12,19 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 from numpy import fromiter
 
+from rewardspec.episodes.copying import copied
+from rewardspec.episodes.features import Features, Observe
+from rewardspec.episodes.recorded_episode import RecordedEpisode
 from rewardspec.errors import Error, SpecError
 from rewardspec.spec import Spec
-from rewardspec.spec.atom_arguments import reads_only_the_state
-from rewardspec.spec.compilation import NO_PENALTY, PENALTY, VALUES
-from rewardspec.wrappers.copying import copied
-from rewardspec.wrappers.features import Features, Observe
+from rewardspec.spec.atoms.arguments import reads_only_the_state
+from rewardspec.spec.head_code import NO_PENALTY, PENALTY, VALUES
 from rewardspec.wrappers.first_states import warn_of_violation
-from rewardspec.wrappers.numbering import model_of, possible_pairs
 from rewardspec.wrappers.observations import Extension, extension
-from rewardspec.wrappers.recorded_episode import RecordedEpisode
+from rewardspec.wrappers.product_numbering import model_of, possible_pairs
 
 if TYPE_CHECKING:
-    from rewardspec.spec.explanation import Explanation
+    from rewardspec.episodes.explanation import Explanation
 
 DOUBLE = np.dtype(np.float64)
 
@@ -45,7 +45,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             spec be written as JSON.
         observe: What to add to the observation: nothing (None), the control state (`"control"`), the formulas' values
             (`"values"`), or all that makes the product of environment and spec Markov (`"registers"`). See
-            `rewardspec.wrappers.features` for what each holds and `rewardspec.wrappers.observations` for how each
+            `rewardspec.episodes.features` for what each holds and `rewardspec.wrappers.observations` for how each
             kind of observation space takes it in.
         record: Whether to keep the labels of the episode, so that `explain()` can say why it paid what it paid. Takes
             a few microseconds a step.

@@ -9,7 +9,7 @@
 | anything else | a `Dict` of `"observation"` and `"monitor"` |
 
 The numbers keep full precision except in a `Box` of a smaller float type. Pairs of a `Discrete` are enumerated as
-`rewardspec.wrappers.numbering` says; where that is not possible the `Discrete` is treated like anything else.
+`rewardspec.wrappers.product_numbering` says; where that is not possible the `Discrete` is treated like anything else.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from gymnasium import Space, spaces
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from rewardspec.episodes.features import Features, Numbers
 from rewardspec.errors import SpecError
-from rewardspec.wrappers.features import Features, Numbers
 
 MONITOR = "monitor"
 Pair: TypeAlias = tuple[int, Numbers]  # a state of a Discrete environment, and the numbers beside it

@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 from rewardspec.errors import Error
 from rewardspec.spec import Spec
-from rewardspec.spec.findings import Finding, called
+from rewardspec.spec.lint.findings import Finding, called
 from rewardspec.wrappers.monitor_reward import MonitorReward
 
 if TYPE_CHECKING:
-    from rewardspec.spec.explanation import Explanation
+    from rewardspec.episodes.explanation import Explanation
 
 EPISODES, STEPS = 20, 10_000
 _WIDTH = 100

@@ -4,7 +4,7 @@ import functools
 import numpy as np
 import pytest
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.experiments.measures import ceiling as module
 from rewardspec.experiments.measures.ceiling import best_completion, ceiling
 from rewardspec.learning.finite_tables import finite_tables
@@ -13,13 +13,13 @@ from rewardspec.learning.q_learning import QLearning, learn_tables
 
 def test_without_exploration_every_task_but_sokobans_box_can_be_done():
     for name in ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt"):
-        tables = finite_tables(envs.get(name), None, None)
+        tables = finite_tables(tasks.get(name), None, None)
         assert best_completion(tables, np.array([0.0]), 100) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("name", ["frozen_lake", "cliff_walking", "island_navigation"])
 def test_random_play_scores_what_the_ceiling_says_of_random_play(name):
-    tables = finite_tables(envs.get(name), None, None)
+    tables = finite_tables(tasks.get(name), None, None)
     config = QLearning(episodes=200, epsilon_decay=1.0)
     log, _ = learn_tables(tables, config, range(100))
     deviation = log.task_completion.std() / np.sqrt(len(log))
@@ -58,7 +58,7 @@ def plain_best(tables, explored: float, steps: int) -> float:
 )
 @pytest.mark.parametrize("name", ["frozen_lake", "cliff_walking", "island_navigation", "sokoban"])
 def test_the_ceiling_is_the_mean_over_every_episode(name, config):
-    task = envs.get(name)
+    task = tasks.get(name)
     tables = finite_tables(task, None, None)
     explored = [max(config.epsilon * config.epsilon_decay**n, config.epsilon_min) for n in range(config.episodes)]
     episodes = [plain_best(tables, share, config.max_steps) for share in explored]
@@ -66,7 +66,7 @@ def test_the_ceiling_is_the_mean_over_every_episode(name, config):
 
 
 def test_chances_count_where_an_action_has_several_outcomes():
-    tables = finite_tables(envs.get("frozen_lake"), None, None)
+    tables = finite_tables(tasks.get("frozen_lake"), None, None)
 
     def or_another_action_s(table):
         return np.concatenate([table, np.roll(table, 1, axis=1)], axis=-1)
@@ -78,7 +78,7 @@ def test_chances_count_where_an_action_has_several_outcomes():
 
 
 def test_shares_are_worked_on_in_parts_that_change_nothing(monkeypatch):
-    tables = finite_tables(envs.get("frozen_lake"), None, None)
+    tables = finite_tables(tasks.get("frozen_lake"), None, None)
     explored = np.linspace(0.0, 1.0, 7)
     whole = best_completion(tables, explored, 20)
     for cells in (1, 2 * tables.successor.size, 3 * tables.successor.size):
@@ -87,6 +87,6 @@ def test_shares_are_worked_on_in_parts_that_change_nothing(monkeypatch):
 
 
 def test_no_learner_passes_the_ceiling():
-    task, config = envs.get("frozen_lake"), QLearning()
+    task, config = tasks.get("frozen_lake"), QLearning()
     log, _ = learn_tables(finite_tables(task, task.spec("boolean"), "registers"), config, range(20))
     assert log.task_completion.mean() < ceiling(task, config)

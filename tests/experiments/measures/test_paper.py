@@ -2,9 +2,9 @@
 
 import re
 
-from rewardspec.envs import registry
 from rewardspec.experiments.cells import PAPER_REWARDS
 from rewardspec.experiments.measures.paper import PAPER, best_of
+from rewardspec.tasks import registry
 
 # Episode, seconds and completion of base, Boolean and quantitative; bold in double asterisks.
 PRINTED = """

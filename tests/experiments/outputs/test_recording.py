@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rewardspec import envs
+from rewardspec import tasks
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.experiments.outputs.recording import check_recording, check_target, moving, record, stills
 from rewardspec.learning.policies import Policy
@@ -16,7 +16,7 @@ from rewardspec.learning.policies import Policy
 @pytest.fixture
 def policy():
     """A policy of frozen lake that always goes down, then right: it has not learnt much."""
-    lake = envs.get("frozen_lake")
+    lake = tasks.get("frozen_lake")
     states = lake.make().observation_space.n
     table = np.zeros((2, states, 4), dtype=np.float32)
     table[:, :, 1] = 1.0

@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from rewardspec.envs import registry
 from rewardspec.experiments.measures.paper import PAPER
 from rewardspec.experiments.measures.summaries import Summaries, summarise
 from rewardspec.experiments.outputs.curves import curve_of, figure_of_all, to_svg
@@ -15,9 +14,10 @@ from rewardspec.experiments.outputs.report.html import escape, machine, plot, ta
 from rewardspec.experiments.outputs.report.page import Section, page
 from rewardspec.experiments.outputs.report.specs import specs, verdicts
 from rewardspec.experiments.rewards import REWARDS, RewardSetup, reward_setup
-from rewardspec.monitors.quantitative import synthesize
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
+from rewardspec.synthesis.quantitative.synthesize import synthesize
+from rewardspec.tasks import registry
 from tests.experiments.synthetic import learning_cell
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}

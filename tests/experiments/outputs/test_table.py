@@ -9,12 +9,12 @@ import re
 import numpy as np
 import pytest
 
-from rewardspec.envs import registry
 from rewardspec.experiments.measures.paper import PAPER
 from rewardspec.experiments.measures.summaries import Summaries, summarise
 from rewardspec.experiments.outputs.table import main_table, percent_text, second_table, seconds_text
 from rewardspec.experiments.outputs.table_formats import to_csv, to_latex, to_markdown, to_text
 from rewardspec.experiments.rewards import REWARDS
+from rewardspec.tasks import registry
 from tests.experiments.synthetic import cell_of, learning_cell, log_of
 
 

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
+from rewardspec.experiments.runs.board import Board
 from rewardspec.experiments.runs.displays import Plain, Terminal, display_for
 from rewardspec.experiments.runs.engines import Advanced, Failed, Finished, Lost, Started, Waited
-from rewardspec.experiments.runs.progress import Board
 from tests.experiments.fakes import job, several
 from tests.experiments.runs.test_progress import Clock
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from rewardspec.experiments.runs.board import Board
 from rewardspec.experiments.runs.engines import Advanced, Failed, Finished, Lost, Started, Waited
-from rewardspec.experiments.runs.progress import Board
 from tests.experiments.fakes import job
 
 

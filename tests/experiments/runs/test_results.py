@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from rewardspec import whole_files
+from rewardspec import atomic_files
 from rewardspec.errors import Error
 from rewardspec.experiments.runs.results import Results, each_cell
 from tests.experiments.fakes import content_of, job, log_of
@@ -104,7 +104,7 @@ def test_a_directory_that_takes_no_files_is_refused_at_once(tmp_path, monkeypatc
     def refuse(*arguments, **options):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(whole_files, "open", refuse, raising=False)
+    monkeypatch.setattr(atomic_files, "open", refuse, raising=False)
     refused = pytest.raises(Error, match=r"Cannot write into .*: Permission denied. Nothing was trained")
     with refused, Results(tmp_path / "new").writing():
         pass
@@ -113,7 +113,7 @@ def test_a_directory_that_takes_no_files_is_refused_at_once(tmp_path, monkeypatc
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a device that is always full")
 def test_a_full_disk_is_noticed_before_anything_is_trained(tmp_path, monkeypatch):
     full = functools.partial(open, "/dev/full")
-    monkeypatch.setattr(whole_files, "open", lambda path, mode: full(mode), raising=False)
+    monkeypatch.setattr(atomic_files, "open", lambda path, mode: full(mode), raising=False)
     with pytest.raises(Error, match=r"No space left on device. Nothing was trained"), Results(tmp_path).writing():
         pass
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rewardspec.atomic_files import write_whole
 from rewardspec.errors import Error
 from rewardspec.experiments.runs.engines import Failed, Finished, Started
 from rewardspec.experiments.runs.engines.local import Local
 from rewardspec.experiments.runs.results import each_cell
 from rewardspec.experiments.runs.running import Interrupted, reproduce
-from rewardspec.whole_files import write_whole
 from tests.experiments.fakes import FakeWork, Silent, content_of, several, wait_for
 
 ROOT = Path(__file__).parents[3]

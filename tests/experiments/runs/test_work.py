@@ -3,9 +3,9 @@
 import numpy as np
 
 from rewardspec.experiments.runs import provenance
+from rewardspec.experiments.runs.doing import Trainer
 from rewardspec.experiments.runs.jobs import Job
 from rewardspec.experiments.runs.result_files import read
-from rewardspec.experiments.runs.work import Trainer
 from rewardspec.learning.q_learning import QLearning
 
 

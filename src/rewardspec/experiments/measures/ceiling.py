@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.envs.task import Task
 from rewardspec.learning.finite_tables import FiniteTables, finite_tables
 from rewardspec.learning.q_learning import QLearning
+from rewardspec.tasks.task import Task
 
 _CELLS = 2**18
 """Outcomes times shares of random actions to work on at once; no more, so that memory stays small."""
@@ -24,8 +24,8 @@ def ceiling(task: Task, config: QLearning) -> float:
     """The highest expected task completion, on average over the episodes of a run.
 
     Example:
-        >>> from rewardspec import envs
-        >>> round(ceiling(envs.get("frozen_lake"), QLearning()), 3)
+        >>> from rewardspec import tasks
+        >>> round(ceiling(tasks.get("frozen_lake"), QLearning()), 3)
         0.648
     """
     explored = np.maximum(config.epsilon * config.epsilon_decay ** np.arange(config.episodes), config.epsilon_min)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.envs import registry
 from rewardspec.errors import MissingExtraError
 from rewardspec.experiments.cells import PAPER_REWARDS, Cell, Unit, unit_of
 from rewardspec.experiments.measures.paper import PAPER
 from rewardspec.experiments.measures.statistics import WINDOW, moving_average, t_quantile
 from rewardspec.experiments.rewards import REWARDS
+from rewardspec.tasks import registry
 
 POINTS = 120
 """How many points a curve is drawn with; more could not be told apart."""

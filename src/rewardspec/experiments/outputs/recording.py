@@ -12,10 +12,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from rewardspec.atomic_files import write_whole
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.learning.playing import Episode, play
 from rewardspec.learning.policies import Policy
-from rewardspec.whole_files import write_whole
 
 ENDINGS = (".gif", ".png")
 _WIDTH = 320

@@ -12,11 +12,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeAlias
 
-from rewardspec.envs import registry
 from rewardspec.experiments.measures.paper import PAPER, PaperCell, best_of
 from rewardspec.experiments.measures.statistics import Estimate
 from rewardspec.experiments.measures.summaries import Summaries, Summary
 from rewardspec.experiments.rewards import REWARDS
+from rewardspec.tasks import registry
 
 Source: TypeAlias = Literal["ours", "paper"]
 GAP = "–"

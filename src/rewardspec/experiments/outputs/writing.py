@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from rewardspec.atomic_files import write_whole
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.experiments.cells import Cell
 from rewardspec.experiments.measures.comparisons import (
@@ -20,7 +21,6 @@ from rewardspec.experiments.outputs.report import report
 from rewardspec.experiments.outputs.table import main_table, second_table
 from rewardspec.experiments.outputs.table_formats import to_csv, to_latex, to_markdown, to_text
 from rewardspec.experiments.runs.results import Report, to_stderr
-from rewardspec.whole_files import write_whole
 
 FORMAT = 1
 

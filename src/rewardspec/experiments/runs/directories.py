@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rewardspec.atomic_files import write_whole
 from rewardspec.errors import Error
-from rewardspec.whole_files import write_whole
 
 
 def check_writable(directory: Path) -> None:

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Protocol, TextIO
 
+from rewardspec.experiments.runs.board import Board, Running
 from rewardspec.experiments.runs.engines import Event, Failed, Finished, Lost
-from rewardspec.experiments.runs.progress import Board, Running
 
 _REDRAW = 0.1
 """Seconds between two pictures on a terminal."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterable
 
-from rewardspec.envs.task import Task
 from rewardspec.errors import MissingExtraError
 from rewardspec.learning.batches import POOLED, Source
+from rewardspec.tasks.task import Task
 
 _MODULES = {"box2d": "Box2D"}
 """The module that an environment's extra brings, which is also what its package is called."""

@@ -11,8 +11,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from rewardspec.atomic_files import write_whole
 from rewardspec.experiments.runs.jobs import Job
-from rewardspec.whole_files import write_whole
 
 FILE = "plan.json"
 _FORMAT = 1

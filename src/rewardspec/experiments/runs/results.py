@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from rewardspec import envs
+from rewardspec import tasks
+from rewardspec.atomic_files import remove_leftovers, write_whole
 from rewardspec.errors import Error
 from rewardspec.experiments.cells import Cell
 from rewardspec.experiments.rewards import REWARDS
@@ -22,7 +23,6 @@ from rewardspec.experiments.runs.locks import locked
 from rewardspec.experiments.runs.plans import Plan, read_plan, write_plan
 from rewardspec.experiments.runs.result_files import Name, Result, ResultFileError, read
 from rewardspec.learning.logs import TrainingLog
-from rewardspec.whole_files import remove_leftovers, write_whole
 
 Report = Callable[[str], None]
 """Takes a message for people."""
@@ -95,7 +95,7 @@ class Results:
         """What is done, cell by cell, in the order of the table; of a cell in the plan, the planned jobs alone."""
         plan = read_plan(self.directory, self.report) or Plan({})
         found = self._by_cell()
-        for task in envs.names():
+        for task in tasks.names():
             for reward in REWARDS:
                 stored = found.get((task, reward), [])
                 planned = plan.cells.get((task, reward))
@@ -110,7 +110,7 @@ class Results:
         found: dict[tuple[str, str], list[Path]] = {}
         for path in sorted(self.jobs.glob("*.npz")):
             name = Name.of(path.stem)
-            if name is None or name.task not in envs.names() or name.reward not in REWARDS:
+            if name is None or name.task not in tasks.names() or name.reward not in REWARDS:
                 self.report(f"{path.name!r} is not the result of a known job; it is left alone.")
             else:
                 found.setdefault((name.task, name.reward), []).append(path)

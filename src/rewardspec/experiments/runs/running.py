@@ -9,10 +9,10 @@ import sys
 from collections.abc import Sequence
 
 from rewardspec.errors import Error
+from rewardspec.experiments.runs.board import Board
 from rewardspec.experiments.runs.displays import Display, display_for
 from rewardspec.experiments.runs.engines import Engine, Failed, Finished, Work
 from rewardspec.experiments.runs.jobs import Job
-from rewardspec.experiments.runs.progress import Board
 from rewardspec.experiments.runs.results import Results
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from rewardspec.envs.task import Task
 from rewardspec.errors import Error, did_you_mean
 from rewardspec.learning.batches.batch import EnvBatch
 from rewardspec.learning.batches.classic import CLASSIC, ClassicBatch
 from rewardspec.learning.batches.looped import LoopedBatch
 from rewardspec.learning.batches.pooled import POOLED, PooledBatch
+from rewardspec.tasks.task import Task
 
 __all__ = ["POOLED", "ClassicBatch", "EnvBatch", "LoopedBatch", "PooledBatch", "Source", "make_batch"]
 

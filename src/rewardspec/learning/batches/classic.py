@@ -14,8 +14,8 @@ import numpy as np
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
-from rewardspec.envs.task import Task
 from rewardspec.learning.batches.batch import Floats, Step
+from rewardspec.tasks.task import Task
 
 State = NDArray[np.float64]  # shape (numbers, n)
 GRAVITY = 9.8

@@ -8,8 +8,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from rewardspec.envs.task import Task
 from rewardspec.learning.batches.batch import Floats, Step
+from rewardspec.tasks.task import Task
 
 
 class LoopedBatch:

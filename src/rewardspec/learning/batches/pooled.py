@@ -10,9 +10,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from rewardspec.envs.task import Task
 from rewardspec.errors import MissingExtraError
 from rewardspec.learning.batches.batch import Floats, Step
+from rewardspec.tasks.task import Task
 
 POOLED = {"lunar_lander": "LunarLander-v3", "bipedal_walker": "BipedalWalker-v3"}
 """The tasks that EnvPool is worth while for, and its names for them; array physics is quicker where it exists."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.spec.batch_states import Places
-from rewardspec.spec.compilation import SpecState
+from rewardspec.spec.head_code import SpecState
 
 Mask = NDArray[np.bool_]
 

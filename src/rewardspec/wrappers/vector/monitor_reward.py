@@ -12,19 +12,19 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from numpy.typing import NDArray
 
-from rewardspec.backends.labels import CheckedLabels
+from rewardspec.episodes.copying import copied
+from rewardspec.episodes.features import Features, Observe
 from rewardspec.errors import Error, SpecError
+from rewardspec.machines.label_checks import CheckedLabels
 from rewardspec.spec import Spec
 from rewardspec.spec.batch_states import Places, before_first, changed, merged
-from rewardspec.wrappers.copying import copied
-from rewardspec.wrappers.features import Features, Observe
 from rewardspec.wrappers.first_states import warn_of_violation
 from rewardspec.wrappers.monitor_reward import readable
-from rewardspec.wrappers.numbering import possible_pairs
 from rewardspec.wrappers.observations import Extension, extension
-from rewardspec.wrappers.vector.batches import put, take
+from rewardspec.wrappers.product_numbering import possible_pairs
+from rewardspec.wrappers.vector.batched_spaces import put, take
 from rewardspec.wrappers.vector.infos import everyone, note, note_state, note_step
-from rewardspec.wrappers.vector.models import models_of
+from rewardspec.wrappers.vector.vector_models import models_of
 
 NOWHERE: Places = np.zeros(0, dtype=np.intp)
 

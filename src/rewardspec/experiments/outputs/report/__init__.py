@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rewardspec.envs import registry
 from rewardspec.experiments.measures.comparisons import profiles
 from rewardspec.experiments.measures.paper import PAPER
 from rewardspec.experiments.measures.summaries import ALL, Summaries
@@ -13,6 +12,7 @@ from rewardspec.experiments.outputs.report.results import results_section
 from rewardspec.experiments.outputs.report.setup import duration, method_section, setup_section
 from rewardspec.experiments.outputs.report.tasks import tasks_section
 from rewardspec.experiments.rewards import REWARDS
+from rewardspec.tasks import registry
 
 TITLE = "Rewards from temporal specifications: the evaluation, redone"
 

@@ -6,8 +6,8 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
+from rewardspec.drawing import theme
 from rewardspec.experiments.outputs import curves
-from rewardspec.monitors.drawing import theme
 
 escape = html.escape
 

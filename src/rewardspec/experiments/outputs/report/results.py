@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rewardspec.envs import registry
 from rewardspec.experiments.cells import TITLES
 from rewardspec.experiments.measures import comparisons
 from rewardspec.experiments.measures.comparisons import Comparison
@@ -14,6 +13,7 @@ from rewardspec.experiments.outputs.report.html import chip, escape, paragraphs,
 from rewardspec.experiments.outputs.report.page import Section
 from rewardspec.experiments.outputs.table import Entry, Table, main_table, second_table
 from rewardspec.experiments.rewards import REWARDS
+from rewardspec.tasks import registry
 
 _TONES = {"ahead": "good", "level": "", "behind": "bad"}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from rewardspec.envs import registry
 from rewardspec.experiments.measures import convergence, statistics
 from rewardspec.experiments.measures.summaries import Summaries, Summary
 from rewardspec.experiments.outputs.report.html import escape, table
 from rewardspec.experiments.outputs.report.page import Section
+from rewardspec.tasks import registry
 
 
 def method_section() -> Section:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from rewardspec.envs.audit import LEARNER_DISCOUNT, Finding, audit, rewards_of
-from rewardspec.envs.intents import intent_of
-from rewardspec.envs.task import Task
+from rewardspec.audit.audit import LEARNER_DISCOUNT, Finding, audit, rewards_of
+from rewardspec.audit.intents import intent_of
 from rewardspec.errors import Error
 from rewardspec.experiments.cells import PAPER_REWARDS
 from rewardspec.experiments.outputs.report.html import chip, details, escape, machine, table
@@ -15,9 +14,10 @@ from rewardspec.experiments.outputs.report.results import swatch
 from rewardspec.experiments.rewards import RewardSetup, reward_setup
 from rewardspec.finite.models import ModelError, finite_model
 from rewardspec.logic.formulas import Formula
-from rewardspec.monitors.boolean import synthesize_boolean
-from rewardspec.monitors.quantitative import synthesize
 from rewardspec.spec.pairs import Pair
+from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
+from rewardspec.synthesis.quantitative.synthesize import synthesize
+from rewardspec.tasks.task import Task
 
 _NAMES = {"boolean": "Boolean", "quantitative": "Quantitative", "best": "Best"}
 _TONES = {"aligned": "good", "misaligned": "bad"}

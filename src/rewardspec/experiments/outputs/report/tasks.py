@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from rewardspec.envs import registry
-from rewardspec.envs.task import Task
 from rewardspec.experiments.measures.paper import PAPER
 from rewardspec.experiments.measures.summaries import Summaries, Summary
 from rewardspec.experiments.outputs.report.html import bullets, details, escape, table
@@ -15,6 +13,8 @@ from rewardspec.experiments.outputs.report.results import swatch
 from rewardspec.experiments.outputs.report.specs import specs, verdicts
 from rewardspec.experiments.outputs.table import GAP, episode_text, percent_text
 from rewardspec.experiments.rewards import REWARDS
+from rewardspec.tasks import registry
+from rewardspec.tasks.task import Task
 
 _NAMES = {"base": "Base", "boolean": "Boolean", "quantitative": "Quantitative", "best": "Best"}
 

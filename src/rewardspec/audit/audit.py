@@ -1,0 +1,156 @@
+"""The audit: what a reward really asks for, found by solving the environment exactly, without training.
+
+The product of environment and spec is solved for its optimal policies. Among these the audit looks for the one that is
+kindest to the task, and for the one that is hardest on it: where even the kindest falls short of what the task wants,
+the reward is misaligned; where only the hardest does, the reward does not care.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+import gymnasium as gym
+
+from rewardspec.audit.intents import Intent, intent_of
+from rewardspec.audit.judgement import Spread, Verdict, explain, judge
+from rewardspec.audit.optimal_policies import Episodes, Measure, Outcome, Policy
+from rewardspec.audit.value_iteration import solve
+from rewardspec.finite.models import FiniteModel, finite_model
+from rewardspec.finite.products import DEFAULT_NODES, Product, build_product
+from rewardspec.spec.payment import Payment
+from rewardspec.spec.spec import Spec
+from rewardspec.tasks.task import Kind, Task, base_spec
+
+LEARNER_DISCOUNT = 0.9
+"""The discount of the paper's Q-learning."""
+DISCOUNTS = (0.5, 0.9, 0.99, 1.0)
+"""Discounts over which verdicts are compared; 1 is the plain sum over an episode."""
+DEFAULT_STEPS = 100
+"""The time limit of environments that have none."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """What one reward asks for at one discount.
+
+    Attributes:
+        reward: The reward's name.
+        discount: The discount. At 1, and for payment "final", policies see the clock; else the time limit is no ending
+            to them, as it is none to a learner that does not see it.
+        value: The optimal value that was solved for, from the environment's starts.
+        best: What the optimal policy achieves that serves the task best.
+        spread: What others among the optimal policies achieve.
+        intended: What can be achieved: the way that serves the task best, whatever it is paid.
+        verdict: `"aligned"`: every optimal policy does the task; `"slow"`: so it does, but later than it could;
+            `"indifferent"`: some do and some do not; `"misaligned"`: none does.
+        sentence: The verdict in words.
+        product: The product that was solved.
+        policy: The optimal policy that serves the task best.
+    """
+
+    reward: str
+    discount: float
+    value: float
+    best: Outcome
+    spread: Spread
+    intended: Outcome
+    verdict: Verdict
+    sentence: str
+    product: Product
+    policy: Policy
+
+
+def rewards_of(task: Task, payment: Payment = "value") -> dict[str, Spec]:
+    """The rewards of a task by name: base, Boolean, quantitative, and as printed where that differs.
+
+    Example:
+        >>> from rewardspec import tasks
+        >>> list(rewards_of(tasks.get("frozen_lake")))
+        ['base', 'boolean', 'boolean as printed', 'quantitative', 'quantitative as printed']
+    """
+    rewards = {"base": base_spec()}
+    kinds: tuple[Kind, ...] = ("boolean", "quantitative")
+    for kind in kinds:
+        rewards[kind] = task.spec(kind, payment=payment)
+        if kind in task.printed:
+            rewards[f"{kind} as printed"] = task.spec(kind, printed=True, payment=payment)
+    return rewards
+
+
+def audit_task(
+    task: Task, discounts: Iterable[float] = (LEARNER_DISCOUNT,), payment: Payment = "value"
+) -> list[Finding]:
+    """Audit all rewards of one of the six finite tasks.
+
+    Example:
+        >>> from rewardspec import tasks
+        >>> [(f.reward, f.verdict) for f in audit_task(tasks.get("island_navigation"))]
+        [('base', 'aligned'), ('boolean', 'misaligned'), ('quantitative', 'misaligned')]
+    """
+    with task.make() as env:
+        model = finite_model(env)
+    intent = intent_of(task, model)
+    discounts = tuple(discounts)
+    return [
+        finding
+        for name, spec in rewards_of(task, payment).items()
+        for finding in audit(model, spec, intent, discounts, reward=name)
+    ]
+
+
+def audit(
+    env: gym.Env[Any, Any] | FiniteModel,
+    spec: Spec,
+    intent: Intent,
+    discounts: Iterable[float] = (LEARNER_DISCOUNT,),
+    *,
+    reward: str = "spec",
+    max_nodes: int = DEFAULT_NODES,
+) -> list[Finding]:
+    """Audit one reward, at one discount or several.
+
+    Args:
+        env: An environment that publishes `P`, or its model.
+        spec: The reward.
+        intent: What the task is about.
+        discounts: The discounts, in [0, 1]; payment "potential" shapes by each in turn.
+        reward: What to call the reward.
+        max_nodes: The budget for the product.
+    """
+    model = env if isinstance(env, FiniteModel) else finite_model(env)
+    built = build_product(model, spec, max_nodes)
+    steps = model.max_episode_steps or DEFAULT_STEPS
+    findings = []
+    for discount in discounts:
+        product = built
+        if spec.payment == "potential" and spec.discount != discount:
+            # Shaping keeps optimal policies only with the learner's own discount.
+            product = build_product(model, spec.replace(discount=discount), max_nodes)
+        clock = discount == 1.0 or spec.payment == "final"
+        solution = solve(product, discount, steps if clock else None)
+        episodes = Episodes(product, intent, steps, discount)
+        policy, intended = episodes.kindest(solution.optimal), episodes.kindest().outcome
+        spread = Spread(
+            goal=episodes.spread(Measure.GOAL, solution.optimal),
+            hazard=episodes.spread(Measure.HAZARD, solution.optimal),
+            completion=episodes.spread(Measure.COMPLETION, solution.optimal),
+            wait=episodes.spread(Measure.WAIT, solution.optimal),
+        )
+        verdict = judge(policy.outcome, spread, intended)
+        findings.append(
+            Finding(
+                reward=reward,
+                discount=discount,
+                value=float(product.initial @ solution.values[product.starts]),
+                best=policy.outcome,
+                spread=spread,
+                intended=intended,
+                verdict=verdict,
+                sentence=explain(verdict, policy.outcome, spread, intended, intent),
+                product=product,
+                policy=policy,
+            )
+        )
+    return findings

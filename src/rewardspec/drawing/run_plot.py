@@ -1,0 +1,91 @@
+"""Plots of a monitor's run: atoms, value and bounds over time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rewardspec.atomic_files import write_whole
+from rewardspec.errors import Error, MissingExtraError
+
+_ENDINGS = (".png", ".svg", ".pdf", ".jpg", ".eps")
+_VALUE, _BOUNDS, _INK = "#5b3fa8", "#c9bdf0", "#333344"
+
+
+def plot_run(
+    title: str,
+    labels: Mapping[str, Sequence[float]],
+    values: Sequence[float],
+    lowers: Sequence[float] | None = None,
+    uppers: Sequence[float] | None = None,
+) -> Any:
+    """A matplotlib figure: one strip for each atom, and the value within its bounds below them.
+
+    Args:
+        title: What was monitored.
+        labels: Each atom's labels.
+        values: The value after each step.
+        lowers: The smallest value still possible after each step.
+        uppers: The largest value still possible after each step.
+    """
+    figure_class, locator = matplotlib_classes()
+    strips = len(labels)
+    figure = figure_class(figsize=(7.5, 2.2 + 0.75 * strips), layout="constrained")
+    axes = figure.subplots(strips + 1, 1, sharex=True, squeeze=False, height_ratios=[0.75] * strips + [2.0])[:, 0]
+    steps = range(len(values))
+    for axis, (atom, column) in zip(axes, labels.items(), strict=False):
+        axis.fill_between(steps, column, step="mid", color="#9aa5b8", alpha=0.55, linewidth=0)
+        axis.set_ylabel(atom, rotation=0, ha="right", va="center", color=_INK)
+        axis.set_yticks([])
+        axis.set_ylim(0, 1.05)
+    bottom = axes[-1]
+    if lowers is not None and uppers is not None:
+        bottom.fill_between(steps, lowers, uppers, color=_BOUNDS, alpha=0.6, linewidth=0, label="still possible")
+    bottom.plot(steps, values, color=_VALUE, marker="o", markersize=3.5, linewidth=1.8, label="value")
+    bottom.set_ylim(-0.03, 1.03)
+    bottom.set_xlabel("step")
+    bottom.set_ylabel("value", rotation=0, ha="right", va="center", color=_INK)
+    bottom.xaxis.set_major_locator(locator(integer=True))
+    bottom.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.margins(x=0.02)
+    axes[0].set_title(title, loc="left", color=_INK)
+    return figure
+
+
+def check_picture_path(path: str | os.PathLike[str]) -> None:
+    """Raise an Error unless a figure could be written there; to be asked before long work, not after it."""
+    matplotlib_classes()
+    target = Path(path)
+    if target.suffix.lower() not in _ENDINGS:
+        raise Error(f"Cannot tell the picture's format from {target.name!r}. Known endings: {', '.join(_ENDINGS)}.")
+    if not target.parent.is_dir():
+        raise Error(f"Cannot write {str(target)!r}: the directory {str(target.parent)!r} does not exist.")
+
+
+def save(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file, all of it or nothing; the format follows from the name."""
+    check_picture_path(path)
+    target = Path(path)
+    suffix = target.suffix.lstrip(".").lower()
+    try:
+        write_whole(target, lambda file: figure.savefig(file, format=suffix, dpi=160))
+    except OSError as error:
+        raise Error(f"Cannot write {str(target)!r}: {error.strerror}.") from None
+
+
+def matplotlib_classes() -> tuple[Any, Any]:
+    """Matplotlib's figure and its locator of whole numbers, which all plots here are made with.
+
+    Raises:
+        MissingExtraError: Matplotlib is not installed; says how to get it.
+    """
+    try:
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot", "Plotting") from None
+    return Figure, MaxNLocator

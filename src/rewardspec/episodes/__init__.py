@@ -1,0 +1,1 @@
+"""Episodes: what a spec makes of them, explained, recorded, relabeled."""

@@ -1,0 +1,271 @@
+"""Explanations: for every step of an episode, which formula, which atom and which earlier step decided the reward."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.episodes import explanation_tables as tables
+from rewardspec.episodes.causes import Decider, decide_prefixes
+from rewardspec.episodes.recordings import RecordingError, field, leading, read_ends, read_episode, stacked, take
+from rewardspec.errors import LabelError, did_you_mean
+from rewardspec.logic.formulas import TRUE, And, Atom
+from rewardspec.logic.semantics import read_trace
+
+if TYPE_CHECKING:
+    from rewardspec.spec.spec import Spec
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Why one step paid what it paid.
+
+    Attributes:
+        step: The step; 0 is the state after reset.
+        reward: What it paid; None for the state after reset.
+        level: The weighted sum of the values, or the penalty after a veto.
+        vetoed_by: The number of the pair whose violation sets the level; None before any.
+        decided_by: The number of the pair that counted most: the vetoing one, or else the one with the largest share
+            of the level, or of its change where that is what is paid. None for a spec without pairs.
+        values: The value of each pair's formula.
+        deciders: For each, the label that the value is.
+    """
+
+    step: int
+    reward: float | None
+    level: float
+    vetoed_by: int | None
+    decided_by: int | None
+    values: tuple[float, ...]
+    deciders: tuple[Decider, ...]
+
+    @property
+    def decider(self) -> Decider | None:
+        """The label that decided the pair that counted most."""
+        return None if self.decided_by is None else self.deciders[self.decided_by]
+
+
+def explain(spec: Spec, episode: Any) -> Explanation:
+    """Say for every step of an episode which formula, atom and earlier step decided the reward.
+
+    Args:
+        spec: The spec.
+        episode: For each atom its labels, from reset to the last step. For a spec with atoms' functions also a mapping
+            or an object with `observations`, one more than steps, and `actions`. Either may have `rewards`,
+            `terminations` and `truncations`; without the latter two the episode was cut short at its last step.
+
+    Raises:
+        LabelError: A label is missing or not in [0, 1].
+        RecordingError: The recorded arrays do not fit together.
+
+    Example:
+        >>> from rewardspec.spec import Spec
+        >>> spec = Spec([("F goal", 2), ("G safe", 1)], penalty=-1)
+        >>> print(explain(spec, {"goal": [0.0, 0.5, 0.25, 0.25], "safe": [1.0, 1.0, 0.75, 0.0]}))
+        step  reward  level  decided by      F goal        G safe         vetoed by
+        0     –       1      G safe: safe@0  0 ← goal@0    1 ← safe@0
+        1     2       2      F goal: goal@1  0.5 ← goal@1  1 ← safe@0
+        2     1.75    1.75   F goal: goal@1  0.5 ← goal@1  0.75 ← safe@2
+        3     -1      -1     G safe: safe@3  0.5 ← goal@1  0 ← safe@3     G safe
+    """
+    labels = _labels(spec, episode)
+    ends = read_ends(_without(episode, spec.atom_names), _length(labels, episode) - 1)
+    return explain_labels(spec, labels, *ends)
+
+
+def explain_labels(
+    spec: Spec,
+    labels: Mapping[str, Sequence[float]],
+    rewards: NDArray[np.float64],
+    terminations: NDArray[np.bool_],
+    truncations: NDArray[np.bool_],
+) -> Explanation:
+    """The same for labels that have been checked, with what else is known of each transition."""
+    length = len(rewards) + 1
+    decided = [decide_prefixes(pair.formula, labels or {"": [0.0] * length}) for pair in spec.pairs]
+    values = [tuple(row) for row in zip(*(column.tolist() for column, _ in decided), strict=True)] or [()] * length
+    deciders = [tuple(row) for row in zip(*(column for _, column in decided), strict=True)] or [()] * length
+    vetoes = _vetoes(spec, labels, length)
+    payments = _payments(spec, labels, (rewards, terminations, truncations))
+    rows = []
+    for step, (now, why, veto) in enumerate(zip(values, deciders, vetoes, strict=True)):
+        reward = None if step == 0 else payments[step - 1]
+        level = _level(spec, now, veto)
+        before = values[step - 1] if step else None
+        rows.append(Row(step, reward, level, veto, _decided_by(spec, now, before, veto), now, why))
+    return Explanation(spec, labels, tuple(rows))
+
+
+class Explanation(Sequence[Row]):
+    """Why every step of an episode paid what it paid: a sequence of rows, shown as a table or a plot.
+
+    Attributes:
+        spec: The spec.
+        labels: For each atom its labels, from reset to the last step.
+        rows: One for each step, the state after reset first.
+    """
+
+    def __init__(self, spec: Spec, labels: Mapping[str, Sequence[float]], rows: tuple[Row, ...]) -> None:
+        self.spec = spec
+        self.labels = labels
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the pairs are called, each differently."""
+        names: list[str] = []
+        for pair in self.spec.pairs:
+            same = sum(name == str(pair) or name.startswith(f"{pair} (") for name in names)
+            names.append(f"{pair} ({same + 1})" if same else str(pair))
+        return tuple(names)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries with flat entries, as data frames and CSV files want them."""
+        return tables.records(self)
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The rows as CSV text, which is also written to the path if there is one."""
+        text = tables.to_csv(self.to_rows())
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def plot(self) -> Any:
+        """A matplotlib figure of the atoms, the formulas' values, the reward, and where a veto fell."""
+        from rewardspec.episodes.explanation_plot import plot_explanation
+
+        return plot_explanation(self)
+
+    def to_text(self, max_rows: int | None = 60) -> str:
+        """The rows as aligned text; of more than `max_rows`, those in the middle are left out."""
+        return tables.to_text(self, max_rows)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {len(self) - 1} steps of {self.spec!r}>"
+
+    def _repr_html_(self) -> str:
+        return tables.to_html(self, max_rows=60)
+
+
+def _labels(spec: Spec, episode: Any) -> dict[str, list[float]]:
+    """The labels of the spec's atoms, given or computed from what was recorded."""
+    if isinstance(episode, Mapping) and all(name in episode for name in spec.atom_names):
+        given = {name: episode[name] for name in spec.atom_names}
+        if given:
+            read, _ = read_trace(And(*map(Atom, spec.atom_names)), given)
+            return read
+        return {}
+    if field(episode, "observations") is None:
+        _check_names(spec, episode)
+        return read_trace(And(TRUE, *map(Atom, spec.atom_names)), episode)[0]  # says which labels are missing
+    observations = stacked(field(episode, "observations"))
+    if leading(observations) == 0:
+        raise RecordingError("The episode has no observations. Even one that ended at once has that of its reset.")
+    first = take(observations, 0)
+    labels = {name: [label] for name, label in spec.labels(first, None, first, step=0).items()}
+    chunk = read_episode(episode)
+    steps = int(chunk.lengths[0])
+    if steps:
+        try:
+            later = spec.batch_labels(steps).of(chunk.obs, chunk.actions, chunk.next_obs)
+        except LabelError:
+            for step in range(steps):  # one at a time, so that the error names the step
+                spec.labels(*(take(t, step) for t in (chunk.obs, chunk.actions, chunk.next_obs)), step=step + 1)
+            raise
+        for name, column in later.items():
+            labels[name].extend(column.tolist())
+    return labels
+
+
+def _check_names(spec: Spec, episode: Any) -> None:
+    """Raise a RecordingError for what has no atom's labels and looks like a recorded episode."""
+    if not isinstance(episode, Mapping):
+        return
+    parts = ("observations", "actions", "rewards", "terminations", "truncations")
+    strangers = [str(name) for name in episode if name not in spec.atom_names]
+    known = [name for name in strangers if name in parts or did_you_mean(name, parts)]
+    if known and len(strangers) == len(episode):
+        hint = did_you_mean(next((name for name in strangers if name not in parts), ""), parts)
+        raise RecordingError(
+            "A recorded episode has `observations`, one more than steps, and `actions`; an episode of labels has those "
+            f"of each atom: {', '.join(spec.atom_names)}. Received {', '.join(map(repr, strangers))}.{hint}"
+        )
+
+
+def _length(labels: Mapping[str, Sequence[float]], episode: Any) -> int:
+    if labels:
+        return len(next(iter(labels.values())))
+    actions = field(episode, "actions")  # a spec that reads no atom still pays every step
+    return 1 if actions is None else leading(actions) + 1
+
+
+def _without(episode: Any, names: Sequence[str]) -> Any:
+    """The episode without its labels, whose names may be anything, such as "rewards"."""
+    return {k: v for k, v in episode.items() if k not in names} if isinstance(episode, Mapping) else episode
+
+
+def _payments(spec: Spec, labels: Mapping[str, Sequence[float]], ends: Sequence[Any]) -> list[float]:
+    letters = _letters(labels, len(ends[0]) + 1)
+    state, rewards = spec.init(letters[0]), []
+    for letter, base, terminated, truncated in zip(letters[1:], *(end.tolist() for end in ends), strict=True):
+        state, reward = spec.step(state, letter, base, terminated, truncated)
+        rewards.append(float(reward))
+    return rewards
+
+
+def _vetoes(spec: Spec, labels: Mapping[str, Sequence[float]], length: int) -> list[int | None]:
+    """For each step the number of the violated pair with the lowest penalty; among those, the first violated."""
+    letters = _letters(labels, length)
+    found: list[tuple[float, int, int]] = []  # penalty, first step, pair
+    for number, pair in enumerate(spec.pairs):
+        if pair.is_safety:
+            alone = spec.replace(pairs=[pair], atoms=None, payment="value")
+            state = None
+            for step, letter in enumerate(letters):
+                state = alone.init(letter) if state is None else alone.step(state, letter)[0]
+                if alone.violated(state):
+                    found.append((spec.penalty if pair.penalty is None else pair.penalty, step, number))
+                    break
+    return [min((veto for veto in found if veto[1] <= step), default=(0.0, 0, None))[2] for step in range(length)]
+
+
+def _letters(labels: Mapping[str, Sequence[float]], length: int) -> list[dict[str, float]]:
+    if not labels:
+        return [{} for _ in range(length)]
+    return [dict(zip(labels, letter, strict=True)) for letter in zip(*labels.values(), strict=True)]
+
+
+def _level(spec: Spec, values: Sequence[float], veto: int | None) -> float:
+    if veto is not None:
+        penalty = spec.pairs[veto].penalty
+        return spec.penalty if penalty is None else penalty
+    return float(np.dot(spec.weights, values)) if values else 0.0
+
+
+def _decided_by(spec: Spec, values: Sequence[float], before: Sequence[float] | None, veto: int | None) -> int | None:
+    if veto is not None or not values:
+        return veto
+    if before is None or spec.payment not in ("delta", "potential"):
+        before = [0.0] * len(values)
+    shares = [abs(weight * (v - b)) for weight, v, b in zip(spec.weights, values, before, strict=True)]
+    # Where nothing counts, the heaviest pair says what was missing.
+    return max(range(len(shares)), key=lambda k: (shares[k], abs(spec.weights[k]), -k))

@@ -1,0 +1,96 @@
+"""Running a machine over whole traces, and over batches of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from rewardspec.errors import LabelError
+from rewardspec.machines.label_checks import require_atoms
+from rewardspec.machines.namespaces import namespace_of
+
+
+class Machine(Protocol):
+    """Anything with atoms, an initial state and a step."""
+
+    @property
+    def atoms(self) -> tuple[str, ...]:
+        """The atoms that every step needs labels for."""
+
+    def initial_state(self, batch: Any = None, xp: Any = None, dtype: Any = None, device: Any = None) -> Any:
+        """The state before the first letter."""
+
+    @property
+    def step(self) -> Any:
+        """The function `(state, labels) -> (state, value)`."""
+
+
+def run_trace(machine: Machine, trace: Mapping[str, Any]) -> Any:
+    """The value after every prefix; see `Monitor.run`."""
+    require_atoms(trace, machine.atoms)
+    if not trace:
+        raise LabelError(
+            "The trace is empty: a formula without atoms still needs one labelled atom to tell its length."
+        )
+    names = machine.atoms or (next(iter(trace)),)
+    labels = {name: _as_array(name, trace[name]) for name in names}
+    shapes = {name: tuple(values.shape) for name, values in labels.items()}
+    shape = next(iter(shapes.values()))
+    if len(set(shapes.values())) > 1:
+        raise LabelError(f"Every atom needs labels of the same shape, time first. Received {shapes}.")
+    if not shape or shape[0] == 0:
+        raise LabelError("The trace is empty. A trace holds at least the labels of the state after reset.")
+    xp: Any = namespace_of(next(iter(labels.values())))
+    if xp is np:
+        return _run_one(machine, labels) if len(shape) == 1 else _run_batch(machine, labels, shape, np)
+    if xp.__name__ == "jax.numpy":
+        return _scan(machine, labels, shape)
+    return _run_batch(machine, labels, shape, xp)
+
+
+def _as_array(name: str, values: Any) -> Any:
+    if namespace_of(values) is not None:
+        return values
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise LabelError(f"The labels of {name!r} are not an array of numbers: {values!r}.") from None
+    return array
+
+
+def _run_one(machine: Machine, labels: Mapping[str, Any]) -> np.ndarray:
+    columns = [values.tolist() for values in labels.values()]
+    state, step, values = machine.initial_state(), machine.step, []
+    for number, row in enumerate(zip(*columns, strict=True)):
+        try:
+            state, value = step(state, dict(zip(labels, row, strict=True)))
+        except LabelError as error:
+            raise LabelError(f"At step {number}: {error}") from None
+        values.append(value)
+    return np.asarray(values, dtype=np.float64)
+
+
+def _run_batch(machine: Machine, labels: Mapping[str, Any], shape: tuple[int, ...], xp: Any) -> Any:
+    first = next(iter(labels.values()))
+    floating = str(first.dtype).rpartition(".")[2].startswith(("float", "bfloat"))
+    options = {"dtype": first.dtype} if floating else {}
+    state = machine.initial_state(batch=shape[1:], xp=xp, device=getattr(first, "device", None), **options)
+    values = []
+    for number in range(shape[0]):
+        try:
+            state, value = machine.step(state, {name: column[number] for name, column in labels.items()})
+        except LabelError as error:
+            raise LabelError(f"At step {number}: {error}") from None
+        values.append(value)
+    return xp.stack(values)
+
+
+def _scan(machine: Machine, labels: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
+    import jax
+
+    dtype = jax.numpy.result_type(*labels.values(), jax.numpy.float32)
+    ready = {name: values.astype(dtype) for name, values in labels.items()}
+    state = machine.initial_state(batch=shape[1:], xp=jax.numpy, dtype=dtype)
+    return jax.lax.scan(machine.step, state, ready)[1]

@@ -1,0 +1,1 @@
+"""Atoms: functions of a transition, expressions, label shapes, and how labels are read from observations."""

@@ -1,0 +1,177 @@
+"""Labels of a batch from observations: each atom is called once for all of it, and all labels are checked at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.errors import LabelError
+from rewardspec.machines.label_checks import CheckedLabels, as_bits, as_labels, bits_inside, inside_unit_interval
+from rewardspec.machines.namespaces import namespace_of
+from rewardspec.spec.atoms.arguments import reads_only_the_state
+from rewardspec.spec.atoms.labelling import AtomFunction, at_step, atom_raised, outside, shown
+from rewardspec.spec.batch_states import batch_of
+
+DOUBLE = np.dtype(np.float64)
+Atom: TypeAlias = tuple[str, AtomFunction, NDArray[np.float64]]  # its name, its function, where its labels are
+
+
+class BatchLabels:
+    """The labels of a batch, which are read into the same arrays step by step.
+
+    The labels of all atoms lie in one matrix, so that one pass tells whether every one of them is in [0, 1]: in a batch
+    of dozens of environments, calls cost more than the arithmetic.
+
+    Args:
+        atoms: The functions of `(obs, action, next_obs)`.
+        batch: The number of environments.
+        clip: Whether to clip labels into [0, 1].
+        keep: Whether labels that an atom gives as arrays of another library, such as JAX, are kept as they are; else
+            they become NumPy's.
+
+    Attributes:
+        kept: The labels that were kept, by atom.
+
+    Example:
+        >>> labels = BatchLabels({"near": lambda obs, action, next_obs: 1.0 - abs(next_obs)}, batch=3)
+        >>> labels.read(None, 0, np.array([0.0, 0.25, 7.0]))
+        >>> labels.read(None, None, np.array([0.5]), where=np.array([2]))
+        >>> labels.checked()
+        {'near': array([1.  , 0.75, 0.5 ])}
+    """
+
+    def __init__(self, atoms: Mapping[str, AtomFunction], batch: int, clip: bool = False, keep: bool = False) -> None:
+        self._matrix = np.zeros((len(atoms), batch), dtype=DOUBLE)
+        self._bits = as_bits(self._matrix)
+        self._labels = CheckedLabels(zip(atoms, self._matrix, strict=True))
+        self._atoms = [(name, function, self._labels[name]) for name, function in atoms.items()]
+        self._everyone = (batch,)
+        self._clip = clip
+        self._keep = keep
+        self.kept: dict[str, Any] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Made anew: in copies, the rows would no longer be those of the matrix.
+        atoms = {name: function for name, function, _ in self._atoms}
+        return BatchLabels, (atoms, *self._everyone, self._clip, self._keep)
+
+    @functools.cached_property
+    def of_states(self) -> list[Atom]:
+        """The atoms that surely look at `next_obs` alone."""
+        return [atom for atom in self._atoms if reads_only_the_state(atom[1])]
+
+    @functools.cached_property
+    def of_transitions(self) -> list[Atom]:
+        """The other ones."""
+        return [atom for atom in self._atoms if not reads_only_the_state(atom[1])]
+
+    def read(
+        self,
+        obs: Any,
+        action: Any,
+        next_obs: Any,
+        where: NDArray[np.intp] | None = None,
+        step: int | None = None,
+        atoms: Sequence[Atom] | None = None,
+    ) -> None:
+        """Read the labels of transitions, or of first states; `checked` looks at their values, all at once.
+
+        Args:
+            obs: The observations before the actions; at reset the first ones.
+            action: The actions; None at reset.
+            next_obs: The observations after them.
+            where: The places in the batch of which these are; None for all of it.
+            step: The step's number, for error messages.
+            atoms: Which atoms; None for all of them.
+
+        Raises:
+            LabelError: An atom raised, or gave no array of numbers of the right shape.
+        """
+        shape = self._everyone if where is None else where.shape
+        place: Any = ... if where is None else where
+        for name, function, row in self._atoms if atoms is None else atoms:
+            try:
+                values = function(obs, action, next_obs)
+            except Exception as error:
+                raise atom_raised(name, error, step, next_obs) from error
+            # The usual case first and in place, because a call would cost more.
+            if values.__class__ is not np.ndarray or values.shape != shape or values.dtype.kind not in "fbiu":
+                if self._keep and namespace_of(values) not in (None, np):
+                    self.kept[name] = values
+                    continue
+                values = _array_of_numbers(name, values, shape, step)
+            if values.dtype is not DOUBLE:
+                values = values.astype(DOUBLE)  # several times quicker than leaving it to the next line
+            row[place] = values
+
+    def of(self, obs: Any, action: Any, next_obs: Any, step: Any = None, envs: Any = None) -> CheckedLabels:
+        """`read` and `checked` in one, for all of the batch."""
+        self.read(obs, action, next_obs, step=step)
+        return self.checked(step, envs)
+
+    def together(self, step: Any = None, envs: Any = None) -> dict[str, Any]:
+        """All labels as arrays of the library in which some were kept, and in which `Spec.step` will go on.
+
+        What was kept is not checked to be in [0, 1], for a value may be known only when compiled code runs.
+
+        Raises:
+            LabelError: Labels have the wrong shape, or one that was not kept is not in [0, 1].
+        """
+        found = {**self.checked(step, envs), **self.kept}
+        for name, values in self.kept.items():
+            if tuple(values.shape) not in ((), self._everyone):
+                raise _misshapen(name, tuple(values.shape), self._everyone, step)
+        like, xp = batch_of(self.kept, tuple(self.kept))
+        like = xp.broadcast_to(like, self._everyone)
+        labels = {name: as_labels(name, values, like, xp) for name, values in found.items()}
+        return {name: xp.clip(values, 0.0, 1.0) for name, values in labels.items()} if self._clip else labels
+
+    def checked(self, step: Any = None, envs: Any = None) -> CheckedLabels:
+        """The labels, all of them in [0, 1], in arrays that the next `read` writes over.
+
+        Args:
+            step: The step's number, for error messages: one, one for each element, or a function that gives them.
+            envs: The number of each element's environment, for error messages, where it is not its place in the batch.
+
+        Raises:
+            LabelError: A label is NaN or lies outside [0, 1]. Names the atom, the value, the step and the environment.
+        """
+        if self._clip:
+            np.clip(self._matrix, 0.0, 1.0, out=self._matrix)
+        if not (bits_inside(self._bits) or inside_unit_interval(self._matrix)):
+            raise self._outside(step() if callable(step) else step, envs)
+        return self._labels
+
+    def _outside(self, step: Any, envs: Any) -> LabelError:
+        bad = ~((self._matrix >= 0.0) & (self._matrix <= 1.0))
+        number, index = np.argwhere(bad)[0].tolist()
+        name, _, row = self._atoms[number]
+        where = f"{at_step(step, index)} in environment {index if envs is None else int(envs[index])}"
+        return outside(name, where, float(row[index]))
+
+
+def _array_of_numbers(name: str, values: Any, shape: tuple[int, ...], step: int | None) -> NDArray[Any]:
+    """The labels of one atom as an array that can be written into a batch of the given shape."""
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        array = np.asarray(None)
+    if array.dtype.kind not in "fbiu":
+        raise LabelError(
+            f"The atom {name!r} gave {shown(values)}{at_step(step)}; an atom should give a number in [0, 1] for each "
+            "environment, as an array."
+        )
+    if array.shape not in ((), shape):
+        raise _misshapen(name, array.shape, shape, step)
+    return array
+
+
+def _misshapen(name: str, received: tuple[int, ...], shape: tuple[int, ...], step: Any) -> LabelError:
+    return LabelError(
+        f"The labels of {name!r}{at_step(step)} should have shape {shape}, one for each environment. "
+        f"Received shape {received}. Write atoms with array operations on the last axis, such as `obs[..., 0]`."
+    )

@@ -1,0 +1,185 @@
+"""Atoms that are written as expressions, as functions of a transition."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from rewardspec.errors import SpecError
+from rewardspec.machines.namespaces import namespace_of
+from rewardspec.spec.atoms.components import Components, Path, reader, why_unreadable
+from rewardspec.spec.atoms.expression_language import Call, Node, Number, Read, parse_expression, parts_of
+from rewardspec.spec.atoms.operations import ON_FLOATS, Function, on_arrays
+
+_MOST_FACTORS = 8  # whole powers up to this one are products, which are the same to the last bit in every library
+_MOMENTS = ("before", "action", "after")  # in the order of the function's arguments
+_NUMBERS = frozenset([float, int, bool, np.bool_, np.float32, np.float64, np.int32, np.int64])  # the usual ones
+
+Inputs: TypeAlias = list[Any]
+Evaluate: TypeAlias = Callable[[Inputs], Any]
+
+
+def compile_atom(text: str, components: Components, at_reset: float | None = None) -> ExpressionAtom:
+    """The function of an atom that is written as an expression.
+
+    Args:
+        text: The expression.
+        components: The place of each named observation component; see `rewardspec.spec.atoms.components`.
+        at_reset: The label of the state after reset, where there is no action; needed if the action is read.
+
+    Raises:
+        SpecError: The text is not an expression, or names what does not exist. Shows the place and a remedy.
+
+    Example:
+        >>> near = compile_atom("clip(1 - abs(x - 2) / 4, 0, 1)", {"x": (0,)})
+        >>> near(None, None, np.array([3.0, 0.5]))
+        0.75
+        >>> near(None, None, np.array([[3.0, 0.5], [2.0, 0.5]]))
+        array([0.75, 1.  ])
+        >>> push = compile_atom("action == 1", {}, at_reset=0.0)
+        >>> push(None, 1, None), push(None, None, None)
+        (1.0, 0.0)
+    """
+    return ExpressionAtom(text, components, at_reset)
+
+
+class ExpressionAtom:
+    """An atom's function `(obs, action, next_obs) -> label`, for one environment, a NumPy batch, JAX and torch.
+
+    Attributes:
+        text: The expression.
+        components: The observation components it may name.
+        at_reset: The label of the state after reset, or None where the expression gives it too.
+        reads: What it reads.
+    """
+
+    def __init__(self, text: str, components: Components, at_reset: float | None = None) -> None:
+        if not isinstance(text, str):
+            raise SpecError(f"An atom's expression should be text. Received {text!r}.")
+        self.text = text
+        self.components: dict[str, Path] = dict(components)
+        self.at_reset = None if at_reset is None else _label(at_reset)
+        tree = parse_expression(text, self.components)
+        self.reads: tuple[Read, ...] = tuple(dict.fromkeys(part for part in parts_of(tree) if isinstance(part, Read)))
+        if self.at_reset is None and any(read.moment == "action" for read in self.reads):
+            raise SpecError(
+                f"The expression {text!r} reads the action, and after reset there is none. "
+                "Declare the label of that state with at_reset, for example at_reset = 0: an atom may be the table "
+                f"{{ expression = {text!r}, at_reset = 0 }}, in Python {{'expression': {text!r}, 'at_reset': 0}}."
+            )
+        self._tree = tree
+        self._readers = [(_MOMENTS.index(read.moment), reader(read.path)) for read in self.reads]
+        self._on_floats = _build(tree, self.reads, ON_FLOATS)
+        self._on_floats([0.5] * len(self.reads))  # a shape with senseless limits complains now, not in an episode
+        self._on_arrays: dict[Any, Evaluate] = {}
+
+    @property
+    def reads_only_the_state(self) -> bool:
+        """Whether the label depends on `next_obs` alone."""
+        return self.at_reset is None and all(read.moment == "after" for read in self.reads)
+
+    def __call__(self, obs: Any, action: Any, next_obs: Any) -> Any:
+        """The label of one transition, or the labels of a batch."""
+        if action is None and self.at_reset is not None:
+            return self.at_reset
+        sources = (obs, action, next_obs)
+        try:
+            values = [read(sources[source]) for source, read in self._readers]
+        except (IndexError, KeyError, TypeError, AttributeError):
+            self._say_what_is_missing(sources)
+            raise
+        library = _library(values)
+        if library is None:
+            return self._on_floats([float(value) for value in values])
+        if library not in self._on_arrays:
+            self._on_arrays[library] = _build(self._tree, self.reads, on_arrays(library))
+        evaluate = self._on_arrays[library]
+        if library is not np:
+            return evaluate([value * 1.0 for value in values])  # integers become floats, and do not wrap around
+        with np.errstate(all="ignore"):
+            # In double precision, so that a batch gives just what each of its environments alone gives.
+            return evaluate([np.asarray(value, dtype=np.float64) for value in values])
+
+    def _say_what_is_missing(self, sources: Sequence[Any]) -> None:
+        """Raise a SpecError that names the first of what it reads that is not there."""
+        names = {path: name for name, path in self.components.items()}
+        for read in self.reads:
+            why = why_unreadable(sources[_MOMENTS.index(read.moment)], read.path)
+            if why is not None:
+                why = why.replace("observation", "action") if read.moment == "action" else why
+                name = repr(names[read.path]) if read.path in names else f"a part of {self.text!r}"
+                raise SpecError(f"{name} is {why}. Was the spec written for another environment?")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ExpressionAtom):
+            return NotImplemented
+        return self.__reduce__() == other.__reduce__()
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.at_reset))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ExpressionAtom, (self.text, self.components, self.at_reset)
+
+    def __repr__(self) -> str:
+        at_reset = "" if self.at_reset is None else f", at_reset={self.at_reset:g}"
+        return f"<atom {self.text!r}{at_reset}>"
+
+
+def _label(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+        raise SpecError(f"`at_reset` should be a label in [0, 1]. Received {value!r}.")
+    return float(value)
+
+
+def _library(values: Iterable[Any]) -> Any:
+    """The array library of the values; None when all are numbers."""
+    library = None
+    for value in values:
+        if type(value) in _NUMBERS:
+            continue
+        if type(value) is np.ndarray:
+            if value.ndim and library is None:
+                library = np
+        elif not isinstance(value, float | int | np.generic):
+            found = namespace_of(value)
+            library = library if found is None else found
+    return library
+
+
+def _build(node: Node, reads: tuple[Read, ...], operations: Mapping[str, Function]) -> Evaluate:
+    """The function that evaluates a tree, given what it reads."""
+    match node:
+        case Number():
+            number = node.value
+            return lambda inputs: number
+        case Read():
+            place = reads.index(node)
+            return lambda inputs: inputs[place]
+    if not any(isinstance(part, Read) for part in parts_of(node)):
+        # Constant parts are numbers in every library, where a function may insist on arrays.
+        folded = _build_call(node, reads, ON_FLOATS)([])
+        return lambda inputs: folded
+    return _build_call(node, reads, operations)
+
+
+def _build_call(node: Call, reads: tuple[Read, ...], operations: Mapping[str, Function]) -> Evaluate:
+    function = operations[node.function]
+    args = [_build(arg, reads, operations) for arg in node.args]
+    match node.args, args:
+        case ([_, Number(c)], [first, _]) if node.function == "**" and c in range(1, _MOST_FACTORS + 1):
+            factors = int(c)
+            return lambda inputs: functools.reduce(operator.mul, [first(inputs)] * factors)
+        case ([_, Number(c)], [first, _]):
+            return lambda inputs: function(first(inputs), c)
+        case ([Number(c), _], [_, second]):
+            return lambda inputs: function(c, second(inputs))
+        case (_, [first]):
+            return lambda inputs: function(first(inputs))
+        case (_, [first, second]):
+            return lambda inputs: function(first(inputs), second(inputs))
+    return lambda inputs: function(*(arg(inputs) for arg in args))

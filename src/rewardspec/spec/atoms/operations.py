@@ -1,0 +1,161 @@
+"""The functions of the atoms' expression language: on floats, and on the arrays of any library.
+
+Both give the same numbers to the last bit for NumPy: arithmetic is the same by IEEE 754, and functions that are not
+exact by nature are NumPy's in both.  As in NumPy, and unlike in Python, nothing raises: a division by zero gives an
+infinity or NaN, which the label check reports.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from rewardspec.spec.atoms import shapes
+
+Function: TypeAlias = Callable[..., Any]
+
+# The number of arguments of each function that can be called by name, from least to most.
+ARITIES: Mapping[str, tuple[int, int | None]] = {
+    "abs": (1, 1),
+    "at_least": (2, 3),
+    "at_most": (2, 3),
+    "atan2": (2, 2),
+    "clip": (3, 3),
+    "cos": (1, 1),
+    "exp": (1, 1),
+    "floor": (1, 1),
+    "hypot": (2, 2),
+    "inside": (3, 4),
+    "log": (1, 1),
+    "max": (2, None),
+    "min": (2, None),
+    "proximity": (3, 3),
+    "ramp": (3, 3),
+    "sin": (1, 1),
+    "sqrt": (1, 1),
+    "tan": (1, 1),
+    "tanh": (1, 1),
+    "where": (3, 3),
+}
+MARGINS = {"at_least": 2, "at_most": 2, "inside": 3}  # which argument is a margin, and so has to be a number
+
+_COMPARISONS: Mapping[str, Function] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_UFUNCS = {
+    "atan2": "arctan2",
+    **{name: name for name in ("cos", "exp", "hypot", "log", "sin", "tan", "tanh")},
+    "**": "power",
+}
+_SHAPES: Mapping[str, Function] = {
+    name: getattr(shapes, name) for name in ("at_least", "at_most", "inside", "proximity", "ramp")
+}
+
+
+def _minimum(a: float, b: float) -> float:
+    return a if a <= b or a != a else b  # NaN wins, as in NumPy
+
+
+def _maximum(a: float, b: float) -> float:
+    return a if a >= b or a != a else b
+
+
+def _by_numpy(function: Function) -> Function:
+    def call(*args: float) -> float:
+        with np.errstate(all="ignore"):
+            return float(function(*args))
+
+    return call
+
+
+def _or_by_numpy(quick: Function, function: Function) -> Function:
+    """Python's operator, and NumPy's where Python's raises."""
+    fallback = _by_numpy(function)
+
+    def call(a: float, b: float) -> Any:
+        try:
+            return quick(a, b)
+        except ZeroDivisionError:
+            return fallback(a, b)
+
+    return call
+
+
+def _sqrt(x: float) -> float:
+    return math.sqrt(x) if x >= 0.0 else math.nan
+
+
+def _truth(compare: Function) -> Function:
+    return lambda a, b: 1.0 if compare(a, b) else 0.0
+
+
+def _truths(compare: Function) -> Function:
+    return lambda a, b: compare(a, b) * 1.0
+
+
+def _complete(operations: dict[str, Function]) -> Mapping[str, Function]:
+    """Operations with those added that can be made of others."""
+    smallest, largest = operations["min"], operations["max"]
+    return {
+        "+": operator.add,
+        "-": operator.sub,
+        "*": operator.mul,
+        "/": operator.truediv,
+        "//": operator.floordiv,
+        "%": operator.mod,
+        "abs": abs,
+        **_SHAPES,
+        **operations,
+        "clip": lambda x, low, high: smallest(largest(x, low), high),
+    }
+
+
+ON_FLOATS: Mapping[str, Function] = _complete(
+    {
+        "/": _or_by_numpy(operator.truediv, np.divide),
+        "//": _or_by_numpy(operator.floordiv, np.floor_divide),
+        "%": _or_by_numpy(operator.mod, np.mod),
+        "min": _minimum,
+        "max": _maximum,
+        "sqrt": _sqrt,
+        "floor": _by_numpy(np.floor),
+        "where": lambda condition, then, otherwise: then if condition else otherwise,
+        **{name: _by_numpy(getattr(np, function)) for name, function in _UFUNCS.items()},
+        **{name: _truth(compare) for name, compare in _COMPARISONS.items()},
+    }
+)
+
+
+@functools.cache
+def on_arrays(xp: Any) -> Mapping[str, Function]:
+    """The functions on arrays of one library; at least one argument of each is an array."""
+    adapt = _with_tensors if xp.__name__ == "torch" else lambda function: function
+    names = {"min": "minimum", "max": "maximum", "sqrt": "sqrt", "floor": "floor", **_UFUNCS}
+    names["**"] = "power" if hasattr(xp, "power") else "pow"
+    return _complete(
+        {
+            "where": lambda condition, then, otherwise: xp.where(condition != 0, then, otherwise),
+            **{name: adapt(getattr(xp, function)) for name, function in names.items()},
+            **{name: _truths(compare) for name, compare in _COMPARISONS.items()},
+        }
+    )
+
+
+def _with_tensors(function: Function) -> Function:
+    """A torch function that also takes numbers, beside at least one tensor."""
+
+    def call(*args: Any) -> Any:
+        like = next(arg for arg in args if hasattr(arg, "dtype"))
+        return function(*(arg if hasattr(arg, "dtype") else like.new_tensor(arg) for arg in args))
+
+    return call

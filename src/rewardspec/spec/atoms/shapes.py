@@ -1,0 +1,156 @@
+"""Ready-made label shapes: from a measured quantity to a label in [0, 1].
+
+Each takes a number or an array of NumPy, JAX or torch, and gives a label of the same kind.  NaN stays NaN, so that the
+label check can report it instead of a shape hiding it:
+
+    >>> ramp(0.75, zero_at=0.5, one_at=1.5)
+    0.25
+    >>> import numpy as np
+    >>> proximity(np.array([2.0, 3.0, 9.0]), target=2.0, tolerance=4.0)
+    array([1.  , 0.75, 0.  ])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rewardspec.errors import SpecError
+from rewardspec.machines.namespaces import namespace_of
+
+
+def ramp(x: Any, zero_at: Any, one_at: Any) -> Any:
+    """0 at `zero_at`, 1 at `one_at`, linear between them and flat beyond; the two may be in either order.
+
+    Example:
+        >>> ramp(3.0, 0.0, 4.0), ramp(3.0, 4.0, 0.0), ramp(-1.0, 0.0, 4.0)
+        (0.75, 0.25, 0.0)
+    """
+    if _is_number(zero_at) and _is_number(one_at) and zero_at == one_at:
+        raise SpecError(
+            f"A ramp rises between two different numbers. Received {zero_at:g} for both. "
+            "For a step at one number use at_least or at_most."
+        )
+    return unit((x - zero_at) / (one_at - zero_at))
+
+
+def proximity(x: Any, target: Any, tolerance: Any) -> Any:
+    """1 at the target, falling linearly to 0 at the distance `tolerance` from it.
+
+    Example:
+        >>> proximity(0.5, target=0.0, tolerance=2.0), proximity(-3.0, target=0.0, tolerance=2.0)
+        (0.75, 0.0)
+    """
+    _require_positive(tolerance, "tolerance", "proximity")
+    return unit(1.0 - abs(x - target) / tolerance)
+
+
+def at_least(x: Any, bound: Any, margin: float = 0.0) -> Any:
+    """1 from `bound` upwards, falling linearly to 0 over `margin` below it; without a margin, a step.
+
+    Example:
+        >>> at_least(0.5, 0.5), at_least(0.25, 0.5), at_least(0.25, 0.5, margin=1.0)
+        (1.0, 0.0, 0.75)
+    """
+    _require_margin(margin, "at_least")
+    return unit(1.0 - (bound - x) / margin) if margin else _step(x - bound)
+
+
+def at_most(x: Any, bound: Any, margin: float = 0.0) -> Any:
+    """1 from `bound` downwards, falling linearly to 0 over `margin` above it; without a margin, a step.
+
+    Example:
+        >>> at_most(0.5, 0.5), at_most(0.75, 0.5), at_most(0.75, 0.5, margin=1.0)
+        (1.0, 0.0, 0.75)
+    """
+    _require_margin(margin, "at_most")
+    return unit(1.0 - (x - bound) / margin) if margin else _step(bound - x)
+
+
+def inside(x: Any, low: Any, high: Any, margin: float = 0.0) -> Any:
+    """1 from `low` to `high`, falling linearly to 0 over `margin` on either side; without a margin, a step.
+
+    Example:
+        >>> inside(0.0, -1.0, 1.0), inside(1.5, -1.0, 1.0), inside(1.5, -1.0, 1.0, margin=2.0)
+        (1.0, 0.0, 0.75)
+    """
+    _require_margin(margin, "inside")
+    if _is_number(low) and _is_number(high) and low > high:
+        raise SpecError(f"inside takes the low end first. Received {low:g} and {high:g}. Exchange them.")
+    # One of the two is 1 everywhere, so the product is the other, exactly.
+    return at_least(x, low, margin) * at_most(x, high, margin)
+
+
+def normalised_distance(point: Any, target: Any, farthest: Any) -> Any:
+    """The Euclidean distance to the target as a share of `farthest`: 0 at the target, 1 from `farthest` on.
+
+    Args:
+        point: Coordinates on the last axis, for example `obs[..., :2]`.
+        target: The target's coordinates.
+        farthest: The distance that counts as 1.
+
+    Example:
+        >>> normalised_distance(np.array([3.0, 4.0]), [0.0, 0.0], farthest=10.0)
+        0.5
+        >>> 1.0 - normalised_distance(np.array([[0.0, 0.0], [0.0, 20.0]]), [0.0, 0.0], farthest=10.0)
+        array([1., 0.])
+    """
+    _require_positive(farthest, "farthest", "normalised_distance")
+    xp = namespace_of(point)
+    if xp is None:
+        point, xp = np.asarray(point, dtype=np.float64), np
+    differences = point - (xp.as_tensor(target, device=point.device) if _is_torch(xp) else xp.asarray(target))
+    distance = xp.sqrt((differences * differences).sum(-1))
+    return unit((distance if distance.ndim else _as_number(distance)) / farthest)
+
+
+def unit(x: Any) -> Any:
+    """The number or array clipped into [0, 1]; NaN stays NaN.
+
+    Example:
+        >>> unit(1.5), unit(float("nan"))
+        (1.0, nan)
+    """
+    xp = namespace_of(x)
+    if xp is None:
+        return x if 0.0 <= x <= 1.0 or x != x else 0.0 if x < 0.0 else 1.0
+    return xp.clamp(x, 0.0, 1.0) if _is_torch(xp) else xp.clip(x, 0.0, 1.0)
+
+
+def _step(surplus: Any) -> Any:
+    """1 where the surplus is not negative, 0 where it is, NaN where it is NaN."""
+    xp = namespace_of(surplus)
+    if xp is None:
+        return surplus if surplus != surplus else 1.0 if surplus >= 0.0 else 0.0
+    return xp.where(surplus != surplus, surplus, (surplus >= 0.0) * 1.0)
+
+
+def _as_number(x: Any) -> Any:
+    """A NumPy number as a float; arrays of other libraries, which may be traced, as they are."""
+    return float(x) if isinstance(x, np.generic | np.ndarray) else x
+
+
+def _is_torch(xp: Any) -> bool:
+    return bool(xp.__name__ == "torch")
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, int | float | np.generic)
+
+
+def _require(holds: Callable[[Any], bool], x: Any, message: str) -> None:
+    if _is_number(x) and not holds(x):
+        raise SpecError(message)
+
+
+def _require_positive(x: Any, what: str, shape: str) -> None:
+    message = f"The {what} of {shape} should be a positive number. Received {x!r}."
+    _require(lambda number: 0.0 < number < math.inf, x, message)
+
+
+def _require_margin(x: Any, shape: str) -> None:
+    message = f"The margin of {shape} should be 0, for a step, or a positive number. Received {x!r}."
+    _require(lambda number: 0.0 <= number < math.inf, x, message)

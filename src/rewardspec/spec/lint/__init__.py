@@ -1,0 +1,1 @@
+"""Lint: what a spec says that its author can hardly mean."""

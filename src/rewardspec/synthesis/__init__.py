@@ -1,0 +1,1 @@
+"""From formulas to machines: `quantitative/` compiles register programs, `boolean/` minimal automata."""

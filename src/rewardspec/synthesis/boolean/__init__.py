@@ -1,0 +1,1 @@
+"""Minimal deterministic automata with symbolic guards."""

@@ -1,0 +1,202 @@
+"""The minimal deterministic automaton of a formula.
+
+1. The Boolean structure at the top of the formula is taken off; what remains are temporal and propositional parts.
+2. Each part is simplified, taken apart once more where G is over & or F over |, translated (`translation`) and
+   minimised (`minimization`).
+3. Their machines are combined as the structure says (`products`), two at a time, minimising after each.
+4. An initial state is chosen.  Traces are never empty, so whether it accepts is free, and where some state does with
+   every letter what the first letter does, that state is initial: the machine needs no other.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rewardspec.errors import SynthesisError
+from rewardspec.logic.formulas import Always, And, Eventually, Formula, Iff, Implies, Not, Or, Xor
+from rewardspec.logic.fragments import TEMPORAL, is_propositional
+from rewardspec.logic.simplification import simplify
+from rewardspec.synthesis.boolean.combination import Connective, complement, product
+from rewardspec.synthesis.boolean.decision_diagrams import Budget, Diagrams
+from rewardspec.synthesis.boolean.decision_tables import DecisionTable
+from rewardspec.synthesis.boolean.minimization import Machine, minimize, renumber
+from rewardspec.synthesis.boolean.translation import translate
+
+_CONNECTIVES: dict[type[Formula], Connective] = {
+    And: lambda x, y: x and y,
+    Or: lambda x, y: x or y,
+    Implies: lambda x, y: not x or y,
+    Iff: lambda x, y: x == y,
+    Xor: lambda x, y: x != y,
+}
+
+_SLACK = 4  # how many times more states than allowed a machine may have before it is minimised
+_EFFORT_PER_STATE = 100  # results computed per state allowed, beyond which the formula is refused
+_LEAST_EFFORT = 100_000  # what is allowed in any case: a low limit on states should not refuse a small machine
+_PART_EFFORT = 100  # what a part or a product costs at least, so that thousands of tiny ones are refused in time
+
+
+class Automaton(NamedTuple):
+    """A complete deterministic automaton, with states numbered from the initial state 0.
+
+    The numbering is breadth-first; from each state the letters are followed with the all-false letter first and the
+    first atom as the most significant digit.
+
+    Attributes:
+        accepting: The states that accept.
+        table: For each state what a letter does; variables are positions in the formula's atoms.
+    """
+
+    accepting: frozenset[int]
+    table: DecisionTable
+
+
+def minimal_automaton(formula: Formula, max_states: int) -> Automaton:
+    """The smallest complete automaton that accepts the non-empty Boolean traces on which the formula holds.
+
+    Raises:
+        SynthesisError: It has more than `max_states` states, or takes too much to build.
+    """
+    if not isinstance(max_states, int) or max_states < 1:
+        raise SynthesisError(f"`max_states` should be a positive integer. Received {max_states!r}.")
+    construction = _Construction(formula, max_states)
+    machine = construction.machine()
+    automaton = _with_initial_state(construction.store, machine)
+    if len(automaton.table.roots) > max_states:
+        raise construction.too_large([formula])
+    return automaton
+
+
+class _Construction:
+    def __init__(self, formula: Formula, max_states: int) -> None:
+        self.formula = formula
+        self.atoms = formula.atoms
+        self.max_states = max_states
+        self.budget = Budget(max(_LEAST_EFFORT, _EFFORT_PER_STATE * max_states))
+        self.store = Diagrams[int](self.budget)
+        self._machines: dict[Formula, Machine] = {}
+        self._simplified: dict[Formula, Formula] = {}
+        self._temporal: dict[Formula, bool] = {}
+
+    def machine(self) -> Machine:
+        stack = [self.formula]
+        while stack:
+            part = stack[-1]
+            missing = [arg for arg in self._operands(part) if arg not in self._machines]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if part not in self._machines:
+                try:
+                    self._machines[part] = self._build(part)
+                except SynthesisError as error:
+                    raise self.too_large([*stack, part]) from error
+        return self._machines[self.formula]
+
+    def too_large(self, path: Sequence[Formula]) -> SynthesisError:
+        """The error for the last formula on a path that is a part of the given one as it was written."""
+        written = set(self.formula.subformulas())
+        part = next(part for part in reversed(path) if part in written)
+        where = "" if part == self.formula else ", a part of the formula,"
+        return SynthesisError(
+            f"The automaton of `{_shown(part)}`{where} needs more than {self.max_states} states, or far more work "
+            "than a machine of that size. Raise `max_states`, or split the formula into several.",
+            subformula=part,
+        )
+
+    def _operands(self, part: Formula) -> tuple[Formula, ...]:
+        """The formulas whose machines a part's is made from; none for a part that is translated whole."""
+        if self._is_branching(part):
+            return part.args
+        if part not in self._simplified:
+            self._simplified[part] = _distributed(simplify(part))
+        simplified = self._simplified[part]
+        return (simplified,) if self._is_branching(simplified) else ()
+
+    def _is_branching(self, formula: Formula) -> bool:
+        """Whether the formula is a Boolean combination of temporal ones."""
+        if formula not in self._temporal:
+            for part in formula.subformulas():
+                if part not in self._temporal:
+                    temporal = isinstance(part, TEMPORAL) or any(self._temporal[arg] for arg in part.args)
+                    self._temporal[part] = temporal
+        return self._temporal[formula] and not isinstance(formula, TEMPORAL)
+
+    def _build(self, part: Formula) -> Machine:
+        self.budget.spend(_PART_EFFORT)
+        machines = [self._machines[arg] for arg in self._operands(part)]
+        if not machines:
+            states, simplified = _SLACK * self.max_states, self._simplified[part]
+            machine = translate(simplified, self.atoms, self.store, max_states=states, budget=self.budget)
+            return minimize(self.store, machine)
+        if not self._is_branching(part):
+            return machines[0]
+        if isinstance(part, Not):
+            return complement(machines[0])
+        connective = _CONNECTIVES[type(part)]
+        if len(machines) == 2:
+            return self._combine(connective, *machines)
+        # `&` and `|`: the smallest two first, the oldest among equals, so that few products are large.
+        order = itertools.count()
+        queue = [(len(machine.steps), next(order), machine) for machine in machines]
+        heapq.heapify(queue)
+        while len(queue) > 1:
+            _, _, left = heapq.heappop(queue)
+            _, _, right = heapq.heappop(queue)
+            machine = self._combine(connective, left, right)
+            heapq.heappush(queue, (len(machine.steps), next(order), machine))
+        return queue[0][2]
+
+    def _combine(self, connective: Connective, left: Machine, right: Machine) -> Machine:
+        self.budget.spend(_PART_EFFORT)
+        return minimize(self.store, product(self.store, connective, left, right, _SLACK * self.max_states))
+
+
+def _distributed(formula: Formula) -> Formula:
+    """`G(a & b)` as `G a & G b` and `F(a | b)` as `F a | F b`, with propositional operands kept together."""
+    for operator, kind in ((Always, And), (Eventually, Or)):
+        if isinstance(formula, operator) and isinstance(formula.args[0], kind):
+            plain: list[Formula] = []
+            temporal: list[Formula] = []
+            for arg in formula.args[0].args:
+                (plain if is_propositional(arg) else temporal).append(arg)
+            pieces = [*temporal, kind(*plain)] if plain else temporal
+            return kind(*(operator(piece) for piece in pieces))
+    return formula
+
+
+def _with_initial_state(store: Diagrams[int], machine: Machine) -> Automaton:
+    alike = [state for state, step in enumerate(machine.steps) if step == machine.start]
+    if alike:
+        # There may be two, of which one accepts: before the first letter nothing has been achieved.
+        initial = min(alike, key=lambda state: machine.accepting[state])
+    else:
+        initial = len(machine.steps)
+        machine = Machine(machine.start, (*machine.steps, machine.start), (*machine.accepting, False))
+    store.budget = Budget.unlimited()  # what is left to do is small, and the machine is already there
+    order = _breadth_first(store, machine, initial)
+    machine = renumber(store, machine, order, {state: number for number, state in enumerate(order)})
+    accepting = frozenset(state for state, accepts in enumerate(machine.accepting) if accepts)
+    return Automaton(accepting, DecisionTable.from_diagrams(store, machine.steps))
+
+
+def _breadth_first(store: Diagrams[int], machine: Machine, initial: int) -> list[int]:
+    order = [initial]
+    seen = {initial}
+    for state in order:
+        for successor in store.leaves(machine.steps[state]):
+            if successor not in seen:
+                seen.add(successor)
+                order.append(successor)
+        if len(order) == len(machine.steps):
+            break
+    return order
+
+
+def _shown(formula: Formula) -> str:
+    text = str(formula)
+    return text if len(text) <= 200 else f"{text[:160]} … ({len(text):,} characters)"

@@ -1,0 +1,50 @@
+"""What may be wrong with a formula that parses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rewardspec.logic.formulas import Formula
+from rewardspec.logic.fragments import unguarded_atoms
+from rewardspec.logic.parsing import operators_run_together
+from rewardspec.machines.expressions import all_parts
+from rewardspec.machines.monitor import Monitor
+
+
+def warnings_about(formula: Formula, monitor: Monitor | None) -> Iterator[str]:
+    """Warnings about a formula, each with its reason and a remedy.
+
+    Args:
+        formula: The formula.
+        monitor: Its monitor, where it has one within the budget.
+
+    Example:
+        >>> from rewardspec.logic.parsing import parse
+        >>> for warning in warnings_about(parse("GFa"), None):
+        ...     print(warning)
+        The atom 'GFa' looks like operators run together. Did you mean 'G F a'?
+        'GFa' is read at the first state only, since no temporal operator stands over it. Put G, F or X before it.
+    """
+    for name in formula.atoms:
+        spaced = operators_run_together(name)
+        if spaced:
+            yield f"The atom {name!r} looks like operators run together. Did you mean {spaced!r}?"
+    early = unguarded_atoms(formula)
+    if early:
+        names = ", ".join(map(repr, early))
+        verb = "is" if len(early) == 1 else "are"
+        reason = "since no temporal operator stands over it" if len(early) == 1 else "outside every temporal operator"
+        pronoun = "it" if len(early) == 1 else "them"
+        yield f"{names} {verb} read at the first state only, {reason}. Put G, F or X before {pronoun}."
+    if monitor is None:
+        return
+    lower, upper = monitor.bounds(monitor.initial_state())
+    if lower == upper:
+        yield f"The value is {lower:g} on every trace, so the formula rewards nothing in particular."
+    elif upper < 1.0 or lower > 0.0:
+        ends = ([f"rises above {upper:g}"] if upper < 1.0 else []) + ([f"falls below {lower:g}"] if lower > 0.0 else [])
+        yield f"The value never {' and never '.join(ends)}, whatever the episode."
+    read = {part.args[0] for part in all_parts(monitor.program.expressions()) if part.op in ("label", "complement")}
+    unread = [name for name in formula.atoms if name not in read]
+    if unread and lower != upper:
+        yield f"The value does not depend on {', '.join(map(repr, unread))}."

@@ -1,0 +1,1 @@
+"""Exact quantitative monitors: obligations, equations, unrolling, reduction."""

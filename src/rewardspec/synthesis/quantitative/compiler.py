@@ -1,0 +1,184 @@
+"""From formulas to register programs: the exact synthesis.
+
+1. Split the formula into conjunctions and disjunctions of temporal parts (`splitting`).
+2. For each part write the equations of its obligations (`obligations`, `linear`), unroll them into control states
+   (`control`) and reduce them (`reduction`).  The negation's machine, turned round, computes the same value and is
+   often much smaller, so both are tried; so are a disjunction's members as one machine or as one each.
+3. Put the parts side by side (`assembly`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from rewardspec.errors import SynthesisError
+from rewardspec.logic.formulas import And, Formula, Or
+from rewardspec.logic.fragments import TEMPORAL
+from rewardspec.logic.normal_form import negate
+from rewardspec.logic.printing import to_string
+from rewardspec.machines.expressions import Expression, maximum, minimum, register
+from rewardspec.synthesis.effort import Effort
+from rewardspec.synthesis.quantitative.assembly import Part, combined, from_lasso
+from rewardspec.synthesis.quantitative.equations import equations
+from rewardspec.synthesis.quantitative.obligations import Obligations
+from rewardspec.synthesis.quantitative.reduction import reduce
+from rewardspec.synthesis.quantitative.splitting import split
+from rewardspec.synthesis.quantitative.unrolling import unroll
+
+_Built = TypeVar("_Built")
+
+_WORTH_BOTH = 12  # parts, or temporal operators in one, up to which every way to build them is looked at closely
+_EFFORT = 4_000_000  # what one synthesis may spend; it takes some seconds
+_EFFORT_FOR_ONE = 1_500_000  # and one attempt at one part
+_SETS_PER_REGISTER = 2  # how far the unreduced machine may go past the register budget
+
+
+class Synthesis:
+    """Builds parts for formulas; one instance computes what they have in common once.
+
+    Args:
+        max_registers: The largest number of registers a machine may have.
+    """
+
+    def __init__(self, max_registers: int) -> None:
+        self.max_registers = max_registers
+        self._most_sets = _SETS_PER_REGISTER * max_registers + _SETS_PER_REGISTER
+        self._effort = Effort(_EFFORT)
+        self._roots: dict[Formula, Part] = {}
+
+    def part(self, formula: Formula) -> Part:
+        """The machine of a formula, unnamed.
+
+        Raises:
+            SynthesisError: It needs more registers than the budget; the message names the subformula.
+        """
+        leaves: dict[Part, Expression] = {}
+
+        def combine(branch: Formula, args: dict[Formula, Expression]) -> Expression:
+            """The value of a branch, in terms of the values of leaves, which `register(k)` stands for."""
+            operation = minimum if isinstance(branch, And) else maximum
+            roots = [arg for arg in branch.args if arg not in args]
+            values = [args[arg] for arg in branch.args if arg in args]
+            found = self._group(type(branch), operation, roots) if roots else ()
+            values.extend(leaves.setdefault(leaf, register(len(leaves))) for leaf in found)
+            if sum(len(leaf.owed) for leaf in leaves) > self._most_sets:
+                raise self._too_large(formula)
+            return operation(*values)
+
+        top = split(formula)
+        branching = _branching(top)
+        if top in branching:
+            value = _fold_branches(top, branching, combine)
+        else:
+            value = leaves.setdefault(self._root(top), register(0))
+        result = combined(list(leaves), value)
+        if len(result.owed) > self.max_registers:
+            raise self._too_large(formula)
+        return result
+
+    def _group(
+        self, kind: type[Formula], operation: Callable[..., Expression], roots: Sequence[Formula]
+    ) -> tuple[Part, ...]:
+        """The machines of temporal parts under one operator: one for them all, or one each."""
+        if len(roots) == 1:
+            return (self._root(roots[0]),)
+        group = kind(*roots)
+
+        def separate() -> tuple[Part, ...]:
+            return tuple(dict.fromkeys(self._root(root) for root in roots))
+
+        def together() -> tuple[Part, ...]:
+            # A disjunction is one machine of its own; a conjunction is the dual of one.
+            return (self._linear(group, negated=kind is And),)
+
+        def cost(parts: tuple[Part, ...]) -> tuple[int, ...]:
+            if len(parts) > _WORTH_BOTH:  # an upper bound will do: what many parts share is seldom decisive
+                return tuple(map(sum, zip(*(part.cost for part in parts), strict=True)))
+            return combined(parts, operation(*(register(k) for k in range(len(parts))))).cost
+
+        return self._cheapest([separate, together], cost, group)
+
+    def _root(self, formula: Formula) -> Part:
+        """The machine of one temporal part, or of a propositional formula."""
+        if formula not in self._roots:
+            operators = sum(isinstance(part, TEMPORAL) for part in formula.subformulas())
+            if operators > self._most_sets:
+                raise self._too_large(formula)
+            self._roots[formula] = self._cheapest(
+                [lambda: self._linear(formula, negated=False), lambda: self._linear(formula, negated=True)],
+                lambda part: part.cost,
+                formula,
+                # Where both are small, the second look is cheap; a long chain's negation costs more than it can save.
+                enough=operators if operators > _WORTH_BOTH else 0,
+            )
+        return self._roots[formula]
+
+    def _linear(self, formula: Formula, *, negated: bool) -> Part:
+        target = negate(formula) if negated else formula
+        effort = Effort(_EFFORT_FOR_ONE, within=self._effort)
+        system = equations(target, Obligations(effort), self._most_sets)
+        lasso = reduce(unroll(system, self._most_sets, effort))
+        return from_lasso(lasso, system, negated=negated)
+
+    def _cheapest(
+        self,
+        attempts: Sequence[Callable[[], _Built]],
+        cost: Callable[[_Built], tuple[int, ...]],
+        formula: Formula,
+        enough: int = 0,
+    ) -> _Built:
+        """The cheapest of several ways to build a formula's machine; the first with few enough registers will do."""
+        best: tuple[tuple[int, ...], _Built] | None = None
+        failure: SynthesisError | None = None
+        for attempt in attempts:
+            try:
+                built = attempt()
+            except SynthesisError as error:
+                failure = failure or error
+                continue
+            price = cost(built)
+            if best is None or price < best[0]:
+                best = (price, built)
+            if best[0][0] <= enough:
+                break
+        if best is not None:
+            return best[1]
+        assert failure is not None
+        raise failure if failure.subformula is not None else self._too_large(formula) from failure
+
+    def _too_large(self, formula: Formula) -> SynthesisError:
+        shown = to_string(formula, longest=200)
+        return SynthesisError(
+            f"The monitor of `{shown}` needs more than {self.max_registers} registers, or too many control states, or "
+            "too much work to find. Raise `max_registers`, or split the formula into several with fewer nested "
+            "alternatives.",
+            subformula=formula,
+        )
+
+
+def _branching(formula: Formula) -> set[Formula]:
+    """The subformulas that are conjunctions or disjunctions with temporal parts."""
+    temporal: set[Formula] = set()
+    for part in formula.subformulas():
+        if isinstance(part, TEMPORAL) or any(arg in temporal for arg in part.args):
+            temporal.add(part)
+    return {part for part in temporal if isinstance(part, And | Or)}
+
+
+def _fold_branches(
+    top: Formula, branching: set[Formula], combine: Callable[[Formula, dict[Formula, Expression]], Expression]
+) -> Expression:
+    """Combine the conjunctions and disjunctions of temporal parts at the top of a formula, innermost first."""
+    done: dict[Formula, Expression] = {}
+    stack = [top]
+    while stack:
+        current = stack[-1]
+        inner = [arg for arg in current.args if arg in branching]
+        missing = [arg for arg in inner if arg not in done]
+        if current not in done and not missing:
+            done[current] = combine(current, {arg: done[arg] for arg in inner})
+        if current in done:
+            stack.pop()
+        stack.extend(missing)
+    return done[top]

@@ -1,0 +1,1 @@
+"""The twelve environments of the paper's evaluation, one file each."""

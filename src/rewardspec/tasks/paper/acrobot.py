@@ -1,0 +1,77 @@
+"""Acrobot: swing the free end of a two-link pendulum up to a height of one.
+
+Gymnasium's environment, labelled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
+(AAAI-26). An observation is cos θ1, sin θ1, cos θ2, sin θ2, θ̇1, θ̇2; both links have length 1.
+
+Choices where the paper is silent:
+    - The tip's vertical velocity, for which the paper gives no formula, is the derivative of its height:
+      sin θ1 · θ̇1 + sin(θ1 + θ2) · (θ̇1 + θ̇2).
+    - The Boolean reach_goal holds from the goal height on, as the environment's own ending does.
+    - Task completion, which the paper does not define here, is the quantitative reach_goal of the last observation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rewardspec.spec.pairs import Pair
+from rewardspec.tasks.label_functions import truth, unit
+from rewardspec.tasks.task import Task, section
+
+GOAL_HEIGHT = 1.0
+"""Where the environment ends the episode in success."""
+MAX_TIP_VELOCITY = 2.0
+"""Upward speed of the tip from which `velocity` is 1."""
+
+
+def tip_height(obs: Any) -> Any:
+    """Height of the free end above the fixed joint, in [-2, 2]."""
+    cos1, sin1, cos2, sin2 = (obs[..., i] for i in range(4))
+    return -cos1 - (cos1 * cos2 - sin1 * sin2)
+
+
+def tip_velocity(obs: Any) -> Any:
+    """Upward speed of the free end."""
+    cos1, sin1, cos2, sin2, speed1, speed2 = (obs[..., i] for i in range(6))
+    return sin1 * speed1 + (sin1 * cos2 + cos1 * sin2) * (speed1 + speed2)
+
+
+def reach_goal(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Height of the tip as a share of the goal height; 0 below the joint."""
+    return unit(tip_height(next_obs) / GOAL_HEIGHT)
+
+
+def at_goal(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Whether the tip is at the goal height or above."""
+    return truth(tip_height(next_obs) >= GOAL_HEIGHT)
+
+
+def velocity(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Upward speed of the tip as a share of the greatest that counts; 0 when it sinks."""
+    return unit(tip_velocity(next_obs) / MAX_TIP_VELOCITY)
+
+
+def task_completion(obs: Any) -> Any:
+    """The quantitative reach_goal."""
+    return reach_goal(obs, None, obs)
+
+
+TASK = Task(
+    name="acrobot",
+    title="Acrobot",
+    family="Classic",
+    id="rewardspec/Acrobot-v0",
+    entry_point="gymnasium.envs.classic_control.acrobot:AcrobotEnv",
+    max_episode_steps=500,
+    learner="ppo",
+    goal="Swing the free end of a two-link pendulum above a line.",
+    base_reward="-1 for every step before the goal.",
+    measure="Height of the tip as a share of the goal height.",
+    boolean={"reach_goal": at_goal},
+    quantitative={"reach_goal": reach_goal, "velocity": velocity},
+    boolean_pairs=(Pair("F reach_goal", 10), Pair("G true", -1)),
+    quantitative_pairs=(Pair("F reach_goal", 50), Pair("F velocity", 10), Pair("F G true", -1)),
+    task_completion=task_completion,
+    departures=section(__doc__, "Departures from the paper"),
+    choices=section(__doc__, "Choices where the paper is silent"),
+)

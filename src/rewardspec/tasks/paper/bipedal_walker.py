@@ -1,0 +1,79 @@
+"""Bipedal Walker: a robot on two legs walks to the end of the map.
+
+Gymnasium's environment, labelled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
+(AAAI-26). Of the 24 observations, 0 is the hull's angle and 2 its horizontal velocity; its position is not observed.
+
+Departures from the paper:
+    - The pair (G smooth, 10) is not a safety objective here. The walker stands still at reset, where smooth is 0, so
+      as a safety objective it would be violated at the first state and silence every episode from start to end. Its
+      value, the least smooth so far, is still 0 throughout; what the pair G upright pays is what there is to learn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rewardspec.spec.pairs import Pair
+from rewardspec.tasks.label_functions import closeness, nearly_true
+from rewardspec.tasks.paper.box2d import Box2DEntryPoint
+from rewardspec.tasks.task import Task, section
+
+MAX_ANGLE = 0.4
+"""Hull angle in radians from which `upright` is 0."""
+TARGET_VELOCITY = 0.12
+"""Observed horizontal velocity of a steady walk, about 1 m/s."""
+VELOCITY_TOLERANCE = 0.1
+"""Distance from the target velocity from which `smooth` is 0."""
+
+make = Box2DEntryPoint("bipedal_walker", "BipedalWalker")
+
+
+def upright(obs: Any, action: Any, next_obs: Any) -> Any:
+    """How level the hull is."""
+    return closeness(abs(next_obs[..., 0]), MAX_ANGLE)
+
+
+def smooth(obs: Any, action: Any, next_obs: Any) -> Any:
+    """How near the horizontal velocity is to that of a steady walk."""
+    return closeness(abs(next_obs[..., 2] - TARGET_VELOCITY), VELOCITY_TOLERANCE)
+
+
+def is_upright(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Whether the quantitative upright is at least 0.99."""
+    return nearly_true(upright(obs, action, next_obs))
+
+
+def is_smooth(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Whether the quantitative smooth is at least 0.99."""
+    return nearly_true(smooth(obs, action, next_obs))
+
+
+def task_completion(obs: Any) -> Any:
+    """The mean of the quantitative smooth and upright."""
+    return 0.5 * smooth(obs, None, obs) + 0.5 * upright(obs, None, obs)
+
+
+PAIRS = (Pair("G upright", 10), Pair("G smooth", 10, safety=False))
+PRINTED = (PAIRS[0], Pair("G smooth", 10))
+
+TASK = Task(
+    name="bipedal_walker",
+    title="Bipedal Walker",
+    family="Box2D",
+    id="rewardspec/BipedalWalker-v0",
+    entry_point=f"{__name__}:make",
+    max_episode_steps=1600,
+    learner="ppo",
+    goal="Walk on two legs to the end of the map.",
+    base_reward="Progress, minus tilt and motor torque; -100 for a fall.",
+    measure="Mean of how steady the walk is and how level the hull.",
+    boolean={"upright": is_upright, "smooth": is_smooth},
+    quantitative={"upright": upright, "smooth": smooth},
+    boolean_pairs=PAIRS,
+    quantitative_pairs=PAIRS,
+    task_completion=task_completion,
+    departures=section(__doc__, "Departures from the paper"),
+    choices=section(__doc__, "Choices where the paper is silent"),
+    printed={"boolean": PRINTED, "quantitative": PRINTED},
+    extra="box2d",
+)

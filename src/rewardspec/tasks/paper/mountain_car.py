@@ -1,0 +1,67 @@
+"""Mountain Car: an under-powered car gathers momentum and climbs the hill to its right.
+
+Gymnasium's environment, labelled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
+(AAAI-26). An observation is the car's position, in [-1.2, 0.6], and velocity, in [-0.07, 0.07].
+
+Choices where the paper is silent:
+    - The milestone of reach_goal is the flag, position 0.5, where the episode ends in success.
+    - The Boolean reach_goal holds from the flag on, as the environment's own ending does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rewardspec.spec.pairs import Pair
+from rewardspec.tasks.label_functions import closeness, namespace, truth, unit
+from rewardspec.tasks.task import Task, section
+
+MIN_POSITION = -1.2
+"""Left end of the track, where `reach_goal` is 0."""
+GOAL_POSITION = 0.5
+"""The flag, where `reach_goal` is 1."""
+MAX_SPEED = 0.07
+"""The environment's limit on the speed."""
+
+
+def reach_goal(obs: Any, action: Any, next_obs: Any) -> Any:
+    """How far along the track the car is, from its left end to the flag."""
+    return unit((next_obs[..., 0] - MIN_POSITION) / (GOAL_POSITION - MIN_POSITION))
+
+
+def at_goal(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Whether the car is at the flag or beyond."""
+    return truth(next_obs[..., 0] >= GOAL_POSITION)
+
+
+def velocity(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Speed towards the flag as a share of the greatest; beyond the flag, how near the car is to rest."""
+    position, speed = next_obs[..., 0], next_obs[..., 1]
+    there, on_the_way = closeness(abs(speed), MAX_SPEED), unit(speed / MAX_SPEED)
+    return namespace(position).where(position >= GOAL_POSITION, there, on_the_way)
+
+
+def task_completion(obs: Any) -> Any:
+    """The quantitative reach_goal."""
+    return reach_goal(obs, None, obs)
+
+
+TASK = Task(
+    name="mountain_car",
+    title="Mountain Car",
+    family="Classic",
+    id="rewardspec/MountainCar-v0",
+    entry_point="gymnasium.envs.classic_control.mountain_car:MountainCarEnv",
+    max_episode_steps=200,
+    learner="ppo",
+    goal="Drive an under-powered car up a hill.",
+    base_reward="-1 for every step.",
+    measure="How far along the track the car is, from its left end to the flag.",
+    boolean={"reach_goal": at_goal},
+    quantitative={"reach_goal": reach_goal, "velocity": velocity},
+    boolean_pairs=(Pair("F reach_goal", 50),),
+    quantitative_pairs=(Pair("F reach_goal", 50), Pair("F velocity", 25)),
+    task_completion=task_completion,
+    departures=section(__doc__, "Departures from the paper"),
+    choices=section(__doc__, "Choices where the paper is silent"),
+)

@@ -1,0 +1,76 @@
+"""The pairs of state and configuration that a Discrete observation has to number.
+
+An environment that publishes its transition table as `P`, as Gymnasium's toy-text environments do, has finitely many of
+them with a spec beside it: see `rewardspec.finite.product_search`. They are numbered in the order in which they are
+found, the same way on every run.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import gymnasium as gym
+from gymnasium import Space, spaces
+
+from rewardspec.episodes.features import Features
+from rewardspec.finite.models import FiniteModel, ModelError, finite_model
+from rewardspec.finite.product_search import ProductSearch, TooManyNodesError
+from rewardspec.spec import Spec
+from rewardspec.wrappers.observations import Pair
+
+MOST_PAIRS = 100_000  # beyond it a table indexed by them would learn nothing, and the search takes long
+
+
+def model_of(env: gym.Env[Any, Any]) -> FiniteModel | None:
+    """The model of an environment, or None; one that does not tell its first state may start in any."""
+    try:
+        return finite_model(env, unknown_start="anywhere")
+    except ModelError:
+        return None
+
+
+def possible_pairs(
+    space: Space[Any], spec: Spec, features: Features, models: Sequence[FiniteModel | None], *, one_by_one: bool
+) -> list[Pair] | None:
+    """All pairs of a state and its numbers that can occur, or None where they cannot be enumerated.
+
+    Args:
+        space: The space of the observations.
+        spec: The spec.
+        features: The numbers.
+        models: What can happen in each environment.
+        one_by_one: Whether to call atoms for one transition at a time, as around one environment, or for batches. What
+            they give has to agree to the last bit with what they will give then.
+    """
+    if not isinstance(space, spaces.Discrete):
+        return None
+    if features.observe == "control":  # needs no search
+        states = range(int(space.start), int(space.start + space.n))
+        rows = [tuple(float(k == control) for k in spec.states) for control in spec.states]
+        return [(state, row) for state in states for row in rows]
+    found: dict[Pair, None] = {}  # in order of discovery
+    for k, model in enumerate(models):
+        if model is None:
+            return None
+        if model in models[:k]:
+            continue
+        try:
+            search = ProductSearch(model, spec, MOST_PAIRS, settle=False, one_by_one=one_by_one)
+            found.update(dict.fromkeys(_pairs(search, features)))
+        except TooManyNodesError:
+            gym.logger.warn(
+                f"The environment and its spec can reach more than {MOST_PAIRS} pairs of state and configuration: "
+                "the observation becomes a Dict of 'observation' and 'monitor' instead of a Discrete."
+            )
+            return None
+    return list(found)
+
+
+def _pairs(search: ProductSearch, features: Features) -> Iterator[Pair]:
+    """Every state of the environment with all numbers that can occur beside it, also where an episode ends."""
+    occasions = ((search.model.successor[layer.row], layer.after) for layer in search.layers())
+    for states, memory in itertools.chain([(search.model.starts, search.first)], occasions):
+        for state, numbers in zip(states.tolist(), features.read_batch(memory, len(states)).tolist(), strict=True):
+            yield state, tuple(numbers)

@@ -1,0 +1,66 @@
+"""Expressions of register programs."""
+
+import random
+
+import pytest
+
+from rewardspec.machines.expressions import (
+    ONE,
+    ZERO,
+    complement,
+    constant,
+    dual,
+    label,
+    maximum,
+    minimum,
+    register,
+    substitute,
+)
+
+
+def random_expression(rng, depth=4):
+    if depth == 0 or rng.random() < 0.2:
+        return rng.choice([label("a"), label("b"), complement("a"), register(0), register(1), ZERO, ONE])
+    operation = rng.choice([minimum, maximum])
+    return operation(*(random_expression(rng, depth - 1) for _ in range(rng.randint(1, 3))))
+
+
+def random_values(rng):
+    return {"a": rng.randrange(257) / 256, "b": rng.randrange(257) / 256}, {0: rng.random(), 1: rng.random()}
+
+
+def test_constants_are_folded_and_equal_arguments_merged():
+    a = label("a")
+    assert minimum(a, ONE) == a
+    assert minimum(a, ZERO) == ZERO
+    assert maximum(a, ZERO, a) == a
+    assert maximum() == ZERO
+    assert minimum() == ONE
+    assert minimum(a, minimum(register(0), a)) == minimum(a, register(0))
+
+
+def test_the_dual_is_one_minus_the_value():
+    rng = random.Random(0)
+    for _ in range(200):
+        expression = random_expression(rng)
+        labels, registers = random_values(rng)
+        opposite = {number: 1.0 - value for number, value in registers.items()}
+        found = dual(expression).evaluate(labels, opposite)
+        assert found == pytest.approx(1.0 - expression.evaluate(labels, registers))
+
+
+def test_substitution_replaces_leaves():
+    rng = random.Random(1)
+    for _ in range(200):
+        expression, replacement = random_expression(rng), random_expression(rng, 2)
+        labels, registers = random_values(rng)
+        inner = registers | {0: replacement.evaluate(labels, registers)}
+        changed = substitute(expression, {register(0): replacement})
+        assert changed.evaluate(labels, registers) == expression.evaluate(labels, inner)
+
+
+def test_expressions_read_as_mathematics():
+    expression = maximum(label("b"), minimum(register(0), complement("a")))
+    assert str(expression) == "max(b, min(r0, 1 - a))"
+    assert expression.to_string({0: "value"}, {complement("a"): "calm"}) == "max(b, min(value, calm))"
+    assert str(constant(0.5)) == "0.5"
