@@ -327,7 +327,7 @@ def by_hand(spec: rs.Spec) -> Any:
             return answered, labels["centred"] + labels["upright"] + answered
 
         def reset(self, answered: Any, labels: Any, mask: Any) -> Any:
-            return jnp.where(mask, self.init(labels), answered)
+            return jnp.where(mask, self.start(labels), answered)
 
     return ByHand()
 
@@ -341,7 +341,7 @@ def lean_rollout(example: Any) -> Callable[[Any, int, int], Any]:
         def run(key: Any) -> Any:
             begun = example.reset(key, envs)
             first = None if spec is None else spec.labels(begun.obs, None, begun.obs, batch=envs)
-            monitor = None if spec is None else spec.init(first)
+            monitor = None if spec is None else spec.start(first)
 
             def step(carry: Any, _: None) -> tuple[Any, None]:
                 env, monitor, total = carry

@@ -73,7 +73,7 @@ def rollout(spec: rs.Spec | None, envs: int, steps: int) -> Callable[[jax.Array]
 
     def run(key: jax.Array) -> tuple[jax.Array, CartPole]:
         env = reset(key, envs)
-        monitor = None if spec is None else spec.init(spec.labels(env.obs, None, env.obs, batch=envs))
+        monitor = None if spec is None else spec.start(spec.labels(env.obs, None, env.obs, batch=envs))
 
         def step(carry: Any, key: jax.Array) -> tuple[Any, None]:
             env, monitor, total = carry

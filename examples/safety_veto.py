@@ -19,8 +19,8 @@ ROWS = ["......", ".████.", "Swwwwg"]
 STEPS = 40
 SPECS = {
     "ignored": [("F g", 10)],
-    "priced": [("F g", 10), rs.Pair("G !w", 0.5, safety=False)],
-    "forbidden": [("F g", 10), rs.Pair("G !w", 0.5, safety=True)],
+    "priced": [("F g", 10), rs.Pair("G !w", 0.5, veto=False)],
+    "forbidden": [("F g", 10), rs.Pair("G !w", 0.5, veto=True)],
 }
 
 

@@ -102,7 +102,7 @@ def page() -> str:
 def shown(subject: Subject) -> list[str]:
     """The rewards to show: not the quantitative one where it is the Boolean one over again."""
     boolean, quantitative = subject.rewards["boolean"], subject.rewards["quantitative"]
-    same = boolean.pairs == quantitative.pairs and boolean.atoms == quantitative.atoms
+    same = boolean.pairs == quantitative.pairs and boolean.atom_functions == quantitative.atom_functions
     return [name for name in subject.rewards if not (same and name.startswith("quantitative"))]
 
 

@@ -29,7 +29,7 @@ shows it in the terminal.
 >>> from rewardspec import tasks
 >>> task = tasks.get("frozen_lake")
 >>> task.spec("quantitative").pairs
-(Pair('F reach_goal', 10), Pair('G !reach_hole', 0, safety=True, penalty=-10), Pair('F G true', -1))
+(Pair('F reach_goal', 10), Pair('G !reach_hole', 0, veto=True, penalty=-10), Pair('F G true', -1))
 >>> env = task.make()
 ```
 
@@ -93,7 +93,7 @@ def _pairs(title: str, pairs: tuple[Pair, ...]) -> Iterator[str]:
     for pair in pairs:
         penalty = "" if pair.penalty is None else f", penalty {pair.penalty:g}"
         formula = str(pair.formula).replace("|", "\\|")  # a bare bar would end the table's cell
-        yield f"| {pair.weight:g} | `{formula}` | {'safety' if pair.is_safety else ''}{penalty} |\n"
+        yield f"| {pair.weight:g} | `{formula}` | {'safety' if pair.vetoes else ''}{penalty} |\n"
     yield "\n"
 
 

@@ -88,7 +88,7 @@ def play(task: Task) -> tuple[dict[str, list[float]], list[tuple[float, ...]], l
     env = task.make(disable_env_checker=True)
     act = planned(task) if task.name not in RULES else RULES[task.name]
     obs, _ = env.reset(seed=2)
-    state = spec.init(spec.labels(obs, None, obs))
+    state = spec.start(spec.labels(obs, None, obs))
     rows, values, rewards = [spec.labels(obs, None, obs)], [spec.values(state)], []
     for _ in range(MAX_STEPS):
         action = act(obs, env)
@@ -101,7 +101,7 @@ def play(task: Task) -> tuple[dict[str, list[float]], list[tuple[float, ...]], l
         if terminated or truncated or (task.name == "conveyor_belt" and len(rewards) == 8):
             break
     env.close()
-    return {atom: [row[atom] for row in rows] for atom in spec.atom_names}, values, rewards
+    return {atom: [row[atom] for row in rows] for atom in spec.atoms}, values, rewards
 
 
 def planned(task: Task) -> Callable[[Any, Any], Any]:

@@ -40,14 +40,14 @@ def figure() -> Figure:
     )
     steps = range(len(episode))
 
-    strips = columns[0].subgridspec(len(SPEC.atom_names), 1, hspace=0.35)
-    for k, atom in enumerate(SPEC.atom_names):
+    strips = columns[0].subgridspec(len(SPEC.atoms), 1, hspace=0.35)
+    for k, atom in enumerate(SPEC.atoms):
         axis = drawing.add_subplot(strips[k])
         axis.fill_between(steps, [row[atom] for row in episode], step="mid", color=ATOM, linewidth=0)
         axis.set_ylim(0, 1.05)
         axis.set_yticks([])
         axis.set_ylabel(atom, rotation=0, ha="right", va="center", color=INK, fontsize=9)
-        _bare(axis, last=k == len(SPEC.atom_names) - 1)
+        _bare(axis, last=k == len(SPEC.atoms) - 1)
     _title(drawing, columns[0], "1  Label each step")
 
     rows = columns[1].subgridspec(len(SPEC.pairs), 1, hspace=0.55)
@@ -64,7 +64,7 @@ def figure() -> Figure:
     _title(drawing, columns[1], "2  Value each formula so far")
 
     axis = drawing.add_subplot(columns[2])
-    rewards = [row.reward for row in SPEC.explain({atom: [row[atom] for row in episode] for atom in SPEC.atom_names})]
+    rewards = [row.reward for row in SPEC.explain({atom: [row[atom] for row in episode] for atom in SPEC.atoms})]
     axis.step(steps[1:], rewards[1:], where="mid", color=REWARD, linewidth=1.8)
     axis.set_ylim(-0.1, 3)
     axis.set_title("reward", loc="left", fontsize=9, color=REWARD, pad=3)

@@ -87,7 +87,7 @@ def test_the_optimal_value_is_the_most_that_any_plan_earns(name, payment):
 
     def earned(plan: tuple[int, ...]) -> float:
         state, total = start, 0.0
-        memory = spec.init(spec.labels(state, None, state))
+        memory = spec.start(spec.labels(state, None, state))
         for step, action in enumerate(plan):
             [(_, successor, reward, ended)] = table[state][action]
             labels = spec.labels(state, action, successor)

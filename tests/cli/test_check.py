@@ -35,7 +35,7 @@ def test_it_tells_what_a_person_wants_to_know(capsys):
     [
         ("p & q", "propositional"),
         ("X p", "bounded"),
-        ("G !crash", "safety"),
+        ("G !crash", "veto"),
         ("F goal", "co-safety"),
         ("G F goal", "mixed"),
     ],

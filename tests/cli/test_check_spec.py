@@ -61,7 +61,7 @@ def test_errors_are_told_with_reason_and_remedy_and_exit_1(check):
     *_, error = out.split("Error       ")
     text = " ".join(error.split())
     assert text.startswith("[opposite-sign] Pair 2, `G !reach_hole`, is a safety formula of weight -10")
-    assert "Pair('G !reach_hole', 0, safety=True, penalty=-10)" in text
+    assert "Pair('G !reach_hole', 0, veto=True, penalty=-10)" in text
     assert text.endswith("Found 1 error, 1 warning")
 
 

@@ -50,7 +50,7 @@ def test_the_twelve_are_listed_with_their_specs(capsys):
     output = run(capsys, "envs")
     for name in tasks.names():
         assert f"  {name} " in output
-    assert "(G !reach_hole, 0, safety, penalty -10)" in output
+    assert "(G !reach_hole, 0, veto, penalty -10)" in output
     assert all(len(line) <= 100 for line in output.splitlines())
 
 

@@ -92,7 +92,7 @@ def test_atoms_that_only_the_file_can_name_are_saved_with_the_policy(here, capsy
     (here / "mine.toml").write_text(atoms + "pairs = [['F G near', 1], ['F far', 1]]")
     run(capsys, "frozen-lake", "--spec", "mine.toml", "--episodes", "20")
     spec = load_policy("frozen_lake-spec.npz").spec
-    assert {name: atom.reference for name, atom in spec.atoms.items()} == references
+    assert {name: atom.reference for name, atom in spec.atom_functions.items()} == references
 
 
 def test_a_spec_that_cannot_be_saved_is_refused_before_training(here, capsys, monkeypatch):

@@ -88,7 +88,7 @@ def test_rewards_and_levels_are_those_of_the_spec(payment):
     spec = SPEC.replace(payment=payment)
     base = [1.0, 2.0, 3.0, 4.0]
     explanation = explain(spec, LABELS | {"rewards": base, "terminations": [False, False, False, True]})
-    state = spec.init({name: column[0] for name, column in LABELS.items()})
+    state = spec.start({name: column[0] for name, column in LABELS.items()})
     assert explanation[0].reward is None
     for row in explanation[1:]:
         labels = {name: column[row.step] for name, column in LABELS.items()}

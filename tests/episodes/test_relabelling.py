@@ -44,7 +44,7 @@ def episodes_of(lengths, seed=0):
 
 def by_loop(spec, episode):
     obs, actions = episode["observations"], episode["actions"]
-    state = spec.init(spec.labels(obs[0], None, obs[0]))
+    state = spec.start(spec.labels(obs[0], None, obs[0]))
     rewards = []
     for t in range(len(actions)):
         labels = spec.labels(obs[t], actions[t], obs[t + 1])

@@ -60,7 +60,7 @@ def test_the_best_specs_can_be_saved(name):
 def test_energy_is_kept_without_a_motor(name):
     """What the motor does not add and friction does not take stays; the environment's own integrator aside."""
     task = tasks.get(name)
-    energy = CANDIDATES[name][0].spec(task).atoms["energy"]
+    energy = CANDIDATES[name][0].spec(task).atom_functions["energy"]
     env = task.make()
     seen, _ = env.reset(seed=1)
     idle = 1

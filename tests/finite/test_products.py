@@ -20,7 +20,7 @@ def check_random_walks(product: Product, walks: int, steps: int = 40) -> None:
     for _ in range(walks):
         node = int(rng.choice(product.starts))
         state = int(product.state[node])
-        memory = spec.init(spec.labels(state, None, state))
+        memory = spec.start(spec.labels(state, None, state))
         for step in range(steps):
             k = int(rng.choice(np.flatnonzero(product.node == node)))
             row = product.row[k]

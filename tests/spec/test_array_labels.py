@@ -29,7 +29,7 @@ ACTION = np.array([0, 1, 1])
 
 
 def rewards(obs: Any, action: Any, next_obs: Any) -> Any:
-    state = SPEC.init(SPEC.labels(obs, None, obs, batch=3))
+    state = SPEC.start(SPEC.labels(obs, None, obs, batch=3))
     state, paid = SPEC.step(state, SPEC.labels(obs, action, next_obs, batch=3))
     return SPEC.reset(state, SPEC.labels(obs, None, obs, batch=3), paid < 0), paid
 
@@ -60,7 +60,7 @@ def test_labels_of_torch_stay_tensors() -> None:
     torch = pytest.importorskip("torch")
     labels = SPEC.labels(torch.tensor(FIRST), torch.tensor(ACTION), torch.tensor(LAST), batch=3)
     assert all(isinstance(column, torch.Tensor) and column.dtype == torch.float64 for column in labels.values())
-    assert SPEC.init(labels).level.tolist() == [2.75, -1.0, 3.5]
+    assert SPEC.start(labels).level.tolist() == [2.75, -1.0, 3.5]
 
 
 def test_clipping_happens_there_too() -> None:
@@ -76,7 +76,7 @@ def test_shapes_are_checked_while_tracing() -> None:
 
 def test_one_environment_can_be_compiled_and_mapped_over() -> None:
     def step(obs: Any, action: Any, next_obs: Any) -> Any:
-        state = SPEC.init(SPEC.labels(obs, None, obs))
+        state = SPEC.start(SPEC.labels(obs, None, obs))
         return SPEC.step(state, SPEC.labels(obs, action, next_obs))[1]
 
     arrays = tuple(map(jnp.asarray, (FIRST, ACTION, LAST)))

@@ -44,14 +44,14 @@ def test_the_papers_lunar_lander_is_caught():
     assert errors(LUNAR_LANDER_BOOLEAN) == [("opposite-sign", 2)]
     (finding,) = found(Spec(LUNAR_LANDER_BOOLEAN), "opposite-sign")
     assert "use 'F G outside_viewport'" in finding.remedy
-    assert "Pair('G !outside_viewport', 0, safety=True, penalty=-20)" in finding.remedy
+    assert "Pair('G !outside_viewport', 0, veto=True, penalty=-20)" in finding.remedy
 
 
 def test_the_papers_frozen_lake_is_caught():
     assert errors(FROZEN_LAKE) == [("opposite-sign", 1)]
     (finding,) = found(Spec(FROZEN_LAKE), "opposite-sign")
     assert "each step costs 10 for as long as it holds" in finding.message
-    assert "Pair('G !reach_hole', 0, safety=True, penalty=-10)" in finding.remedy
+    assert "Pair('G !reach_hole', 0, veto=True, penalty=-10)" in finding.remedy
 
 
 def test_the_papers_cliff_walking_is_caught():
@@ -65,7 +65,7 @@ def test_the_papers_cliff_walking_is_caught():
     "pairs",
     [
         [("F G reach_landing_zone", 50), ("F legs_contact", 20), ("F G outside_viewport", -20)],
-        [("F reach_goal", 10), Pair("G !reach_hole", 0, safety=True, penalty=-10)],
+        [("F reach_goal", 10), Pair("G !reach_hole", 0, veto=True, penalty=-10)],
         [("F G reach_goal", 25), ("F G reach_cliff", -25), ("F G !reach_goal", -1)],
         [("F vase_off_conveyor & G !vase_broken", 100), ("G !vase_broken", 100)],
         [("G upright", 10), ("G smooth", 10)],
@@ -158,17 +158,17 @@ def test_not_violated_at_reset_as_far_as_can_be_told_without_samples(formula):
 
 
 def test_no_safety_objective_no_violation():
-    assert found(Spec([("a & F b", 1), Pair("a & G b", 1, safety=False)]), "violated-at-reset") == []
+    assert found(Spec([("a & F b", 1), Pair("a & G b", 1, veto=False)]), "violated-at-reset") == []
 
 
 def test_negative_safety():
-    (finding,) = found(Spec([Pair("G !crash", -1, safety=True)]), "negative-safety")
+    (finding,) = found(Spec([Pair("G !crash", -1, veto=True)]), "negative-safety")
     assert finding.severity == "error"
     assert "put the punishment into its penalty" in finding.remedy
 
 
 def test_not_negative_safety():
-    spec = Spec([Pair("G !crash", 1, safety=True), Pair("G a", 0, safety=True), ("F b", -1), ("G !b", -1)])
+    spec = Spec([Pair("G !crash", 1, veto=True), Pair("G a", 0, veto=True), ("F b", -1), ("G !b", -1)])
     assert found(spec, "negative-safety") == []
 
 
@@ -176,7 +176,7 @@ def test_not_negative_safety():
 def test_opposite_sign(formula):
     (finding,) = found(Spec([(formula, -1)]), "opposite-sign")
     assert finding.severity == "error"
-    assert "set safety=False" in finding.remedy
+    assert "set veto=False" in finding.remedy
 
 
 @pytest.mark.parametrize(
@@ -189,15 +189,15 @@ def test_not_opposite_sign(pair):
 
 @pytest.mark.parametrize("formula", ["F goal", "F G goal", "G(a | !a)", "G(a -> F b)", "G true", "X true"])
 def test_veto_never_fires(formula):
-    (finding,) = found(Spec([Pair(formula, 1, safety=True)]), "veto-never-fires")
+    (finding,) = found(Spec([Pair(formula, 1, veto=True)]), "veto-never-fires")
     assert finding.severity == "warning"
     assert "a value above 0 stays possible" in finding.message
 
 
 @pytest.mark.parametrize("formula", ["G safe", "a U b", "a R b", "X a", "G(a & !a)"])
 def test_not_veto_never_fires(formula):
-    assert found(Spec([Pair(formula, 1, safety=True)]), "veto-never-fires") == []
-    assert found(Spec([("F goal", 1), Pair("G true", 1, safety=False)]), "veto-never-fires") == []
+    assert found(Spec([Pair(formula, 1, veto=True)]), "veto-never-fires") == []
+    assert found(Spec([("F goal", 1), Pair("G true", 1, veto=False)]), "veto-never-fires") == []
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_redundant_opposites_of_one_weight():
 
 
 def test_redundant_vetoes():
-    spec = Spec([("G(a & b)", 1), Pair("G a", 0, safety=True)])
+    spec = Spec([("G(a & b)", 1), Pair("G a", 0, veto=True)])
     (finding,) = found(spec, "redundant")
     assert (finding.pair, finding.severity) == (1, "warning")
     (finding,) = found(spec.replace(pairs=spec.pairs[::-1]), "redundant")
@@ -232,7 +232,7 @@ def test_redundant_vetoes():
 def test_redundant_formulas_too_large_to_explore_are_compared_by_shape():
     everything = " & ".join(MANY)
     backwards = " & ".join(reversed(MANY))
-    spec = Spec([(f"G({everything})", 1), (f"G({backwards})", 1), Pair(f"G({MANY[3]} & {MANY[5]})", 0, safety=True)])
+    spec = Spec([(f"G({everything})", 1), (f"G({backwards})", 1), Pair(f"G({MANY[3]} & {MANY[5]})", 0, veto=True)])
     assert [finding.pair for finding in found(spec, "redundant")] == [1, 2, 2]
     spec = Spec([(f"F G({everything})", 1), (f"F G !({everything})", 1)])
     assert ["whatever happens" in finding.message for finding in found(spec, "redundant")] == [True]
@@ -246,8 +246,8 @@ def test_redundant_formulas_too_large_to_explore_are_compared_by_shape():
         [("G a", 1), ("G b", 1)],
         [("G a", 1), ("F a", 1)],
         [("G(a & b)", 1), ("G a", 1)],
-        [("F a", 1), Pair("G a", 0, safety=True)],
-        [("G(a & b)", 1), Pair("G a", 0, safety=True, penalty=-5)],
+        [("F a", 1), Pair("G a", 0, veto=True)],
+        [("G(a & b)", 1), Pair("G a", 0, veto=True, penalty=-5)],
         [("F G a", 25), ("F G !a", -1)],
         [("G a", 1), ("F !a", 1)],
         [("F(a & !a)", 1), ("F(b & !b)", 1)],
@@ -274,7 +274,7 @@ def test_a_spec_passes_its_options_on():
 def test_no_effect():
     (finding,) = found(Spec([("F goal", 0)]), "no-effect")
     assert "pays nothing and vetoes nothing" in finding.message
-    assert found(Spec([("F goal", 1), Pair("G !crash", 0, safety=True)]), "no-effect") == []
+    assert found(Spec([("F goal", 1), Pair("G !crash", 0, veto=True)]), "no-effect") == []
 
 
 def test_undefined_and_unused_atoms():

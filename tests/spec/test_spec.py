@@ -21,7 +21,7 @@ def level_by_definition(spec, trace, step):
     violated = []
     for t in range(step + 1):
         prefix = {name: labels[: t + 1] for name, labels in trace.items()}
-        broken = [pair for pair in spec.pairs if pair.is_safety and rs.evaluate(pair.formula, prefix) == 0.0]
+        broken = [pair for pair in spec.pairs if pair.vetoes and rs.evaluate(pair.formula, prefix) == 0.0]
         violated.extend(spec.penalty if pair.penalty is None else pair.penalty for pair in broken)
     if violated:
         return min(violated)
@@ -34,7 +34,7 @@ def random_spec(rng, **options):
     if rng.random() < 0.7:
         pairs.append(rs.Pair("G(a | b)", rng.choice([0.5, 2]), penalty=-rng.randint(0, 3)))
     if rng.random() < 0.5:
-        pairs.append(rs.Pair("G !(b & c)", 0, safety=True, penalty=-4))
+        pairs.append(rs.Pair("G !(b & c)", 0, veto=True, penalty=-4))
     return rs.Spec(pairs, penalty=-1, **options)
 
 
@@ -43,7 +43,7 @@ def test_levels_are_the_weighted_values_or_the_latched_penalty():
     vetoes = 0
     for _ in range(80):
         spec, trace = random_spec(rng), random_trace(rng, length=6, atoms=ATOMS)
-        state = spec.init({name: labels[0] for name, labels in trace.items()})
+        state = spec.start({name: labels[0] for name, labels in trace.items()})
         assert spec.level(state) == pytest.approx(level_by_definition(spec, trace, 0))
         for t in range(1, 6):
             state, reward = spec.step(state, {name: labels[t] for name, labels in trace.items()})
@@ -56,7 +56,7 @@ def test_values_are_those_of_the_single_monitors():
     rng = random.Random(1)
     for _ in range(40):
         spec, trace = random_spec(rng), random_trace(rng, length=5, atoms=ATOMS)
-        state = spec.init({name: labels[0] for name, labels in trace.items()})
+        state = spec.start({name: labels[0] for name, labels in trace.items()})
         for t in range(1, 5):
             state, _ = spec.step(state, {name: labels[t] for name, labels in trace.items()})
             prefix = {name: labels[: t + 1] for name, labels in trace.items()}
@@ -70,7 +70,7 @@ def test_payments(payment):
         spec = random_spec(rng, payment=payment, discount=0.9)
         trace = random_trace(rng, length=6, atoms=ATOMS)
         levels = [level_by_definition(spec, trace, t) for t in range(6)]
-        state = spec.init({name: labels[0] for name, labels in trace.items()})
+        state = spec.start({name: labels[0] for name, labels in trace.items()})
         for t in range(1, 6):
             letter = {name: labels[t] for name, labels in trace.items()}
             state, reward = spec.step(state, letter, base_reward=10.0, terminated=t == 5)
@@ -85,7 +85,7 @@ def test_payments(payment):
 
 def test_delta_rewards_add_up_to_the_final_level():
     spec = rs.Spec([("F a", 2), ("F G b", 1)], payment="delta")
-    state, total = spec.init({"a": 0.5, "b": 1.0}), 0.0
+    state, total = spec.start({"a": 0.5, "b": 1.0}), 0.0
     for a, b in [(0.25, 0.0), (0.75, 0.5), (0.0, 0.25)]:
         state, reward = spec.step(state, {"a": a, "b": b})
         total += reward
@@ -95,11 +95,11 @@ def test_delta_rewards_add_up_to_the_final_level():
 def test_a_truncated_episode_keeps_its_potential_and_is_paid_its_final_level():
     letters = [{"a": 0.5}, {"a": 1.0}]
     spec = rs.Spec([("F a", 1)], payment="potential", discount=0.5)
-    _, reward = spec.step(spec.init(letters[0]), letters[1], base_reward=3.0, truncated=True)
+    _, reward = spec.step(spec.start(letters[0]), letters[1], base_reward=3.0, truncated=True)
     assert reward == 3.0 + 0.5 * 1.0 - 0.5
     spec = spec.replace(payment="final")
-    assert spec.step(spec.init(letters[0]), letters[1], truncated=True)[1] == 1.0
-    assert spec.step(spec.init(letters[0]), letters[1])[1] == 0.0
+    assert spec.step(spec.start(letters[0]), letters[1], truncated=True)[1] == 1.0
+    assert spec.step(spec.start(letters[0]), letters[1])[1] == 0.0
 
 
 @pytest.mark.parametrize("payment", ["value", "delta", "potential", "final"])
@@ -109,11 +109,11 @@ def test_batches_pay_what_single_episodes_do(payment, xp):
     for _ in range(12):
         spec = random_spec(rng, payment=payment)
         traces = [random_trace(rng, length=5, atoms=ATOMS) for _ in range(4)]
-        batch = {name: np.array([t[name] for t in traces], dtype=float).T for name in spec.atom_names}
+        batch = {name: np.array([t[name] for t in traces], dtype=float).T for name in spec.atoms}
         if not batch:
             continue
-        state = spec.init({name: xp.asarray(labels[0]) for name, labels in batch.items()})
-        singles = [spec.init({name: float(labels[0, k]) for name, labels in batch.items()}) for k in range(4)]
+        state = spec.start({name: xp.asarray(labels[0]) for name, labels in batch.items()})
+        singles = [spec.start({name: float(labels[0, k]) for name, labels in batch.items()}) for k in range(4)]
         for t in range(1, 5):
             ended = np.array([t == 4, False, t == 4, False])
             letter = {name: xp.asarray(labels[t]) for name, labels in batch.items()}
@@ -132,11 +132,11 @@ def test_specs_run_inside_a_scan_over_many_environments():
 
     @jax.jit
     def rollout(labels):
-        state = spec.init({name: values[0] for name, values in labels.items()})
+        state = spec.start({name: values[0] for name, values in labels.items()})
         return jax.lax.scan(spec.step, state, {name: values[1:] for name, values in labels.items()})[1]
 
     rewards = rollout({name: jnp.asarray(values) for name, values in labels.items()})
-    state = spec.init({name: values[0] for name, values in labels.items()})
+    state = spec.start({name: values[0] for name, values in labels.items()})
     for t in range(1, 7):
         state, expected = spec.step(state, {name: values[t] for name, values in labels.items()})
         assert (np.asarray(rewards[t - 1]) == expected).all()
@@ -144,7 +144,7 @@ def test_specs_run_inside_a_scan_over_many_environments():
 
 def test_part_of_a_batch_can_restart():
     spec = rs.Spec([("F a", 1), ("G b", 1)], penalty=-5, payment="delta")
-    state = spec.init({"a": np.array([0.5, 0.5]), "b": np.ones(2)})
+    state = spec.start({"a": np.array([0.5, 0.5]), "b": np.ones(2)})
     state, _ = spec.step(state, {"a": np.array([0.0, 0.75]), "b": np.array([0.0, 1.0])})
     assert spec.violated(state).tolist() == [True, False]
     state = spec.reset(state, {"a": np.array([0.25, 0.0]), "b": np.ones(2)}, np.array([True, False]))
@@ -162,14 +162,14 @@ def test_what_formulas_share_exists_once():
 def test_a_negative_weight_never_vetoes():
     # Read literally, the paper's Lunar Lander pair (G outside_viewport, -20) would silence every episode.
     spec = rs.Spec([("G outside", -20), ("F landed", 1)])
-    state = spec.init({"outside": 0.0, "landed": 0.0})
+    state = spec.start({"outside": 0.0, "landed": 0.0})
     assert not spec.violated(state)
     assert spec.step(state, {"outside": 0.0, "landed": 1.0})[1] == 1.0
 
 
 def test_the_lowest_penalty_of_the_violated_counts():
     spec = rs.Spec([rs.Pair("G a", 1, penalty=-1), rs.Pair("G b", 1, penalty=-5)], penalty=-3)
-    state = spec.init({"a": 1.0, "b": 1.0})
+    state = spec.start({"a": 1.0, "b": 1.0})
     state, first = spec.step(state, {"a": 0.0, "b": 1.0})
     state, second = spec.step(state, {"a": 1.0, "b": 0.0})
     _, third = spec.step(state, {"a": 1.0, "b": 1.0})
@@ -179,16 +179,16 @@ def test_the_lowest_penalty_of_the_violated_counts():
 def test_a_veto_waits_until_nothing_can_make_the_formula_positive():
     # Violated means that no continuation can help: with weak next, not before the step in question.
     spec = rs.Spec([("WX a", 1)], penalty=-1)
-    state = spec.init({"a": 0.0})
+    state = spec.start({"a": 0.0})
     assert not spec.violated(state)
     assert spec.violated(spec.step(state, {"a": 0.0})[0])
 
 
 def test_safety_can_be_forced_and_forbidden():
     labels = {"a": 0.0}
-    assert not rs.Spec([("G a", 1, False)]).violated(rs.Spec([("G a", 1, False)]).init(labels))
-    forced = rs.Spec([rs.Pair("!F a", 0, safety=True, penalty=-10)])
-    assert forced.step(forced.init(labels), {"a": 1.0})[1] == -10.0
+    assert not rs.Spec([("G a", 1, False)]).violated(rs.Spec([("G a", 1, False)]).start(labels))
+    forced = rs.Spec([rs.Pair("!F a", 0, veto=True, penalty=-10)])
+    assert forced.step(forced.start(labels), {"a": 1.0})[1] == -10.0
 
 
 def test_boolean_versions_threshold_the_same_atoms():
@@ -202,8 +202,8 @@ def test_boolean_versions_threshold_the_same_atoms():
 
 def test_an_empty_spec_pays_nothing():
     spec = rs.Spec([])
-    assert spec.step(spec.init({}), {})[1] == 0.0
-    state = spec.init({}, batch=3)
+    assert spec.step(spec.start({}), {})[1] == 0.0
+    state = spec.start({}, batch=3)
     assert spec.step(state, {})[1].tolist() == [0.0, 0.0, 0.0]
 
 
@@ -229,7 +229,7 @@ def test_specs_can_be_copied():
         ({"pairs": [("F a", 1)], "atoms": {"a": 3}}, "should be a function"),
         ({"pairs": [("F a", 1)], "atoms": [abs]}, "`atoms` should map"),
         ({"pairs": [("F a", 1, None, -5)]}, "is no safety objective"),
-        ({"pairs": [("F a", 1, "yes")]}, "`safety` should be"),
+        ({"pairs": [("F a", 1, "yes")]}, "`veto` should be"),
         ({"pairs": [("F a", 10**400)]}, "`weight` should be a finite number"),
         ({"pairs": [("F a", 1)], "clip": "no"}, "`clip` should be"),
         ({"pairs": [("F a", 1)], "max_registers": -1}, "`max_registers` should be a non-negative integer"),
@@ -342,7 +342,7 @@ def test_any_kind_of_number_is_a_label(kind, payment):
     spec = rs.Spec([("F p", 1), ("F G p", 1)], payment=payment)
     rewards = {}
     for read in (float, kind):
-        state, rewards[read] = spec.init({"p": read(1)}), []
+        state, rewards[read] = spec.start({"p": read(1)}), []
         for label in (1, 0, 1):
             state, reward = spec.step(state, {"p": read(label)}, terminated=False, truncated=True)
             assert type(reward) is float
@@ -353,7 +353,7 @@ def test_any_kind_of_number_is_a_label(kind, payment):
 @pytest.mark.parametrize("payment", ["value", "delta", "potential", "final"])
 def test_a_partial_reset_in_jax_lets_no_nan_of_the_others_through(payment):
     spec = rs.Spec([("F p", 1), ("G(p -> F q)", 2), ("G q", 1)], payment=payment)
-    state = spec.init({"p": jnp.array([0.75, 0.25]), "q": jnp.ones(2)})
+    state = spec.start({"p": jnp.array([0.75, 0.25]), "q": jnp.ones(2)})
     mask = jnp.array([True, False])
 
     def rewarded(labels):
@@ -368,13 +368,13 @@ def test_a_partial_reset_in_jax_lets_no_nan_of_the_others_through(payment):
 
 def test_a_partial_reset_does_not_read_the_others():
     spec = rs.Spec([("F p", 1)])
-    state = spec.init({"p": np.array([0.75, 0.25])})
+    state = spec.start({"p": np.array([0.75, 0.25])})
     state = spec.reset(state, {"p": np.array([0.5, np.nan])}, np.array([True, False]))
     assert spec.values(state)[0].tolist() == [0.5, 0.25]
     with pytest.raises(rs.SpecError, match=r"batch's shape, \(2,\). Received shape \(1,\)"):
         spec.reset(state, {"p": np.zeros(2)}, np.array([True]))
-    with pytest.raises(rs.SpecError, match="Call init"):
-        spec.reset(spec.init({"p": 0.5}), {"p": 0.5}, True)
+    with pytest.raises(rs.SpecError, match="Call start"):
+        spec.reset(spec.start({"p": 0.5}), {"p": 0.5}, True)
 
 
 def test_equal_specs_are_equal():
@@ -388,14 +388,14 @@ def test_equal_specs_are_equal():
     [
         ([("F goal", 2), ("G safe", 1)], {}, "Spec([('F goal', 2), ('G safe', 1)], payment='value', penalty=0)"),
         (
-            [rs.Pair("G !hole", 0, safety=True, penalty=-10)],
+            [rs.Pair("G !hole", 0, veto=True, penalty=-10)],
             {},
-            "Spec([Pair('G !hole', 0, safety=True, penalty=-10)], payment='value', penalty=0)",
+            "Spec([Pair('G !hole', 0, veto=True, penalty=-10)], payment='value', penalty=0)",
         ),
         (
             [("G a", 1, False, None, "stay"), ("F b", 1)],
             {"penalty": -1},
-            "Spec([Pair('G a', 1, safety=False, name='stay'), ('F b', 1)], payment='value', penalty=-1)",
+            "Spec([Pair('G a', 1, veto=False, name='stay'), ('F b', 1)], payment='value', penalty=-1)",
         ),
         (
             [("F a", 1)],

@@ -37,7 +37,7 @@ weight = 2
 [[pairs]]
 formula = "G(still | !pushes)"
 weight = 0
-safety = true
+veto = true
 penalty = -5.5
 """
 
@@ -79,7 +79,9 @@ POSITIVE = lambda obs, action, next_obs: next_obs[..., 0] > 0.0  # noqa: E731 --
 
 def fields(spec: Spec) -> dict:
     names = ("pairs", "penalty", "payment", "discount", "clip", "max_registers")
-    return {name: getattr(spec, name) for name in names} | {"atoms": None if spec.atoms is None else dict(spec.atoms)}
+    return {name: getattr(spec, name) for name in names} | {
+        "atoms": None if spec.atom_functions is None else dict(spec.atom_functions)
+    }
 
 
 def test_a_file_says_all_that_a_spec_can_be_told(tmp_path):
@@ -88,7 +90,7 @@ def test_a_file_says_all_that_a_spec_can_be_told(tmp_path):
     spec = load_spec(path)
     assert spec.pairs == (
         Pair("F G near", 2, name="arrive"),
-        Pair("G(still | !pushes)", 0, safety=True, penalty=-5.5),
+        Pair("G(still | !pushes)", 0, veto=True, penalty=-5.5),
     )
     assert (spec.payment, spec.penalty, spec.discount, spec.clip, spec.max_registers) == ("delta", -1, 0.9, True, 64)
     obs = np.array([3.0, 0.0])
@@ -118,7 +120,7 @@ def test_a_threshold_makes_the_labels_boolean():
         Spec([]),
         Spec([("F goal", 2), Pair("G !crash", 1, penalty=-5, name='say "no" \\ to\ncrashes \x7f')]),
         Spec([('G "a b.c" & F"ü"', 0.1)], atoms={"a b.c": still, "ü": Collection.inside}, payment="final"),
-        Spec([Pair("G a", 1, safety=False)], penalty=-2, payment="potential", discount=0.5, clip=True, max_registers=9),
+        Spec([Pair("G a", 1, veto=False)], penalty=-2, payment="potential", discount=0.5, clip=True, max_registers=9),
         Spec([("F a", 1)], atoms={"a": still, "unused": still}).boolean(0.75),
         Spec(
             [("F a", 1e-300), ("G b", 1e22)],
@@ -224,7 +226,7 @@ def test_components_that_no_file_can_declare_are_refused():
 def test_mixed_thresholds_are_refused():
     boolean = Spec([("F a", 1)], atoms={"a": still}).boolean(0.5)
     with pytest.raises(SpecError, match="a file has one for all"):
-        dumps_spec(boolean.replace(atoms={**boolean.atoms, "b": still}))
+        dumps_spec(boolean.replace(atoms={**boolean.atom_functions, "b": still}))
 
 
 REFERENCES = {name: f"tests.spec.test_toml:{name}" for name in ("WITHIN", "BEYOND", "POSITIVE")}
@@ -247,7 +249,7 @@ def test_what_was_loaded_by_reference_is_saved_by_it(threshold):
 
 
 def test_an_atom_loaded_by_reference_says_of_itself_what_its_function_does():
-    within, beyond, positive = loads_spec(REFERRING).atoms.values()
+    within, beyond, positive = loads_spec(REFERRING).atom_functions.values()
     assert [reads_only_the_state(atom) for atom in (within, beyond, positive)] == [True, False, True]
     assert (within.at_reset, beyond.at_reset) == (0.0, None)
     assert pickle.loads(pickle.dumps(within)).function.limit == 2.0
@@ -291,7 +293,7 @@ PAIR = 'pairs = [["F a", 1]]\n'
         ("pairs = [[1, 1]]", "`formula` of pair 1 should be text. Received 1"),
         ('pairs = [["F a", inf]]', "In pair 1: `weight` should be a finite number"),
         ('pairs = [["F (a", 1]]', r"In pair 1: The formula stops too early at line 1, column 5"),
-        ('pairs = [{formula = "G a", weight = 1, safety = "yes"}]', "`safety` of pair 1 should be true or false"),
+        ('pairs = [{formula = "G a", weight = 1, veto = "yes"}]', "`veto` of pair 1 should be true or false"),
         ('pairs = [{formula = "F a", weight = 1, penalty = -1}]', "In pair 1: .* is no safety objective"),
         ('paymet = "value"\n' + PAIR, "Unknown key 'paymet' in the spec; .*Did you mean 'payment'"),
         ('payment = "vlaue"\n' + PAIR, "`payment` should be one of .*Did you mean 'value'"),

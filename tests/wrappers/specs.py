@@ -23,7 +23,7 @@ CARTPOLE_ATOMS = {
 CARTPOLE_PAIRS = [
     Pair("G(upright -> F calm)", 2.0),
     Pair("F G centred", -0.75),
-    Pair("X X pushed", 0.5, safety=False),
+    Pair("X X pushed", 0.5, veto=False),
     Pair("G inside", 1.0, penalty=-2.5),
     Pair("G(upright & (pushed | WX inside))", 0.25, penalty=-3.5),
     Pair("upright U pushed", 1.0),
@@ -44,7 +44,7 @@ LAKE_PAIRS = [
     Pair("F(near & X F home)", 1.0),
     Pair("F G moved", 0.5),
     Pair("G dry", 1.0, penalty=-1.0),
-    Pair("G corner", 0.0, safety=True, penalty=-0.5),
+    Pair("G corner", 0.0, veto=True, penalty=-0.5),
 ]
 
 

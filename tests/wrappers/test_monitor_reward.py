@@ -38,15 +38,15 @@ class Recorded(gym.Wrapper):
 
 def levels_by_definition(spec: Spec, transitions: list[Any]) -> tuple[list[list[float]], list[float], list[bool]]:
     """The formulas' values, the level and the verdict after every prefix."""
-    assert spec.atoms is not None
-    trace = {a: [float(spec.atoms[a](*transition)) for transition in transitions] for a in spec.atom_names}
+    assert spec.atom_functions is not None
+    trace = {a: [float(spec.atom_functions[a](*transition)) for transition in transitions] for a in spec.atoms}
     prefixes = [{a: row[: n + 1] for a, row in trace.items()} for n in range(len(transitions))]
     values = [[rs.evaluate(pair.formula, prefix) for pair in spec.pairs] for prefix in prefixes]
     levels, violated, penalty = [], [], np.inf
     for row in values:
         for value, pair in zip(row, spec.pairs, strict=True):
             # All safety objectives here have the form G, whose value never rises: it is violated once it is 0.
-            if pair.is_safety and value == 0.0:
+            if pair.vetoes and value == 0.0:
                 penalty = min(penalty, spec.penalty if pair.penalty is None else pair.penalty)
         levels.append(penalty if penalty < np.inf else sum(p.weight * v for p, v in zip(spec.pairs, row, strict=True)))
         violated.append(penalty < np.inf)

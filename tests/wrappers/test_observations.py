@@ -78,13 +78,13 @@ def test_extended_observations_lie_in_the_extended_space(kind: str, observe: Any
 
 
 def test_registers_are_all_that_the_future_depends_on() -> None:
-    pairs = [Pair("F a", 2), Pair("G b", 1, penalty=-1), Pair("G a", 1, penalty=-3), Pair("X X b", -1, safety=False)]
+    pairs = [Pair("F a", 2), Pair("G b", 1, penalty=-1), Pair("G a", 1, penalty=-3), Pair("X X b", -1, veto=False)]
     spec = Spec(pairs, payment="delta")
     features = Features(spec, "registers")
     control = [f"control = {k}" for k in spec.states]
     assert features.names == (*control, *spec.registers, "penalty <= -1", "penalty <= -3", "level")
     assert (features.low[-1], features.high[-1]) == (-3.0, 4.0)
-    state = spec.init({"a": 0.5, "b": 1.0})
+    state = spec.start({"a": 0.5, "b": 1.0})
     assert features.read(state)[-3:] == (0.0, 0.0, 0.0)
     state, _ = spec.step(state, {"a": 0.5, "b": 0.0})
     assert features.read(state)[-3:] == (1.0, 0.0, -1.0)

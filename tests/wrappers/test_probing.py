@@ -45,7 +45,7 @@ def test_numbers_are_those_of_the_episodes_played() -> None:
     seen = probe(cartpole(), spec, episodes=6, seed=3)
     env = MonitorReward(cartpole(), spec, record=True)
     env.action_space.seed(3)
-    labels: dict[str, list[float]] = {name: [] for name in spec.atom_names}
+    labels: dict[str, list[float]] = {name: [] for name in spec.atoms}
     returns, lengths, last = [], [], []
     for seed in range(3, 9):
         env.reset(seed=seed)

@@ -20,7 +20,7 @@ def transitions(spec: Spec, read: Callable[[int, Any], Any]) -> dict[Any, set[fl
     """Every reward that can follow each (observation, action, next observation, end) of the whole product."""
     table = lake().unwrapped.P
     rewards = defaultdict(set)
-    frontier = [(0, spec.init(spec.labels(0, None, 0)))]
+    frontier = [(0, spec.start(spec.labels(0, None, 0)))]
     seen = set(frontier)
     while frontier:
         state, memory = frontier.pop()

@@ -85,7 +85,7 @@ def intent_from_atoms(model: FiniteModel, spec: Spec, goal: str, hazard: str | N
         goal: The atom that holds at the goal.
         hazard: The atom of what must not happen, or None where nothing is known to be unsafe.
     """
-    known = spec.atoms or {}
+    known = spec.atom_functions or {}
 
     def read(name: str | None) -> NDArray[np.bool_]:
         if name is None:

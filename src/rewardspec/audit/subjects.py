@@ -111,7 +111,10 @@ def subject_of(
     model = finite_model(task.make())
     rewards = rewards_of(task, payment or "value")
     if spec is not None:
-        rewards = {"base": rewards["base"], "spec": spec if spec.atoms else spec.replace(atoms=task.quantitative)}
+        rewards = {
+            "base": rewards["base"],
+            "spec": spec if spec.atom_functions else spec.replace(atoms=task.quantitative),
+        }
     return Subject(task.title, task.make, model, intent_of(task, model), rewards)
 
 

@@ -82,7 +82,7 @@ def _report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding]) ->
     yield "Spec", path
     labels = "" if draft.threshold is None else f"; labels from {draft.threshold:g} on count as 1, others as 0"
     yield "Payment", f"{spec.payment}{labels}"
-    yield "Atoms", ", ".join(draft.atoms or spec.atom_names) or "none"
+    yield "Atoms", ", ".join(draft.atoms or spec.atoms) or "none"
     for number, pair in enumerate(spec.pairs, start=1):
         yield f"Pair {number}", _pair(pair, spec.penalty)
     try:
@@ -102,7 +102,7 @@ def _report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding]) ->
 def _pair(pair: Pair, penalty: float) -> str:
     name = "" if pair.name is None else f"{pair.name}: "
     lines = [f"{name}{pair.formula}", f"weight {pair.weight:g}; {kind_of(pair.formula)}"]
-    if pair.is_safety:
+    if pair.vetoes:
         paid = penalty if pair.penalty is None else pair.penalty
         lines.append(f"safety objective: once violated, every step pays {paid:g}")
     return "\n".join(lines)
@@ -137,4 +137,4 @@ def _missing_components(draft: SpecDraft, env_id: str, firsts: list[Any]) -> Ite
 def _initial_labels(spec: Spec, firsts: list[Any]) -> dict[str, Any]:
     """The labels of the states after some resets."""
     rows = [spec.labels(obs, None, obs, step=0) for obs in firsts]
-    return {atom: np.array([row[atom] for row in rows]) for atom in spec.atom_names}
+    return {atom: np.array([row[atom] for row in rows]) for atom in spec.atoms}

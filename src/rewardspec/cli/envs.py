@@ -100,16 +100,16 @@ def pair_text(pair: Pair) -> str:
     Example:
         >>> from rewardspec.spec.pairs import Pair
         >>> pair_text(Pair("G !crash", 1, penalty=-5))
-        '(G !crash, 1, safety, penalty -5)'
+        '(G !crash, 1, veto, penalty -5)'
     """
-    safety = ", safety" if pair.is_safety else ""
+    veto = ", veto" if pair.vetoes else ""
     penalty = "" if pair.penalty is None else f", penalty {pair.penalty:g}"
-    return f"({pair.formula}, {pair.weight:g}{safety}{penalty})"
+    return f"({pair.formula}, {pair.weight:g}{veto}{penalty})"
 
 
 def _pair_lines(pairs: tuple[Pair, ...]) -> Iterator[str]:
     for pair in pairs:
-        notes = "safety" if pair.is_safety else ""
+        notes = "veto" if pair.vetoes else ""
         notes += "" if pair.penalty is None else f", penalty {pair.penalty:g}"
         yield f"{pair.weight:>5g}  {pair.formula}{f'  ({notes})' if notes else ''}"
 

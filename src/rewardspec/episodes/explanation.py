@@ -76,7 +76,7 @@ def explain(spec: Spec, episode: Any) -> Explanation:
         3     -1      -1     G safe: safe@3  0.5 ← goal@1  0 ← safe@3     G safe
     """
     labels = _labels(spec, episode)
-    ends = read_ends(_without(episode, spec.atom_names), _length(labels, episode) - 1)
+    ends = read_ends(_without(episode, spec.atoms), _length(labels, episode) - 1)
     return explain_labels(spec, labels, *ends)
 
 
@@ -168,15 +168,15 @@ class Explanation(Sequence[Row]):
 
 def _labels(spec: Spec, episode: Any) -> dict[str, list[float]]:
     """The labels of the spec's atoms, given or computed from what was recorded."""
-    if isinstance(episode, Mapping) and all(name in episode for name in spec.atom_names):
-        given = {name: episode[name] for name in spec.atom_names}
+    if isinstance(episode, Mapping) and all(name in episode for name in spec.atoms):
+        given = {name: episode[name] for name in spec.atoms}
         if given:
-            read, _ = read_trace(And(*map(Atom, spec.atom_names)), given)
+            read, _ = read_trace(And(*map(Atom, spec.atoms)), given)
             return read
         return {}
     if field(episode, "observations") is None:
         _check_names(spec, episode)
-        return read_trace(And(TRUE, *map(Atom, spec.atom_names)), episode)[0]  # says which labels are missing
+        return read_trace(And(TRUE, *map(Atom, spec.atoms)), episode)[0]  # says which labels are missing
     observations = stacked(field(episode, "observations"))
     if leading(observations) == 0:
         raise RecordingError("The episode has no observations. Even one that ended at once has that of its reset.")
@@ -201,13 +201,13 @@ def _check_names(spec: Spec, episode: Any) -> None:
     if not isinstance(episode, Mapping):
         return
     parts = ("observations", "actions", "rewards", "terminations", "truncations")
-    strangers = [str(name) for name in episode if name not in spec.atom_names]
+    strangers = [str(name) for name in episode if name not in spec.atoms]
     known = [name for name in strangers if name in parts or did_you_mean(name, parts)]
     if known and len(strangers) == len(episode):
         hint = did_you_mean(next((name for name in strangers if name not in parts), ""), parts)
         raise RecordingError(
             "A recorded episode has `observations`, one more than steps, and `actions`; an episode of labels has those "
-            f"of each atom: {', '.join(spec.atom_names)}. Received {', '.join(map(repr, strangers))}.{hint}"
+            f"of each atom: {', '.join(spec.atoms)}. Received {', '.join(map(repr, strangers))}.{hint}"
         )
 
 
@@ -225,7 +225,7 @@ def _without(episode: Any, names: Sequence[str]) -> Any:
 
 def _payments(spec: Spec, labels: Mapping[str, Sequence[float]], ends: Sequence[Any]) -> list[float]:
     letters = _letters(labels, len(ends[0]) + 1)
-    state, rewards = spec.init(letters[0]), []
+    state, rewards = spec.start(letters[0]), []
     for letter, base, terminated, truncated in zip(letters[1:], *(end.tolist() for end in ends), strict=True):
         state, reward = spec.step(state, letter, base, terminated, truncated)
         rewards.append(float(reward))
@@ -237,11 +237,11 @@ def _vetoes(spec: Spec, labels: Mapping[str, Sequence[float]], length: int) -> l
     letters = _letters(labels, length)
     found: list[tuple[float, int, int]] = []  # penalty, first step, pair
     for number, pair in enumerate(spec.pairs):
-        if pair.is_safety:
+        if pair.vetoes:
             alone = spec.replace(pairs=[pair], atoms=None, payment="value")
             state = None
             for step, letter in enumerate(letters):
-                state = alone.init(letter) if state is None else alone.step(state, letter)[0]
+                state = alone.start(letter) if state is None else alone.step(state, letter)[0]
                 if alone.violated(state):
                     found.append((spec.penalty if pair.penalty is None else pair.penalty, step, number))
                     break

@@ -71,7 +71,7 @@ class Features:
         >>> features = Features(spec, "registers")
         >>> features.names
         ('max[goal]', 'min[safe]', 'penalty <= -1', 'level')
-        >>> features.read(spec.init({"goal": 0.25, "safe": 1.0}))
+        >>> features.read(spec.start({"goal": 0.25, "safe": 1.0}))
         (0.25, 1.0, 0.0, 0.0)
     """
 
@@ -174,7 +174,7 @@ def _registers_part(spec: Spec) -> Part:
 
 def _live_registers(spec: Spec) -> NDArray[np.bool_]:
     """For each control state, which registers will be read; what the others hold is left to the code that runs it."""
-    machine = spec.machine
+    machine = spec.program
     live = np.zeros((len(machine.steps), len(machine.registers)), dtype=np.bool_)
     for control, step in enumerate(machine.steps):
         for k, update in enumerate(step.updates):

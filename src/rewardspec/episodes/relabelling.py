@@ -168,7 +168,7 @@ def _relabel_chunk(spec: Spec, chunk: Chunk, first_episode: int) -> Relabelled:
     ordered = lengths[longest_first]
     # The few longest episodes go one by one where that is quicker than batches with little in them.
     costs = np.append(0, np.cumsum(ordered)) + _BATCH_COST * np.append(ordered, 0)
-    alone = int(np.argmin(costs)) if spec.atom_names else len(lengths)
+    alone = int(np.argmin(costs)) if spec.atoms else len(lengths)
     for episode in longest_first[:alone].tolist():
         _run_one(spec, chunk, first, later, episode, slice(starts[episode], starts[episode] + lengths[episode]), result)
     if alone < len(lengths):
@@ -177,7 +177,7 @@ def _relabel_chunk(spec: Spec, chunk: Chunk, first_episode: int) -> Relabelled:
 
 
 def _run_one(spec: Spec, chunk: Chunk, first: Any, later: Any, episode: int, where: slice, result: Relabelled) -> None:
-    state = spec.init({name: float(column[episode]) for name, column in first.items()})
+    state = spec.start({name: float(column[episode]) for name, column in first.items()})
     columns = [later[name][where].tolist() for name in later]
     ends = zip(*(c[where].tolist() for c in (chunk.rewards, chunk.terminations, chunk.truncations)), strict=True)
     rewards, values, violated = [], [], []
@@ -211,7 +211,7 @@ def _run_batch(
     base, terminated, truncated = (c[rows] for c in (chunk.rewards, chunk.terminations, chunk.truncations))
     rewards, violated = np.empty(len(rows)), np.empty(len(rows), bool)
     values = np.empty((len(rows), len(spec.pairs)))
-    state = spec.init({name: column[episodes] for name, column in first.items()})
+    state = spec.start({name: column[episodes] for name, column in first.items()})
     stop = 0
     for width in widths.tolist():
         start, stop = stop, stop + width

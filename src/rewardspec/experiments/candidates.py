@@ -165,7 +165,7 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
         Candidate((("F G near", 10),), "delta", "registers", "Progress around the holes."),
         Candidate((("F G near", 1),), "potential", None, "The base reward, shaped by nearness."),
         Candidate(
-            (("F G near", 10), Pair("G !in_hole", 0, safety=True, penalty=-10)),
+            (("F G near", 10), Pair("G !in_hole", 0, veto=True, penalty=-10)),
             "final",
             None,
             "Nearness at the end, or a fine.",

@@ -80,12 +80,12 @@ def describe(setup: RewardSetup) -> dict[str, Any]:
             {
                 "formula": str(pair.formula),
                 "weight": pair.weight,
-                "safety": pair.is_safety,
+                "veto": pair.vetoes,
                 "penalty": pair.penalty,
             }
             for pair in spec.pairs
         ],
-        "atoms": {name: _function_name((spec.atoms or {}).get(name)) for name in spec.atom_names},
+        "atoms": {name: _function_name((spec.atom_functions or {}).get(name)) for name in spec.atoms},
     }
 
 

@@ -96,7 +96,7 @@ class FiniteModel:
 
 
 def _joined(spec: Spec, rows: list[dict[str, float]]) -> dict[str, NDArray[np.float64]]:
-    return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in spec.atom_names}
+    return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in spec.atoms}
 
 
 def finite_model(env: gym.Env[Any, Any], unknown_start: Literal["reset", "anywhere"] = "reset") -> FiniteModel:

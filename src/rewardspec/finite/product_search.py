@@ -76,7 +76,7 @@ class ProductSearch:
         self._known: dict[bytes, int] = {}
         self.keys: list[Matrix] = []
         labels = model.initial_labels(spec, one_by_one)
-        self.first: SpecState = spec.init(labels, batch=len(model.starts))
+        self.first: SpecState = spec.start(labels, batch=len(model.starts))
         self.starts = self._number(self._configurations.keys(model.starts, self.first))
 
     def layers(self) -> Iterator[Layer]:
@@ -150,7 +150,7 @@ class _TransitionLabels:
 
     def __init__(self, model: FiniteModel, spec: Spec, one_by_one: bool) -> None:
         self._model, self._spec, self._one_by_one = model, spec, one_by_one
-        self._matrix = np.zeros((len(spec.atom_names), len(model)), dtype=np.float64)
+        self._matrix = np.zeros((len(spec.atoms), len(model)), dtype=np.float64)
         self._read = np.zeros(len(model), dtype=np.bool_)
 
     def of(self, rows: Indices) -> dict[str, NDArray[np.float64]]:
@@ -161,4 +161,4 @@ class _TransitionLabels:
             for column, values in zip(self._matrix, found.values(), strict=True):
                 column[new] = values
             self._read[new] = True
-        return {name: column[rows] for name, column in zip(self._spec.atom_names, self._matrix, strict=True)}
+        return {name: column[rows] for name, column in zip(self._spec.atoms, self._matrix, strict=True)}

@@ -58,7 +58,7 @@ class PaidBatch:
         if self.spec is not None:
             count = len(self.batch)
             labels = self.spec.batch_labels(count).of(self._obs, None, self._obs)
-            self._state = self.spec.init(labels, batch=count)
+            self._state = self.spec.start(labels, batch=count)
         self._began = time.perf_counter()
         return self._shown(self._obs)
 

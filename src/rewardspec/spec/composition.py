@@ -79,7 +79,7 @@ def compose(pairs: Sequence[Pair], max_registers: int) -> Composite:
     values = [tuple(substitute(output, numbers) for output in row) for row in outputs]
     uppers: list[list[Expression]] = [[] for _ in updates]
     for number, pair in enumerate(pairs):
-        if pair.is_safety:
+        if pair.vetoes:
             steps = tuple(Step(update, row[number]) for update, row in zip(updates, values, strict=True))
             for found, upper in zip(uppers, _uppers(Program(atoms, initial, steps, joint.loop)), strict=True):
                 found.append(upper)

@@ -19,20 +19,20 @@ class Pair:
     Attributes:
         formula: The formula; text is parsed.
         weight: What a step pays for each unit of the formula's value.
-        safety: Whether a violation vetoes every reward of the episode from then on. None decides by the formula: it
+        veto: Whether a violation vetoes every reward of the episode from then on. None decides by the formula: it
             does when the formula is syntactically safe and the weight is positive. A negative weight says that the
             formula's holding is bad, so that its violation cannot be.
         penalty: What each step pays after this pair's violation; None takes the spec's penalty.
         name: How reports call the pair; None uses the formula's text.
 
     Example:
-        >>> Pair("G !crash", 1).is_safety, Pair("G !crash", -1).is_safety, Pair("F goal", 1).is_safety
+        >>> Pair("G !crash", 1).vetoes, Pair("G !crash", -1).vetoes, Pair("F goal", 1).vetoes
         (True, False, False)
     """
 
     formula: Formula
     weight: float
-    safety: bool | None = None
+    veto: bool | None = None
     penalty: float | None = None
     name: str | None = None
 
@@ -40,33 +40,33 @@ class Pair:
         self,
         formula: FormulaLike,
         weight: float,
-        safety: bool | None = None,
+        veto: bool | None = None,
         penalty: float | None = None,
         name: str | None = None,
     ) -> None:
         put = object.__setattr__
         put(self, "formula", as_formula(formula))
         put(self, "weight", finite(weight, "weight"))
-        if safety is not None and not isinstance(safety, bool):
-            raise SpecError(f"`safety` should be true, false or None. Received {safety!r}.")
-        put(self, "safety", safety)
+        if veto is not None and not isinstance(veto, bool):
+            raise SpecError(f"`veto` should be true, false or None. Received {veto!r}.")
+        put(self, "veto", veto)
         put(self, "penalty", None if penalty is None else finite(penalty, "penalty"))
-        if self.penalty is not None and not self.is_safety:
+        if self.penalty is not None and not self.vetoes:
             raise SpecError(
                 f"`{self.formula}` has a penalty of {self.penalty:g} but is no safety objective, so nothing could "
-                "cause it. Set safety=True, or leave the penalty out."
+                "cause it. Set veto=True, or leave the penalty out."
             )
         if name is not None and not isinstance(name, str):
             raise SpecError(f"`name` should be a string. Received {name!r}.")
         put(self, "name", name)
 
     @property
-    def is_safety(self) -> bool:
+    def vetoes(self) -> bool:
         """Whether a violation vetoes every reward from then on."""
-        return is_safe(self.formula) and self.weight > 0 if self.safety is None else self.safety
+        return is_safe(self.formula) and self.weight > 0 if self.veto is None else self.veto
 
     def __repr__(self) -> str:
-        options = {"safety": self.safety, "penalty": self.penalty, "name": self.name}
+        options = {"veto": self.veto, "penalty": self.penalty, "name": self.name}
         parts = [repr(str(self.formula)), f"{self.weight:g}"]
         for key, value in options.items():
             if value is not None:

@@ -46,7 +46,7 @@ class Spec:
 
     Example:
         >>> spec = Spec([("F goal", 2), ("G safe", 1)], penalty=-1)
-        >>> state = spec.init({"goal": 0.0, "safe": 1.0})
+        >>> state = spec.start({"goal": 0.0, "safe": 1.0})
         >>> state, reward = spec.step(state, {"goal": 0.5, "safe": 0.75})
         >>> reward
         1.75
@@ -80,9 +80,9 @@ class Spec:
         if isinstance(max_registers, bool) or not isinstance(max_registers, int) or max_registers < 0:
             raise SpecError(f"`max_registers` should be a non-negative integer. Received {max_registers!r}.")
         self.max_registers = max_registers
-        self.atom_names = tuple(dict.fromkeys(name for pair in self.pairs for name in pair.formula.atoms))
-        self.atoms: dict[str, AtomFunction] | None = None if atoms is None else self._checked_functions(atoms)
-        self._used = None if self.atoms is None else {name: self.atoms[name] for name in self.atom_names}
+        self.atoms = tuple(dict.fromkeys(name for pair in self.pairs for name in pair.formula.atoms))
+        self.atom_functions: dict[str, AtomFunction] | None = None if atoms is None else self._checked_functions(atoms)
+        self._used = None if self.atom_functions is None else {name: self.atom_functions[name] for name in self.atoms}
 
     def _checked_functions(
         self, atoms: Mapping[str, AtomFunction | str | Mapping[str, Any]]
@@ -90,7 +90,7 @@ class Spec:
         if not isinstance(atoms, Mapping):
             raise SpecError(f"`atoms` should map each atom to its function. Received a {type(atoms).__name__}.")
         functions = {name: _function(name, atom) for name, atom in atoms.items()}
-        for name in self.atom_names:
+        for name in self.atoms:
             if name not in atoms:
                 known = ", ".join(map(str, atoms)) or "none"
                 formula = next(pair.formula for pair in self.pairs if name in pair.formula.atoms)
@@ -114,7 +114,7 @@ class Spec:
         """A copy with some arguments changed."""
         arguments = {
             "pairs": self.pairs,
-            "atoms": self.atoms,
+            "atoms": self.atom_functions,
             "penalty": self.penalty,
             "payment": self.payment,
             "discount": self.discount,
@@ -137,35 +137,35 @@ class Spec:
             raise SpecError(f"`threshold` should be in (0, 1]. Received {threshold!r}.")
         if atoms is not None:
             return self.replace(atoms=atoms)
-        if self.atoms is None:
+        if self.atom_functions is None:
             raise SpecError(
                 "This spec has no atoms' functions to turn into Boolean ones. Threshold the labels instead."
             )
         return self.replace(
-            atoms={name: Thresholded(f, finite(threshold, "threshold")) for name, f in self.atoms.items()}
+            atoms={name: Thresholded(f, finite(threshold, "threshold")) for name, f in self.atom_functions.items()}
         )
 
     # The machine.
 
     @functools.cached_property
-    def machine(self) -> Composite:
+    def program(self) -> Composite:
         """The one machine of all formulas."""
         return compose(self.pairs, self.max_registers)
 
     @property
     def registers(self) -> tuple[str, ...]:
         """The names of its registers."""
-        return self.machine.registers
+        return self.program.registers
 
     @property
     def states(self) -> range:
         """Its control states."""
-        return range(len(self.machine.steps))
+        return range(len(self.program.steps))
 
     @property
     def penalties(self) -> tuple[float, ...]:
         """The penalty of each safety objective, in the order of the pairs."""
-        return tuple(self.penalty if pair.penalty is None else pair.penalty for pair in self.pairs if pair.is_safety)
+        return tuple(self.penalty if pair.penalty is None else pair.penalty for pair in self.pairs if pair.vetoes)
 
     # Running.
 
@@ -173,7 +173,7 @@ class Spec:
         """The atoms' functions: only of what the formulas read, in their order."""
         if self._used is None:
             raise SpecError(
-                "This spec has no atoms' functions. Pass `atoms`, or give labels directly to init and step."
+                "This spec has no atoms' functions. Pass `atoms`, or give labels directly to start and step."
             )
         return self._used
 
@@ -198,7 +198,7 @@ class Spec:
         """What reads the labels of a batch step by step, always as checked NumPy arrays, and quicker than `labels`."""
         return BatchLabels(self._functions(), batch, self.clip)
 
-    def init(self, labels: Mapping[str, Any], batch: int | tuple[int, ...] | None = None) -> Any:
+    def start(self, labels: Mapping[str, Any], batch: int | tuple[int, ...] | None = None) -> Any:
         """The state after reset, whose labels are read and pay nothing.
 
         Args:
@@ -206,7 +206,7 @@ class Spec:
                 for a batch.
             batch: The batch's size or shape, where the labels do not tell: a spec without atoms, run on NumPy.
         """
-        start: Any = (0, *self.machine.initial, NO_PENALTY, 0.0, ())
+        start: Any = (0, *self.program.initial, NO_PENALTY, 0.0, ())
         if batch is not None:
             start = everywhere(start, len(self.states), np.zeros(batch), np)
         state, _ = self.step(start, labels)
@@ -219,12 +219,12 @@ class Spec:
     def step(self) -> Callable[..., tuple[Any, Any]]:
         """`step(state, labels, base_reward=0.0, terminated=False, truncated=False) -> (state, reward)`.
 
-        Reads the labels of one more transition.  `state` is what `init` or `step` gave; `base_reward` is the
+        Reads the labels of one more transition.  `state` is what `start` or `step` gave; `base_reward` is the
         environment's own reward, which `potential` adds to; `terminated` and `truncated` say whether the episode ended
         here for good or was cut short, which `potential` and `final` need to know.  All may be arrays for a batch.
         """
         return head_code.compile_step(
-            self.machine, self.weights, self.penalties, self.payment, self.discount, self._step_arrays
+            self.program, self.weights, self.penalties, self.payment, self.discount, self._step_arrays
         )
 
     @functools.cached_property
@@ -238,7 +238,7 @@ class Spec:
         if self.clip:
             functions = {name: Clipped(function) for name, function in functions.items()}
         return head_code.compile_transition(
-            self.machine, self.weights, self.penalties, self.payment, self.discount, functions
+            self.program, self.weights, self.penalties, self.payment, self.discount, functions
         )
 
     def step_checked(
@@ -275,39 +275,39 @@ class Spec:
     def reset(self, state: Any, labels: Mapping[str, Any], mask: Any) -> Any:
         """A batch's state in which the masked elements start anew with these labels; the others' are not read."""
         if type(state) is tuple:
-            raise SpecError("Only a part of a batch can be reset. Call init for the next episode of one environment.")
+            raise SpecError("Only a part of a batch can be reset. Call start for the next episode of one environment.")
         xp = namespace_of(state.level) or np
         mask = xp.asarray(mask)
         if mask.shape != state.level.shape:
             shapes = f"{tuple(state.level.shape)}. Received shape {tuple(mask.shape)}"
             raise SpecError(f"`mask` should have the batch's shape, {shapes}.")
-        require_atoms(labels, self.atom_names)
-        read = {a: as_labels(a, labels[a], state.level, xp) for a in self.atom_names}
+        require_atoms(labels, self.atoms)
+        read = {a: as_labels(a, labels[a], state.level, xp) for a in self.atoms}
         if xp is np:  # where labels are checked, though these will not be chosen
             read = {a: np.where(mask, values, 0.0) for a, values in read.items()}
-        fresh = self.init(read, batch=None if self.atom_names else tuple(state.level.shape))
+        fresh = self.start(read, batch=None if self.atoms else tuple(state.level.shape))
         return chosen(mask, fresh, state, xp)
 
     @functools.cached_property
     def _array_code(self) -> head_code.ArrayAdvance:
-        return head_code.compile_arrays(self.machine, self.weights, self.penalties, reuse=False)
+        return head_code.compile_arrays(self.program, self.weights, self.penalties, reuse=False)
 
     @functools.cached_property
     def _numpy_code(self) -> head_code.ArrayAdvance:
-        return head_code.compile_arrays(self.machine, self.weights, self.penalties, reuse=True)
+        return head_code.compile_arrays(self.program, self.weights, self.penalties, reuse=True)
 
     def _advance(self, state: Any, labels: Any) -> SpecState:
         if type(state) is tuple:
-            state = everywhere(state, len(self.states), *batch_of(labels, self.atom_names))
+            state = everywhere(state, len(self.states), *batch_of(labels, self.atoms))
         like = state.level
         if type(like) is np.ndarray and like.shape:
-            new = self._numpy_code(state, numpy_labels(labels, self.atom_names, like), np)
+            new = self._numpy_code(state, numpy_labels(labels, self.atoms, like), np)
             for array in (*new.values, new.level):
                 array.setflags(write=False)  # a learner that scales its rewards in place must not reach the state
             return new
-        require_atoms(labels, self.atom_names)
+        require_atoms(labels, self.atoms)
         xp = namespace_of(like) or np
-        return self._array_code(state, {a: as_labels(a, labels[a], like, xp) for a in self.atom_names}, xp)
+        return self._array_code(state, {a: as_labels(a, labels[a], like, xp) for a in self.atoms}, xp)
 
     # Looking at states.
 
@@ -384,7 +384,15 @@ class Spec:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # From its arguments: what is compiled from them cannot be pickled, and need not be.
-        arguments = (self.pairs, self.atoms, self.penalty, self.payment, self.discount, self.clip, self.max_registers)
+        arguments = (
+            self.pairs,
+            self.atom_functions,
+            self.penalty,
+            self.payment,
+            self.discount,
+            self.clip,
+            self.max_registers,
+        )
         return Spec, arguments
 
     def __eq__(self, other: object) -> bool:

@@ -43,7 +43,7 @@ def dumps_spec(spec: Spec) -> str:
 
 
 def _lines(spec: Spec) -> Iterator[str]:
-    threshold, atoms = _without_threshold(spec.atoms or {})
+    threshold, atoms = _without_threshold(spec.atom_functions or {})
     yield f"payment = {_value(spec.payment)}"
     for key, default in _DEFAULTS.items():
         if getattr(spec, key) != default:
@@ -57,7 +57,7 @@ def _lines(spec: Spec) -> Iterator[str]:
         yield from ["", "[observation]"]
         for name, place in _places(components).items():
             yield f"{'.'.join(map(_key, name.split('.')))} = {_value(place)}"
-    if spec.atoms is not None:
+    if spec.atom_functions is not None:
         yield from ["", "[atoms]"]
         for name, function in atoms.items():
             yield f"{_key(name)} = {_atom(name, function)}"
@@ -72,7 +72,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "name": pair.name,
         "formula": str(pair.formula),
         "weight": pair.weight,
-        "safety": pair.safety,
+        "veto": pair.veto,
         "penalty": pair.penalty,
     }
     return {key: value for key, value in entry.items() if value is not None}

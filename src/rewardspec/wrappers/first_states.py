@@ -17,7 +17,7 @@ def warn_of_violation(spec: Spec, labels: Mapping[str, float], stacklevel: int) 
         labels: The labels of the first state.
         stacklevel: That of `warnings.warn` for the caller.
     """
-    safety = zip((pair for pair in spec.pairs if pair.is_safety), spec.penalties, strict=True)
+    safety = zip((pair for pair in spec.pairs if pair.vetoes), spec.penalties, strict=True)
     violated = [(pair, penalty) for pair, penalty in safety if _violates(pair, labels)]
     pair, penalty = min(violated, key=lambda found: found[1])  # the lowest penalty is the one in force
     read = ", ".join(f"{name} is {labels[name]:g}" for name in pair.formula.atoms)
@@ -26,7 +26,7 @@ def warn_of_violation(spec: Spec, labels: Mapping[str, float], stacklevel: int) 
         f"The safety objective {named} is violated by the state after reset{f', where {read}' if read else ''}, so "
         f"that the whole episode is worth the penalty, {penalty:g}, whatever the agent does. If the first state should "
         f"not count, write `{Next(pair.formula)}` or `{WeakNext(pair.formula)}`; if it should not veto, give its Pair "
-        "safety=False; and where an atom reads the action, let its label satisfy the formula when `action` is None.",
+        "veto=False; and where an atom reads the action, let its label satisfy the formula when `action` is None.",
         UserWarning,
         stacklevel=stacklevel + 1,
     )
@@ -34,4 +34,4 @@ def warn_of_violation(spec: Spec, labels: Mapping[str, float], stacklevel: int) 
 
 def _violates(pair: Pair, labels: Mapping[str, float]) -> bool:
     alone = Spec([pair])
-    return bool(alone.violated(alone.init(labels)))
+    return bool(alone.violated(alone.start(labels)))

@@ -102,8 +102,8 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         # The last observation, where the next step's labels are computed from it: a copy, because an environment may
         # write the next one into the same arrays, and an agent into what it was handed.
         self._observation: Any = None
-        functions = spec.atoms or {}
-        self._keeps = not all(reads_only_the_state(functions[name]) for name in spec.atom_names)
+        functions = spec.atom_functions or {}
+        self._keeps = not all(reads_only_the_state(functions[name]) for name in spec.atoms)
         self._elapsed = 0
         self._warned = False
 
@@ -123,7 +123,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if self._keeps:
             self._observation = copied(observation)
         labels = self.reward_spec.labels(observation, None, observation, step=0)
-        self._state = state = self.reward_spec.init(labels)
+        self._state = state = self.reward_spec.start(labels)
         self._episode = RecordedEpisode(labels) if self._record else None
         info["formula_values"] = fromiter(state[VALUES], DOUBLE)
         info["violated"] = violated = self.reward_spec.violated(state)
@@ -248,11 +248,11 @@ def readable(spec: Spec | str | os.PathLike[str]) -> Spec:
         spec = Spec.load(spec)
     if not isinstance(spec, Spec):
         raise SpecError(f"`spec` should be a rewardspec.Spec or a file. Received a {type(spec).__name__}.")
-    if spec.atoms is not None:
+    if spec.atom_functions is not None:
         return spec
-    if spec.atom_names:
+    if spec.atoms:
         raise SpecError(
-            f"The spec has no functions for its atoms {', '.join(spec.atom_names)}, so that it cannot read an "
+            f"The spec has no functions for its atoms {', '.join(spec.atoms)}, so that it cannot read an "
             "environment. Pass `atoms` to Spec: functions of (obs, action, next_obs)."
         )
     return spec.replace(atoms={})  # there is nothing to read

@@ -145,7 +145,7 @@ def probe(
         for number in range(episodes):
             base_returns.append(_play(wrapped, policy, seed + number, max_steps))
             seen.append(wrapped.explain())
-    atoms = tuple(_atom_seen(name, seen) for name in spec.atom_names)
+    atoms = tuple(_atom_seen(name, seen) for name in spec.atoms)
     pairs = tuple(_pair_seen(number, seen) for number in range(len(spec.pairs)))
     returns = np.array([sum(row.reward or 0.0 for row in explanation) for explanation in seen])
     return Probe(
@@ -210,9 +210,9 @@ def _findings(
                 number,
                 f"{called(number, pair)} was violated in every episode, {when}.",
                 "That is what an agent sees of the spec at first. If one violation should not cost the rest of the "
-                "episode, give the pair safety=False.",
+                "episode, give the pair veto=False.",
             )
-        if not pair.formula.atoms or (pair.is_safety and seen.least == 1.0):
+        if not pair.formula.atoms or (pair.vetoes and seen.least == 1.0):
             continue  # a constant pay for every step, or a danger that was never met
         if seen.least == seen.most:
             yield Finding(
@@ -277,7 +277,7 @@ def _text(seen: Probe) -> Iterator[str]:
                 f"{pair.least:.3g} to {pair.most:.3g}",
                 f"{pair.last:.3g}",
                 _share(pair.decides),
-                f"{len(pair.violated_at)} of {count}" if about.is_safety else "–",
+                f"{len(pair.violated_at)} of {count}" if about.vetoes else "–",
             )
             for pair, about in zip(seen.pairs, seen.spec.pairs, strict=True)
         ),

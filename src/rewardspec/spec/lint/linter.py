@@ -52,11 +52,11 @@ def lint(spec: Spec, *, initial_labels: Mapping[str, Any] | None = None) -> list
         ...     print(finding)
         error [opposite-sign]: Pair 2, `G !hole`, is a safety formula of weight -10: each step costs 10 for as long \
 as it holds, and nothing from its violation on, so that violating it is what pays. To punish its violation, use \
-Pair('G !hole', 0, safety=True, penalty=-10). If it is meant as it stands, set safety=False.
+Pair('G !hole', 0, veto=True, penalty=-10). If it is meant as it stands, set veto=False.
     """
     return lint_pairs(
         spec.pairs,
-        spec.atoms,
+        spec.atom_functions,
         penalty=spec.penalty,
         max_registers=spec.max_registers,
         initial_labels=initial_labels,

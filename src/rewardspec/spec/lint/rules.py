@@ -36,7 +36,7 @@ def pair_findings(
         yield _constant_finding(number, pair, constant)
     elif unguarded_atoms(pair.formula):
         yield _first_state_only(number, pair)
-    if pair.safety and pair.weight < 0:
+    if pair.veto and pair.weight < 0:
         yield Finding(
             "negative-safety",
             "error",
@@ -45,9 +45,9 @@ def pair_findings(
             "vetoes every reward once it is.",
             "Give it a weight of 0 or more, and put the punishment into its penalty.",
         )
-    elif constant is None and pair.safety is None and pair.weight < 0 and _is_lasting_safety(pair):
+    elif constant is None and pair.veto is None and pair.weight < 0 and _is_lasting_safety(pair):
         yield _opposite_sign(number, pair)
-    if pair.is_safety and constant != 0.0:
+    if pair.vetoes and constant != 0.0:
         if can_be_violated(monitor) is False:
             yield Finding(
                 "veto-never-fires",
@@ -55,16 +55,16 @@ def pair_findings(
                 number,
                 f"{called(number, pair)} is a safety objective that no episode violates for good: whatever happens, a "
                 "value above 0 stays possible.",
-                "Write what must never happen as 'G !…', or set safety=False.",
+                "Write what must never happen as 'G !…', or set veto=False.",
             )
         yield from _violated_at_reset(number, pair, monitor, atoms, initial_labels)
-    if pair.weight == 0 and not pair.is_safety:
+    if pair.weight == 0 and not pair.vetoes:
         yield Finding(
             "no-effect",
             "warning",
             number,
             f"{called(number, pair)} has weight 0 and is no safety objective, so it pays nothing and vetoes nothing.",
-            "Set safety=True to make it a veto, give it a weight, or remove it.",
+            "Set veto=True to make it a veto, give it a weight, or remove it.",
         )
 
 
@@ -79,7 +79,7 @@ def _constant(monitor: Monitor) -> float | None:
 def _constant_finding(number: int, pair: Pair, value: float) -> Finding:
     message = f"{called(number, pair)} has the value {value:g} on every trace, so it rewards nothing in particular."
     if value == 0.0:
-        effect = " It is a safety objective, so it vetoes every episode from the start." if pair.is_safety else ""
+        effect = " It is a safety objective, so it vetoes every episode from the start." if pair.vetoes else ""
         return Finding("constant", "error", number, message + effect, "Correct the formula, or remove the pair.")
     remedy = (
         "Keep it only if a fixed cost for each step is what you want."
@@ -120,7 +120,7 @@ def _opposite_sign(number: int, pair: Pair) -> Finding:
         f"{called(number, pair)} is a safety formula of weight {weight}: each step costs {-pair.weight:g} for as long "
         "as it holds, and nothing from its violation on, so that violating it is what pays.",
         f"{first}To punish {'its violation' if forbidden == formula else 'its ever holding'}, use "
-        f"Pair('{forbidden}', 0, safety=True, penalty={weight}). If it is meant as it stands, set safety=False.",
+        f"Pair('{forbidden}', 0, veto=True, penalty={weight}). If it is meant as it stands, set veto=False.",
     )
 
 
@@ -200,7 +200,7 @@ def redundancies(pairs: Sequence[Pair], monitors: Sequence[Monitor | None], pena
                 yield _same_twice(pairs, i, j)
             continue
         if "opposite" in found and pairs[i].weight == pairs[j].weight:
-            if not (pairs[i].is_safety or pairs[j].is_safety):  # a veto makes the two differ
+            if not (pairs[i].vetoes or pairs[j].vetoes):  # a veto makes the two differ
                 yield _sum_is_constant(pairs, i, j)
             continue
         for weaker, stronger, sign in ((j, i, "at most"), (i, j, "at least")):
@@ -219,7 +219,7 @@ def _same_twice(pairs: Sequence[Pair], i: int, j: int) -> Finding:
     one, other = pairs[i], pairs[j]
     total = one.weight + other.weight
     message = f"{called(j, other)} has the same value as pair {i + 1}, `{one.formula}`, on every trace."
-    if total == 0.0 and not (one.is_safety or other.is_safety):
+    if total == 0.0 and not (one.vetoes or other.vetoes):
         return Finding("redundant", "error", j, f"{message} Their weights cancel out.", "Remove both, or correct one.")
     return Finding("redundant", "warning", j, message, f"Use one pair of weight {total:g}.")
 
@@ -234,7 +234,7 @@ def _sum_is_constant(pairs: Sequence[Pair], i: int, j: int) -> Finding:
 
 
 def _veto_adds_nothing(weaker: Pair, stronger: Pair, penalty: float) -> bool:
-    if weaker.weight != 0 or not (weaker.is_safety and stronger.is_safety):
+    if weaker.weight != 0 or not (weaker.vetoes and stronger.vetoes):
         return False
     paid = [penalty if pair.penalty is None else pair.penalty for pair in (weaker, stronger)]
     return paid[0] >= paid[1]

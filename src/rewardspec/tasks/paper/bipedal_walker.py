@@ -53,7 +53,7 @@ def task_completion(obs: Any) -> Any:
     return 0.5 * smooth(obs, None, obs) + 0.5 * upright(obs, None, obs)
 
 
-PAIRS = (Pair("G upright", 10), Pair("G smooth", 10, safety=False))
+PAIRS = (Pair("G upright", 10), Pair("G smooth", 10, veto=False))
 PRINTED = (PAIRS[0], Pair("G smooth", 10))
 
 TASK = Task(

@@ -66,7 +66,7 @@ def task_completion(obs: Any) -> Any:
 
 
 ATOMS = {"reach_goal": reach_goal, "reach_hole": reach_hole}
-PAIRS = (Pair("F reach_goal", 10), Pair("G !reach_hole", 0, safety=True, penalty=-10), Pair("F G true", -1))
+PAIRS = (Pair("F reach_goal", 10), Pair("G !reach_hole", 0, veto=True, penalty=-10), Pair("F G true", -1))
 PRINTED = (PAIRS[0], Pair("G !reach_hole", -10), PAIRS[2])
 
 TASK = Task(

@@ -98,7 +98,7 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
             self.single_observation_space = self.extension.space
             self.observation_space = self.extension.batch(env.observation_space, env.num_envs)
         self._labels = spec.batch_labels(env.num_envs)
-        self._initial = spec.machine.initial
+        self._initial = spec.program.initial
         self._state: Any = None  # None when there are no episodes, or their labels could not be read
         self._observations: Any = None  # the last ones, which the next step's labels are computed from
         self._warned = False
@@ -198,7 +198,7 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
         self._began_at[began] = self._clock
         first = take(self.env.single_observation_space, observations, began)
         labels = self.reward_spec.batch_labels(began.size).of(first, None, first, step=0, envs=began)
-        fresh = self.reward_spec.init(labels, batch=began.size)
+        fresh = self.reward_spec.start(labels, batch=began.size)
         return (fresh if began.size == self.num_envs else merged(state, began, fresh)), labels
 
     def _keep(self, state: Any, observations: Any) -> None:

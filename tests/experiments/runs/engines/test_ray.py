@@ -29,7 +29,7 @@ def cluster():
 
         found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
         found.killable = [found.add_node(num_cpus=1) for _ in range(2)]
-        ray.init(address=found.address, log_to_driver=False)
+        ray.start(address=found.address, log_to_driver=False)
         yield found
         ray.shutdown()
         found.shutdown()

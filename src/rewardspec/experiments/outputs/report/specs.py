@@ -46,8 +46,8 @@ def _card(reward: str, setup: RewardSetup) -> str:
 
 def _pair(pair: Pair) -> tuple[str, str]:
     parts = [f"<code>{escape(str(pair.formula))}</code>"]
-    if pair.is_safety:
-        parts.append(chip("safety"))
+    if pair.vetoes:
+        parts.append(chip("veto"))
     if pair.penalty is not None:
         parts.append(f'<span class="note">penalty {pair.penalty:g}</span>')
     return f"{pair.weight:g}", " ".join(parts)

@@ -92,7 +92,7 @@ def _connect(ray: Any, address: str | None) -> None:
     _check_reachable(address)
     try:
         # `local` keeps Ray from joining a cluster that happens to be known to this machine.
-        ray.init(address=address or "local", logging_level=logging.WARNING, log_to_driver=False)
+        ray.start(address=address or "local", logging_level=logging.WARNING, log_to_driver=False)
     except Exception as error:  # what it raises depends on what is wrong, and on Ray's version
         raise _unusable(address, error) from None
 
