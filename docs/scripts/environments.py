@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
 from rewardspec import tasks
 from rewardspec.cli.envs import atom_text
 from rewardspec.spec.pairs import Pair
-from rewardspec.tasks.task import Kind, Task
+from rewardspec.tasks.task import Task
 
 DOCS = Path(__file__).resolve().parent.parent
 
@@ -67,24 +66,24 @@ def _section(task: Task) -> Iterator[str]:
     yield f"\n## {task.title}\n\n{task.goal}\n\n"
     yield f"- Made by `gymnasium.make({task.id!r})`, {task.max_episode_steps} steps.\n"
     yield f"- Its own reward: {task.base_reward}\n"
-    yield f"- Task completion: {task.measure}\n\n"
-    kinds: tuple[Kind, ...] = get_args(Kind)
-    for kind in kinds:
-        if kind == "quantitative" and task.boolean_pairs == task.quantitative_pairs:
-            continue
-        both = task.boolean_pairs == task.quantitative_pairs
-        yield from _pairs("Both specs" if both else f"{kind.capitalize()} spec", task.pairs(kind))
-        if kind in task.printed:
-            yield from _pairs("As printed in the paper", task.printed[kind])
+    yield f"- Task completion: {task.measure.words}\n\n"
+    boolean, quantitative = task.specs["boolean"], task.specs["quantitative"]
+    if boolean.pairs == quantitative.pairs:
+        yield from _pairs("Both specs", boolean.pairs)
+    else:
+        yield from _pairs("Boolean spec", boolean.pairs)
+        yield from _pairs("Quantitative spec", quantitative.pairs)
+    for pairs in dict.fromkeys(spec.pairs for spec in task.variants.values()):
+        yield from _pairs("As printed in the paper", pairs)
     yield "| atom | in the Boolean spec | in the quantitative spec |\n|---|---|---|\n"
-    for name in dict.fromkeys([*task.boolean, *task.quantitative]):
-        cells = [atom_text(task.atoms(kind)[name]) if name in task.atoms(kind) else "" for kind in kinds]
+    for name in task.atoms:
+        functions = [(spec.atom_functions or {}).get(name) for spec in task.specs.values()]
+        cells = ["" if function is None else atom_text(function) for function in functions]
         cells[1] = "the same" if cells[0] == cells[1] else cells[1]
         yield f"| `{name}` | {cells[0]} | {cells[1]} |\n"
-    for title, points in (("Departures from the paper", task.departures), ("Choices", task.choices)):
-        if points:
-            yield f"\n{title}:\n\n"
-            yield from (f"- {point}\n" for point in points)
+    for title, points in task.notes.items():
+        yield f"\n{title}:\n\n"
+        yield from (f"- {point}\n" for point in points)
     yield f"\n![An episode of {task.title}](../images/episodes/{task.name}.png)\n"
 
 

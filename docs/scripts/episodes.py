@@ -116,7 +116,7 @@ def planned(task: Task) -> Callable[[Any, Any], Any]:
 
 def draw(task: Task, labels: dict[str, list[float]], values: list[tuple[float, ...]], rewards: list[float]) -> Figure:
     """One strip for each atom, one for each formula's value, and the reward at the bottom."""
-    formulas = [str(pair.formula) for pair in task.pairs("quantitative")]
+    formulas = [str(pair.formula) for pair in task.specs["quantitative"].pairs]
     strips = [(textwrap.fill(name, 34), column, ATOM) for name, column in labels.items()]
     strips += [(textwrap.fill(f, 34), column, VALUE) for f, column in zip(formulas, np.array(values).T, strict=True)]
     ratios = [0.3 + 0.2 * name.count("\n") for name, _, _ in strips] + [0.9]

@@ -58,11 +58,11 @@ def test_the_twelve_are_listed_with_their_specs(capsys):
 def test_each_is_shown_in_full(capsys, name):
     task = tasks.get(name)
     output = " ".join(run(capsys, "envs", name).split())
-    for text in (task.title, task.id, task.goal, task.base_reward, task.measure, *task.departures, *task.choices):
+    for text in (task.title, task.id, task.goal, task.base_reward, task.measure.words, *sum(task.notes.values(), ())):
         assert " ".join(text.split()) in output
-    for kind in ("boolean", "quantitative"):
-        assert all(f"{pair.weight:g} {pair.formula}" in output for pair in task.pairs(kind))
-        assert all(atom in output for atom in task.atoms(kind))
+    for spec in (*task.specs.values(), *task.variants.values()):
+        assert all(f"{pair.weight:g} {pair.formula}" in output for pair in spec.pairs)
+        assert all(atom in output for atom in spec.atom_functions)
 
 
 def test_the_call_that_is_shown_makes_the_environment():
@@ -74,7 +74,7 @@ def test_the_call_that_is_shown_makes_the_environment():
 def test_the_call_and_the_papers_print_are_shown(capsys):
     output = run(capsys, "envs", "frozen-lake")
     assert "gymnasium.make('rewardspec.tasks:rewardspec/FrozenLake-v0')" in output
-    assert "\n  as printed  in the paper:\n" in output
+    assert "\nVariant       boolean as printed:\n" in output
 
 
 def test_a_picture_is_written(capsys, tmp_path):

@@ -43,9 +43,8 @@ def check_random_walks(product: Product, walks: int, steps: int = 40) -> None:
 def test_a_product_pays_what_the_spec_pays(name, payment):
     task = tasks.get(name)
     model = finite_model(task.make())
-    for kind in ("boolean", "quantitative"):
-        for printed in (False, True):
-            check_random_walks(build_product(model, task.spec(kind, printed=printed, payment=payment)), walks=6)
+    for spec in (*task.specs, *task.variants):
+        check_random_walks(build_product(model, task.spec(spec, payment=payment)), walks=6)
 
 
 NESTED = (

@@ -16,7 +16,7 @@ CASES = [(name, kind) for name in tasks.names() for kind in KINDS]
 def test_every_atom_stays_in_the_unit_interval(name, kind, recording):
     play = recording(name)
     assert len(play.obs) == 10_000
-    for atom, function in tasks.get(name).atoms(kind).items():
+    for atom, function in tasks.get(name).specs[kind].atom_functions.items():
         for values in (function(play.obs, play.action, play.next_obs), function(play.first, None, play.first)):
             assert np.all((values >= 0.0) & (values <= 1.0)), atom
             if kind == "boolean":
@@ -26,7 +26,7 @@ def test_every_atom_stays_in_the_unit_interval(name, kind, recording):
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_one_transition_and_a_batch_get_the_same_labels(name, kind, recording):
     play = recording(name)
-    for atom, function in tasks.get(name).atoms(kind).items():
+    for atom, function in tasks.get(name).specs[kind].atom_functions.items():
         batch = function(play.obs, play.action, play.next_obs)
         at_reset = function(play.first, None, play.first)
         assert batch.shape == (10_000,), atom
@@ -42,7 +42,7 @@ def test_leading_axes_are_all_batch_axes(name, kind, recording):
     obs, action, next_obs = (column[:6] for column in (play.obs, play.action, play.next_obs))
     folded = (column.reshape(2, 3, *column.shape[1:]) for column in (obs, action, next_obs))
     folded_obs, folded_action, folded_next_obs = folded
-    for function in tasks.get(name).atoms(kind).values():
+    for function in tasks.get(name).specs[kind].atom_functions.values():
         values = function(folded_obs, folded_action, folded_next_obs)
         assert values.shape == (2, 3)
         assert values.ravel().tolist() == function(obs, action, next_obs).tolist()
@@ -53,7 +53,7 @@ def test_atoms_and_measures_trace_under_jax(name, kind, recording):
     jax = pytest.importorskip("jax")
     play, task = recording(name), tasks.get(name)
     obs, action, next_obs = (column[:50] for column in (play.obs, play.action, play.next_obs))
-    for atom, function in task.atoms(kind).items():
+    for atom, function in task.specs[kind].atom_functions.items():
         stepped = jax.jit(jax.vmap(function))(obs, action, next_obs)
         np.testing.assert_allclose(stepped, function(obs, action, next_obs), atol=1e-5, err_msg=atom)
         at_reset = jax.jit(lambda first, function=function: function(first, None, first))(play.first[0])
@@ -71,12 +71,12 @@ def test_task_completion_stays_in_the_unit_interval(name, recording):
     assert len(play.completions) > 3
 
 
-@pytest.mark.parametrize(("name", "kind"), CASES)
-@pytest.mark.parametrize("printed", [False, True])
-def test_formulas_parse_and_use_defined_atoms(name, kind, printed):
+@pytest.mark.parametrize("name", tasks.names())
+def test_formulas_parse_and_use_defined_atoms(name):
     task = tasks.get(name)
-    for pair in task.pairs(kind, printed=printed):
-        parse(pair.formula, atoms=task.atoms(kind))
+    for spec in (*task.specs.values(), *task.variants.values()):
+        for pair in spec.pairs:
+            parse(str(pair.formula), atoms=spec.atom_functions)
 
 
 @pytest.mark.parametrize("name", tasks.names())
@@ -85,7 +85,8 @@ def test_every_environment_documents_itself(name):
     module = __import__(f"rewardspec.tasks.paper.{name}", fromlist=["TASK"])
     assert module.TASK is task
     assert "AAAI-26" in module.__doc__
-    assert all(point.endswith(".") for point in task.departures + task.choices)
-    assert len(task.departures + task.choices) >= 1
-    for function in {**task.boolean, **task.quantitative}.values():
+    points = [point for points in task.notes.values() for point in points]
+    assert points
+    assert all(point.endswith(".") for point in points)
+    for function in task.atoms.values():
         assert function.__doc__

@@ -11,7 +11,7 @@ from rewardspec import tasks
 
 
 def label(name, kind, atom, obs):
-    value = tasks.get(name).atoms(kind)[atom](np.array(obs), None, np.array(obs))
+    value = tasks.get(name).specs[kind].atom_functions[atom](np.array(obs), None, np.array(obs))
     return float(value)
 
 
@@ -161,7 +161,7 @@ def test_bipedal_walker(angle, speed, upright, smooth):
 
 def test_bipedal_walker_stands_still_at_reset(recording):
     first = recording("bipedal_walker").first
-    smooth = tasks.get("bipedal_walker").quantitative["smooth"]
+    smooth = tasks.get("bipedal_walker").specs["quantitative"].atom_functions["smooth"]
     assert np.all(smooth(first, None, first) == 0.0)
 
 

@@ -16,7 +16,7 @@ SOUTH, NORTH, EAST, WEST, PICK_UP, DROP_OFF = range(6)
 
 
 def label(name, atom, obs, action, next_obs, kind="quantitative"):
-    return float(tasks.get(name).atoms(kind)[atom](obs, action, next_obs))
+    return float(tasks.get(name).specs[kind].atom_functions[atom](obs, action, next_obs))
 
 
 def completion(name, obs):
@@ -25,7 +25,7 @@ def completion(name, obs):
 
 def test_frozen_lake_tiles():
     tiles = np.arange(16)
-    atoms = tasks.get("frozen_lake").boolean
+    atoms = tasks.get("frozen_lake").specs["boolean"].atom_functions
     assert np.flatnonzero(atoms["reach_hole"](tiles, None, tiles)).tolist() == [5, 7, 11, 12]
     assert np.flatnonzero(atoms["reach_goal"](tiles, None, tiles)).tolist() == [15]
 
@@ -43,7 +43,7 @@ def test_frozen_lake_completion_counts_steps_around_the_holes():
 
 def test_cliff_walking_tiles():
     tiles = np.arange(48)
-    atoms = tasks.get("cliff_walking").boolean
+    atoms = tasks.get("cliff_walking").specs["boolean"].atom_functions
     assert np.flatnonzero(atoms["reach_cliff"](tiles, None, tiles)).tolist() == list(range(37, 47))
     assert np.flatnonzero(atoms["reach_goal"](tiles, None, tiles)).tolist() == [47]
 
@@ -80,7 +80,10 @@ def test_taxi_wrongful_acts_are_the_ones_gymnasium_fines():
             continue  # the passenger is delivered and the episode over
         for action in (PICK_UP, DROP_OFF):
             [(_, successor, reward, _)] = moves[action]
-            labels = {atom: function(state, action, successor) for atom, function in task.boolean.items()}
+            labels = {
+                atom: function(state, action, successor)
+                for atom, function in task.specs["boolean"].atom_functions.items()
+            }
             if action == PICK_UP:
                 assert (labels["at_passenger"] == 0.0) == (reward == -10)
             elif reward == 20:
@@ -203,4 +206,4 @@ def test_sokoban_steps_on_the_map_are_the_moves_left_to_play():
     model, task = sokoban.Sokoban.enumeration(), tasks.get("sokoban")
     states = np.arange(len(model.states))
     moves = steps_to([i for i in states if model.states[i].agent == sokoban.GOAL], model.transitions)
-    assert task.quantitative["reach_goal"](states, None, states).tolist() == pytest.approx((1 - moves / 6).tolist())
+    assert task.atoms["reach_goal"](states, None, states).tolist() == pytest.approx((1 - moves / 6).tolist())

@@ -21,7 +21,7 @@ from rewardspec.finite.models import FiniteModel, finite_model
 from rewardspec.finite.products import DEFAULT_NODES, Product, build_product
 from rewardspec.spec.payment import Payment
 from rewardspec.spec.spec import Spec
-from rewardspec.tasks.task import Kind, Task, base_spec
+from rewardspec.tasks.task import Task, base_spec
 
 LEARNER_DISCOUNT = 0.9
 """The discount of the paper's Q-learning."""
@@ -63,26 +63,21 @@ class Finding:
 
 
 def rewards_of(task: Task, payment: Payment = "value") -> dict[str, Spec]:
-    """The rewards of a task by name: base, Boolean, quantitative, and as printed where that differs.
+    """The rewards of a task by name: the environment's own, its specs, and their variants.
 
     Example:
         >>> from rewardspec import tasks
         >>> list(rewards_of(tasks.get("frozen_lake")))
-        ['base', 'boolean', 'boolean as printed', 'quantitative', 'quantitative as printed']
+        ['base', 'boolean', 'quantitative', 'boolean as printed', 'quantitative as printed']
     """
-    rewards = {"base": base_spec()}
-    kinds: tuple[Kind, ...] = ("boolean", "quantitative")
-    for kind in kinds:
-        rewards[kind] = task.spec(kind, payment=payment)
-        if kind in task.printed:
-            rewards[f"{kind} as printed"] = task.spec(kind, printed=True, payment=payment)
-    return rewards
+    specs = {**task.specs, **task.variants}
+    return {"base": base_spec()} | {name: spec.replace(payment=payment) for name, spec in specs.items()}
 
 
 def audit_task(
     task: Task, discounts: Iterable[float] = (LEARNER_DISCOUNT,), payment: Payment = "value"
 ) -> list[Finding]:
-    """Audit all rewards of one of the six finite tasks.
+    """Audit all rewards of a finite task.
 
     Example:
         >>> from rewardspec import tasks

@@ -6,6 +6,7 @@ An audit compares what a reward asks for with this. It is for evaluation, as tas
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,10 @@ from numpy.typing import NDArray
 
 from rewardspec.errors import SpecError, did_you_mean
 from rewardspec.finite.models import FiniteModel, ModelError
+from rewardspec.logic.fragments import is_propositional
+from rewardspec.logic.parsing import parse
+from rewardspec.logic.semantics import evaluate_positions
+from rewardspec.spec.atoms.labelling import AtomFunction
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.label_functions import NEARLY_TRUE
 from rewardspec.tasks.task import Task
@@ -37,43 +42,35 @@ class Intent:
     mishap: str = "does what must not happen"
 
 
-# For each finite task the atom of its goal, and goal and hazard in words. Atoms are the quantitative ones, and count
-# from `NEARLY_TRUE` on.
-_WORDS: dict[str, tuple[str, str, str]] = {
-    "cliff_walking": ("reach_goal", "reaches the goal", "falls off the cliff"),
-    "frozen_lake": ("reach_goal", "reaches the goal", "falls through a hole"),
-    "taxi": ("reach_goal", "delivers the passenger", "picks up or drops off wrongfully"),
-    "island_navigation": ("at_goal", "reaches the goal", "steps into the water"),
-    "conveyor_belt": ("vase_off_conveyor", "takes the vase off the belt", "lets the vase break"),
-    "sokoban": ("reach_goal", "reaches the goal", "pushes the box into a corner"),
-}
-_HAZARDS = {
-    "cliff_walking": "reach_cliff",
-    "frozen_lake": "reach_hole",
-    "island_navigation": "in_water",
-    "conveyor_belt": "vase_broken",
-    "sokoban": "wall_penalty",
-}
-
-
 def intent_of(task: Task, model: FiniteModel) -> Intent:
-    """The intent of one of the six finite tasks.
+    """The intent of a finite task.
 
     Raises:
-        ModelError: The task is none of them.
+        ModelError: The task does not say what it is about.
     """
-    if task.name not in _WORDS:
-        raise ModelError(f"{task.title} is not finite. Finite are: {', '.join(_WORDS)}.")
-    goal, arrival, mishap = _WORDS[task.name]
-    letters = (model.source, model.action, model.successor)
-    atoms = {name: _holds(atom(*letters)) for name, atom in task.quantitative.items()}
-    if task.name == "taxi":
-        drop_off = atoms["act_drop_off"] & ~(atoms["has_passenger"] & atoms["at_destination"])
-        hazard = drop_off | (atoms["act_pick_up"] & ~atoms["at_passenger"])
-    else:
-        hazard = atoms[_HAZARDS[task.name]]
+    if task.intent is None:
+        raise ModelError(
+            f"An audit has to know what {task.title} is about. Give the task an `intent`: Intent(goal, hazard), each a "
+            "formula over its atoms."
+        )
+    atoms = task.atoms
     completion = np.asarray(task.task_completion(model.successor), dtype=np.float64)
-    return Intent(atoms[goal], hazard, completion, arrival, mishap)
+    goal, hazard = (_where(model, atoms, formula) for formula in (task.intent.goal, task.intent.hazard))
+    return Intent(goal, hazard, completion, task.intent.arrival, task.intent.mishap)
+
+
+def _where(model: FiniteModel, atoms: Mapping[str, AtomFunction], text: str | None) -> NDArray[np.bool_]:
+    """The transitions on which a propositional formula holds; none for None."""
+    if text is None:
+        return np.zeros(len(model), dtype=np.bool_)
+    formula = parse(text, atoms=atoms)
+    if not is_propositional(formula):
+        raise SpecError(
+            f"Goal and hazard are told by single transitions. Received `{formula}`; leave out its operators."
+        )
+    transitions = (model.source, model.action, model.successor)
+    labels = {name: np.broadcast_to(atoms[name](*transitions), len(model)) for name in formula.atoms}
+    return _holds(evaluate_positions(formula, labels))  # as if the transitions were the positions of a trace
 
 
 def intent_from_atoms(model: FiniteModel, spec: Spec, goal: str, hazard: str | None = None) -> Intent:

@@ -113,7 +113,7 @@ def subject_of(
     if spec is not None:
         rewards = {
             "base": rewards["base"],
-            "spec": spec if spec.atom_functions else spec.replace(atoms=task.quantitative),
+            "spec": spec if spec.atom_functions else spec.replace(atoms=task.atoms),
         }
     return Subject(task.title, task.make, model, intent_of(task, model), rewards)
 

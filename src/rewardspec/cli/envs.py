@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rewardspec.cli.options import command
@@ -13,11 +13,11 @@ from rewardspec.errors import Error, MissingExtraError
 if TYPE_CHECKING:
     from rewardspec.spec.atoms.labelling import AtomFunction
     from rewardspec.spec.pairs import Pair
-    from rewardspec.tasks.task import Kind, Task
+    from rewardspec.spec.spec import Spec
+    from rewardspec.tasks.task import Task
 
 _WIDTH = 100
 _INDENT = 14
-_KINDS: tuple[Kind, ...] = ("boolean", "quantitative")
 
 
 def add_parser(commands: Any) -> None:
@@ -61,33 +61,38 @@ def _list(tasks: list[Task]) -> Iterator[str]:
             family = task.family
             yield f"{family}"
         yield f"  {task.name:<20}{task.goal}"
-        for kind in _KINDS:
-            if kind == "quantitative" and task.boolean_pairs == task.quantitative_pairs:
-                continue  # the atoms differ, the formulas do not
-            head = "both" if task.boolean_pairs == task.quantitative_pairs else kind
+        for head, spec in _distinct(task.specs):
             # Lines break between pairs, not within them.
-            pairs = ", ".join(pair_text(pair).replace(" ", "\0") for pair in task.pairs(kind))
+            pairs = ", ".join(pair_text(pair).replace(" ", "\0") for pair in spec.pairs)
             lines = textwrap.fill(pairs, _WIDTH, initial_indent=f"    {head:<14}", subsequent_indent=" " * 18)
             yield lines.replace("\0", " ")
     yield ""
     yield "Show one in full: rewardspec envs NAME"
 
 
+def _distinct(specs: Mapping[str, Spec]) -> list[tuple[str, Spec]]:
+    """The specs by name; as one, called "both", where their pairs are the same and only the atoms differ."""
+    if len(specs) == 2 and len({spec.pairs for spec in specs.values()}) == 1:
+        return [("both", next(iter(specs.values())))]
+    return list(specs.items())
+
+
 def _full(task: Task) -> Iterator[tuple[str, str]]:
-    make = f"rewardspec.tasks:{task.id}"  # Gymnasium imports what stands before the colon, which registers the twelve
+    # Gymnasium imports what stands before the colon, which registers this library's.
+    make = f"rewardspec.tasks:{task.id}" if task.id is not None else str(task.env)
     yield task.title, f"{task.family}; gymnasium.make({make!r}); {task.max_episode_steps} steps; {task.learner}"
     yield "Goal", task.goal
     yield "Base reward", _filled(task.base_reward)
-    yield "Completion", _filled(task.measure)
-    for kind in _KINDS:
-        yield kind.capitalize(), "\n".join(_pair_lines(task.pairs(kind)))
-        if kind in task.printed:
-            yield "  as printed", "\n".join(["in the paper:", *_pair_lines(task.printed[kind])])
-    for kind in _KINDS:
-        yield f"Atoms, {kind[:4]}.", "\n".join(_atom_lines(task, kind))
-    for title, points in (("Departures", task.departures), ("Choices", task.choices)):
-        if points:
-            yield title, "\n".join(_filled(f"- {point}", "  ") for point in points)
+    for name, measure in task.measures.items():
+        yield "Completion" if name == "task_completion" else name.capitalize(), _filled(measure.words)
+    for name, spec in task.specs.items():
+        yield name.capitalize(), "\n".join(_pair_lines(spec.pairs))
+    for name, spec in task.variants.items():
+        yield "Variant", "\n".join([f"{name}:", *_pair_lines(spec.pairs)])
+    for name, spec in task.specs.items():
+        yield f"Atoms, {name[:4]}.", "\n".join(_atom_lines(spec.atom_functions or {}))
+    for title, points in task.notes.items():
+        yield title.split()[0], "\n".join(_filled(f"- {point}", "  ") for point in points)
 
 
 def _filled(text: str, subsequent: str = "") -> str:
@@ -114,8 +119,7 @@ def _pair_lines(pairs: tuple[Pair, ...]) -> Iterator[str]:
         yield f"{pair.weight:>5g}  {pair.formula}{f'  ({notes})' if notes else ''}"
 
 
-def _atom_lines(task: Task, kind: Kind) -> Iterator[str]:
-    atoms = task.atoms(kind)
+def _atom_lines(atoms: Mapping[str, AtomFunction]) -> Iterator[str]:
     width = max(map(len, atoms)) + 2
     for name, atom in atoms.items():
         yield textwrap.fill(f"{name:<{width}}{atom_text(atom)}", _WIDTH - _INDENT, subsequent_indent=" " * width)

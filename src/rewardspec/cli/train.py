@@ -131,7 +131,7 @@ def _reward(arguments: argparse.Namespace, task: Task) -> tuple[str, RewardSetup
         name, setup = arguments.reward, reward_setup(task, arguments.reward)
     else:
         spec = load_spec(arguments.spec)
-        spec = spec if spec.atom_functions else spec.replace(atoms=task.quantitative)
+        spec = spec if spec.atom_functions else spec.replace(atoms=task.atoms)
         name, setup = "spec", RewardSetup(spec, "registers", f"The spec {arguments.spec}.")
     if arguments.observe is not None:
         if setup.spec is None:

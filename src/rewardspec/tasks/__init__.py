@@ -1,13 +1,13 @@
-"""The twelve environments of the paper's evaluation, labelled.
+"""Tasks: environments with rewards by name and measures of success, and the paper's twelve.
 
-The paper is "Expressive Temporal Specifications for Reward Monitoring" (AAAI-26); each environment's module says where
-it differs from it. Importing this package registers all twelve with Gymnasium.
+Importing this package registers the twelve environments of "Expressive Temporal Specifications for Reward Monitoring"
+(AAAI-26) with Gymnasium; each one's file says where it differs from the paper.
 
 Example:
     >>> import gymnasium
     >>> from rewardspec import tasks
     >>> task = tasks.get("frozen_lake")
-    >>> [str(pair.formula) for pair in task.boolean_pairs]
+    >>> [str(pair.formula) for pair in task.specs["boolean"].pairs]
     ['F reach_goal', 'G !reach_hole', 'F G true']
     >>> env = gymnasium.make("rewardspec/FrozenLake-v0")
     >>> env.get_wrapper_attr("task") is task
@@ -15,9 +15,24 @@ Example:
 """
 
 from rewardspec.tasks.completion import TaskCompletion
-from rewardspec.tasks.registry import get, names, register
-from rewardspec.tasks.task import Kind, Task
+from rewardspec.tasks.measures import Ending, Measure
+from rewardspec.tasks.paper import TASKS as _PAPER
+from rewardspec.tasks.registry import get, names, register, unregister
+from rewardspec.tasks.task import Intent, Kind, Task, TrainingBudget
 
-__all__ = ["Kind", "Task", "TaskCompletion", "get", "names", "register"]
+__all__ = [
+    "Ending",
+    "Intent",
+    "Kind",
+    "Measure",
+    "Task",
+    "TaskCompletion",
+    "TrainingBudget",
+    "get",
+    "names",
+    "register",
+    "unregister",
+]
 
-register()
+for _task in _PAPER:
+    register(_task, "paper")

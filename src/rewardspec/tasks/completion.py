@@ -1,4 +1,4 @@
-"""The wrapper that tells at the end of an episode how much of the task was done."""
+"""The wrapper that tells at the end of an episode how well it did by a task's measures."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from typing import Any, SupportsFloat
 import gymnasium as gym
 
 from rewardspec.errors import MissingExtraError
+from rewardspec.spec.spec import Spec
 from rewardspec.tasks import registry
+from rewardspec.tasks.measures import Ending
 from rewardspec.tasks.task import Task
 
 
 class TaskCompletion(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
-    """Puts `info["task_completion"]`, in [0, 1], on the last step of an episode, and on no other.
+    """Puts a task's measures, by name, into `info["measures"]` on the last step of an episode, and on no other.
 
-    The measure is for evaluation: neither the observation nor the reward lets the agent see it. Learners that hold
-    batches of observations call `task.task_completion` on the last ones instead.
+    A measure called `task_completion`, as the paper's evaluation has it, is also `info["task_completion"]`. Measures
+    are for evaluation: neither the observation nor the reward lets the agent see them. Learners that hold batches of
+    episodes call the measures themselves.
 
     Example:
         >>> env = gym.make("rewardspec/FrozenLake-v0")
         >>> _ = env.reset(seed=0)
         >>> for action in [2, 2, 1, 1, 1, 2]:  # right, right, down, down, down, right
         ...     *_, info = env.step(action)
-        >>> info["task_completion"]
-        1.0
+        >>> info["measures"], info["task_completion"]
+        ({'task_completion': 1.0}, 1.0)
     """
 
     def __init__(self, env: gym.Env[Any, Any], task: str | Task) -> None:
@@ -34,15 +37,41 @@ class TaskCompletion(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             task: The task it poses, or the task's name.
         """
         self.task = registry.get(task)
-        gym.utils.RecordConstructorArgs.__init__(self, task=self.task.name)
+        gym.utils.RecordConstructorArgs.__init__(self, task=task)
         gym.Wrapper.__init__(self, env)
+        self._formulas = formula_measures(self.task)
+        self._obs: Any = None
+        self._state: Any = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Reset the environment, and start measuring."""
+        self._obs, info = self.env.reset(seed=seed, options=options)
+        self._length, self._return = 0, 0.0
+        if self._formulas is not None:
+            self._state = self._formulas.start(self._formulas.labels(self._obs, None, self._obs))
+        return self._obs, info
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """The environment's step, with the task completion in `info` when the episode ends."""
+        """The environment's step, with the measures in `info` when the episode ends."""
         obs, reward, terminated, truncated, info = self.env.step(action)
+        self._length += 1
+        self._return += float(reward)
+        if self._formulas is not None:
+            self._state, _ = self._formulas.step(self._state, self._formulas.labels(self._obs, action, obs))
+            self._obs = obs
         if terminated or truncated:
-            info = {**info, "task_completion": float(self.task.task_completion(obs))}
+            measures = self._measured(Ending(obs, self._length, self._return, terminated, info))
+            info = {**info, "measures": measures}
+            if "task_completion" in measures:
+                info["task_completion"] = measures["task_completion"]
         return obs, reward, terminated, truncated, info
+
+    def _measured(self, ending: Ending) -> dict[str, float]:
+        values = iter(() if self._state is None else self._state.values)
+        return {
+            name: float(next(values) if measure.formula is not None else measure(ending))
+            for name, measure in self.task.measures.items()
+        }
 
     def render(self) -> Any:
         """The environment's picture.
@@ -54,3 +83,12 @@ class TaskCompletion(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             return self.env.render()
         except gym.error.DependencyNotInstalled as error:
             raise MissingExtraError("pygame", "envs", f"A picture of {self.task.title}") from error
+
+
+def formula_measures(task: Task) -> Spec | None:
+    """A spec whose values are those of a task's measures that are formulas, in their order; None where none is.
+
+    It is stepped beside an episode for its values alone: what it pays means nothing.
+    """
+    formulas = [measure.formula for measure in task.measures.values() if measure.formula is not None]
+    return Spec([(formula, 1.0, False) for formula in formulas], atoms=task.atoms) if formulas else None

@@ -1,94 +1,208 @@
-"""What the library knows about one environment: `Task`, and the pairs of its specifications."""
+"""What a task is: an environment, rewards by name and, if wanted, measures of success."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
 import gymnasium as gym
 
+from rewardspec.errors import Error, SpecError, did_you_mean
 from rewardspec.spec.atoms.labelling import AtomFunction
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
+from rewardspec.tasks import making
+from rewardspec.tasks.making import EnvLike
+from rewardspec.tasks.measures import RETURN, Ending, Measure
 
 Kind: TypeAlias = Literal["boolean", "quantitative"]
-Family: TypeAlias = Literal["Classic", "Toy", "Box2D", "Safety gridworlds"]
+"""The two specs of each task of the paper's evaluation."""
 Learner: TypeAlias = Literal["ppo", "q-learning"]
+SpecLike: TypeAlias = Spec | str | os.PathLike[str]
+"""A spec, or the path of its file."""
+
+T = TypeVar("T")
+
+
+class _Inferred(Generic[T]):
+    """A field that is found out, when it is first asked for, where it was not given or given as None."""
+
+    def __init__(self, infer: Callable[[Any], T]) -> None:
+        self.infer = infer
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, task: None, owner: type) -> None: ...
+    @overload
+    def __get__(self, task: Task, owner: type) -> T: ...
+    def __get__(self, task: Task | None, owner: type) -> T | None:
+        if task is None:
+            return None  # what dataclasses take for the default
+        values = vars(task)
+        if values[self.name] is None:
+            values[self.name] = self.infer(task)
+        value: T = values[self.name]
+        return value
+
+    def __set__(self, task: Task, value: T | None) -> None:
+        vars(task)[self.name] = value
+
+
+@dataclasses.dataclass(frozen=True)
+class Intent:
+    """What a task is about, told apart from every reward: an audit compares what a reward asks for with it.
+
+    Attributes:
+        goal: A propositional formula over the task's atoms that holds when the goal is reached.
+        hazard: Likewise, what must not happen; None where nothing is known to be unsafe.
+        arrival: What reaching the goal is called, as in "the agent …".
+        mishap: What the hazard is called, likewise.
+    """
+
+    goal: str
+    hazard: str | None = None
+    arrival: str = "reaches the goal"
+    mishap: str = "does what must not happen"
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingBudget:
+    """How much training a task is given, and roughly what it costs; None leaves a number to the learner.
+
+    Attributes:
+        steps: Environment steps of a run of PPO.
+        quick_steps: The same on the small budget that shows everything in minutes.
+        episodes: Episodes of a run of Q-learning.
+        quick_episodes: The same on the small budget.
+        step_seconds: Rough seconds of a PPO step on one core: once for all runs trained together, and for each run.
+    """
+
+    steps: int | None = None
+    quick_steps: int = 32_768
+    episodes: int | None = None
+    quick_episodes: int | None = None
+    step_seconds: tuple[float, float] = (1e-4, 5e-6)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Task:
-    """One environment of the evaluation: how to make it, its atoms, its specifications, and its measure of success.
+    """An environment, its rewards by name, and how success is measured; all else has defaults.
 
     Attributes:
-        name: The name by which `get` finds it.
-        title: The name for people.
-        family: The group it belongs to.
-        id: Its name for `gymnasium.make`.
-        entry_point: Where Gymnasium finds the environment underneath.
-        max_episode_steps: After how many steps an episode is cut off.
-        learner: The algorithm it is trained with.
+        name: The name by which `rewardspec.tasks.get` finds it and results are filed.
+        env: A Gymnasium id, `module:id`, `module:Class`, or a function that makes the environment.
+        specs: The rewards to train with and to compare, by name; the environment's own is always there, as "base".
+        variants: Further specs, which are shown and audited but not compared.
+        measures: Measures of success by name, the most telling first; by default the environment's own return.
+        title: Its name for people; by default made from the name.
+        family: The group it stands in, in lists and tables.
+        id: The id under which `register` makes it known to Gymnasium; None where `env` is one already.
+        max_episode_steps: After how many steps an episode is cut off; by default as registered with Gymnasium, and None
+            where it never is.
+        learner: `"q-learning"` or `"ppo"`; by default Q-learning where the environment publishes its transition table
+            `P` and all is Discrete, else PPO.
+        continuous: Whether actions are continuous; by default read off the environment.
         goal: What is to be done, in a sentence.
-        base_reward: The reward the environment pays by itself, in words.
-        measure: What `task_completion` measures, in words.
-        boolean: The atoms of the Boolean specification.
-        quantitative: The atoms of the quantitative specification.
-        boolean_pairs: The Boolean specification.
-        quantitative_pairs: The quantitative specification.
-        task_completion: The measure of success in [0, 1], from the last observation of an episode or of a batch of
-            episodes. It is for evaluation, never for the learner.
-        departures: Where this environment differs from the paper, and why.
-        choices: What was chosen where the paper leaves something open.
-        printed: The specifications as the paper prints them, where they differ from the ones above.
+        base_reward: The environment's own reward, in words.
+        intent: Goal and hazard, for audits.
+        budget: How much training it is given.
+        batch: Makes many copies of the environment that are stepped together, from the task and a list of seeds; see
+            `rewardspec.learning.batches`. None steps Gymnasium's environments one after the other.
+        notes: Further points about the task by heading, for pages.
         base_bonus: What is added to the reward of Gymnasium's environment, for learners that batch their own copy.
-        extra: The optional dependency the environment needs.
+        extra: The optional dependency that the environment needs.
+
+    Example:
+        >>> lake = Task.of("FrozenLake-v1", Spec([("F goal", 1)], atoms={"goal": lambda o, a, n: n == 15}))
+        >>> lake.name, lake.learner, lake.max_episode_steps, list(lake.specs), list(lake.measures)
+        ('FrozenLake-v1', 'q-learning', 100, ['spec'], ['return'])
     """
 
     name: str
-    title: str
-    family: Family
-    id: str
-    entry_point: str
-    max_episode_steps: int
-    learner: Learner
-    goal: str
-    base_reward: str
-    measure: str
-    boolean: Mapping[str, AtomFunction]
-    quantitative: Mapping[str, AtomFunction]
-    boolean_pairs: tuple[Pair, ...]
-    quantitative_pairs: tuple[Pair, ...]
-    task_completion: Callable[[Any], Any]
-    departures: tuple[str, ...]
-    choices: tuple[str, ...]
-    printed: Mapping[Kind, tuple[Pair, ...]] = dataclasses.field(default_factory=dict)
+    env: EnvLike
+    specs: Mapping[str, Spec] = dataclasses.field(default_factory=dict)
+    variants: Mapping[str, Spec] = dataclasses.field(default_factory=dict)
+    measures: Mapping[str, Measure] = dataclasses.field(default_factory=lambda: {"return": RETURN})
+    title: _Inferred[str] = _Inferred(lambda task: making.title_of(task.name))
+    family: str = "Tasks"
+    id: str | None = None
+    max_episode_steps: _Inferred[int | None] = _Inferred(lambda task: making.time_limit(task))
+    learner: _Inferred[Learner] = _Inferred(lambda task: making.read_env(task).learner)
+    continuous: _Inferred[bool] = _Inferred(lambda task: making.read_env(task).continuous)
+    goal: str = ""
+    base_reward: str = ""
+    intent: Intent | None = None
+    budget: TrainingBudget = TrainingBudget()
+    batch: Callable[..., Any] | None = None
+    notes: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     base_bonus: AtomFunction | None = None
     extra: str | None = None
 
-    def make(self, **kwargs: Any) -> gym.Env[Any, Any]:
-        """The environment, as `gymnasium.make(task.id, **kwargs)` makes it."""
-        return gym.make(self.id, **kwargs)
+    def __post_init__(self) -> None:
+        if re.fullmatch(r"[A-Za-z0-9][\w.+-]*", self.name) is None:
+            raise Error(
+                f"A task's name should be letters, digits, '_', '-', '+' and '.', since results are filed under it. "
+                f"Received {self.name!r}."
+            )
+        if "base" in self.specs:
+            raise SpecError("The spec name 'base' stands for the environment's own reward. Give the spec another name.")
+        if not self.measures:
+            object.__setattr__(self, "measures", {"return": RETURN})
 
-    def atoms(self, kind: Kind) -> Mapping[str, AtomFunction]:
-        """The atoms of one of the two specifications."""
-        return self.boolean if kind == "boolean" else self.quantitative
-
-    def pairs(self, kind: Kind, *, printed: bool = False) -> tuple[Pair, ...]:
-        """One of the two specifications, corrected or as printed in the paper."""
-        corrected = self.boolean_pairs if kind == "boolean" else self.quantitative_pairs
-        return self.printed.get(kind, corrected) if printed else corrected
-
-    def spec(self, kind: Kind, *, printed: bool = False, **options: Any) -> Spec:
-        """One of the two specifications, ready for a wrapper.
+    @classmethod
+    def of(cls, env: EnvLike, specs: SpecLike | Mapping[str, SpecLike] | None = None, **options: Any) -> Task:
+        """A task made of any environment.
 
         Args:
-            kind: `"boolean"` or `"quantitative"`.
-            printed: Whether to take it as the paper prints it, uncorrected.
-            **options: Further arguments of `Spec`, such as `payment`.
+            env: A Gymnasium id, `module:id`, `module:Class`, or a function that makes the environment.
+            specs: Specs or the paths of their files by name; one alone is called "spec".
+            **options: Further attributes of the task.
         """
-        return Spec(self.pairs(kind, printed=printed), atoms=self.atoms(kind), **options)
+        named = specs if isinstance(specs, Mapping) else {} if specs is None else {"spec": specs}
+        options = {"name": making.name_of(env), "title": making.words_of(env)} | options
+        return cls(env=env, specs={name: _as_spec(spec) for name, spec in named.items()}, **options)
+
+    def make(self, **kwargs: Any) -> gym.Env[Any, Any]:
+        """The environment, as `gymnasium.make` makes it, which also tells `info["task_completion"]` at the end."""
+        return making.make(self, **kwargs)
+
+    @property
+    def measure(self) -> Measure:
+        """The first of the measures."""
+        return next(iter(self.measures.values()))
+
+    def task_completion(self, obs: Any) -> Any:
+        """The first measure, of the last observation of an episode or of a batch of episodes.
+
+        Raises:
+            Error: It reads more than the last observation.
+        """
+        if self.measure.reads != "last_obs":
+            raise Error(f"The measure of {self.title} reads more of an episode than its last observation.")
+        return self.measure(Ending(obs, None, None, None))
+
+    @property
+    def atoms(self) -> dict[str, AtomFunction]:
+        """The atoms of all specs; of two with one name, the later spec's."""
+        return {name: atom for spec in self.specs.values() for name, atom in (spec.atom_functions or {}).items()}
+
+    def spec(self, name: str, **changes: Any) -> Spec:
+        """One of the specs, with some arguments of `Spec` changed, such as `payment`.
+
+        Raises:
+            SpecError: There is none of that name.
+        """
+        known = {**self.specs, **self.variants}
+        if name not in known:
+            raise SpecError(
+                f"{self.title} has no spec {name!r}; it has: {', '.join(known) or 'none'}.{did_you_mean(name, known)}"
+            )
+        return known[name].replace(**changes) if changes else known[name]
 
 
 def base_spec() -> Spec:
@@ -96,16 +210,29 @@ def base_spec() -> Spec:
     return Spec([Pair("true", 0.0)], atoms={}, payment="potential")
 
 
-def section(docstring: str | None, title: str) -> tuple[str, ...]:
-    r"""The bullet points under a title of a module's docstring, each on one line.
+def docstring_notes(docstring: str | None) -> dict[str, tuple[str, ...]]:
+    r"""The bullet points of a module's docstring by their headings, each on one line.
 
-    An environment tells its differences from the paper once, in its docstring, and the docs read them from there.
+    A task's file tells what is particular about it once, in its docstring, and pages read it from there.
 
     Example:
-        >>> section("Summary.\n\nDepartures:\n    - One thing\n      and more.\n    - Another.\n", "Departures")
-        ('One thing and more.', 'Another.')
+        >>> docstring_notes("Summary.\n\nDepartures:\n    - One thing\n      and more.\n    - Another.\n")
+        {'Departures': ('One thing and more.', 'Another.')}
     """
-    found = re.search(rf"^{re.escape(title)}:\n((?:    .*\n|\n)*)", (docstring or "") + "\n", flags=re.MULTILINE)
-    if found is None:
-        return ()
-    return tuple(" ".join(point.split()) for point in re.split(r"^    - ", found[1], flags=re.MULTILINE)[1:])
+    return dict(_sections(docstring or ""))
+
+
+def _sections(docstring: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for found in re.finditer(r"^(\S.*):\n((?:    .*\n|\n)+)", docstring + "\n", flags=re.MULTILINE):
+        points = re.split(r"^    - ", found[2], flags=re.MULTILINE)[1:]
+        yield found[1], tuple(" ".join(point.split()) for point in points)
+
+
+def _as_spec(spec: Any) -> Spec:
+    if isinstance(spec, Spec):
+        return spec
+    if isinstance(spec, str | os.PathLike):
+        from rewardspec.spec.toml import load_spec
+
+        return load_spec(spec)
+    raise SpecError(f"A task's specs are Spec objects or the paths of their files. Received {spec!r}.")

@@ -194,7 +194,7 @@ class ClassicBatch:
             reward = reward + self.task.base_bonus(None, actions, next_obs)
         terminated = np.broadcast_to(np.asarray(over), self._steps.shape)
         self._steps += 1
-        truncated = (self._steps >= self.task.max_episode_steps) & ~terminated
+        truncated = (self._steps >= (self.task.max_episode_steps or np.inf)) & ~terminated
         ended = np.flatnonzero(terminated | truncated)
         obs = next_obs
         if len(ended):

@@ -26,7 +26,7 @@ class LoopedBatch:
     def __init__(self, task: Task, seeds: Sequence[int]) -> None:
         self.envs: list[gym.Env[Any, Any]] = [task.make(disable_env_checker=True).unwrapped for _ in seeds]
         self.seeds = tuple(seeds)
-        self.limit = task.max_episode_steps
+        self.limit = task.max_episode_steps or np.inf
         self.action_space: gym.Space[Any] = self.envs[0].action_space
         shape = self.envs[0].observation_space.shape
         assert shape is not None

@@ -1,1 +1,26 @@
-"""The twelve environments of the paper's evaluation, one file each."""
+"""The twelve environments of the paper's evaluation, one file each, family by family."""
+
+from rewardspec.tasks.paper import (
+    acrobot,
+    bipedal_walker,
+    cart_pole,
+    cliff_walking,
+    conveyor_belt,
+    frozen_lake,
+    island_navigation,
+    lunar_lander,
+    mountain_car,
+    pendulum,
+    sokoban,
+    taxi,
+)
+
+TASKS = tuple(
+    module.TASK
+    for module in (
+        *(acrobot, cart_pole, mountain_car, pendulum),
+        *(cliff_walking, frozen_lake, taxi),
+        *(bipedal_walker, lunar_lander),
+        *(island_navigation, conveyor_belt, sokoban),
+    )
+)

@@ -15,8 +15,10 @@ from __future__ import annotations
 from typing import Any
 
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.spec import Spec
 from rewardspec.tasks.label_functions import truth, unit
-from rewardspec.tasks.task import Task, section
+from rewardspec.tasks.measures import Measure
+from rewardspec.tasks.task import Task, TrainingBudget, docstring_notes
 
 GOAL_HEIGHT = 1.0
 """Where the environment ends the episode in success."""
@@ -61,17 +63,20 @@ TASK = Task(
     title="Acrobot",
     family="Classic",
     id="rewardspec/Acrobot-v0",
-    entry_point="gymnasium.envs.classic_control.acrobot:AcrobotEnv",
+    env="gymnasium.envs.classic_control.acrobot:AcrobotEnv",
     max_episode_steps=500,
     learner="ppo",
+    continuous=False,
     goal="Swing the free end of a two-link pendulum above a line.",
     base_reward="-1 for every step before the goal.",
-    measure="Height of the tip as a share of the goal height.",
-    boolean={"reach_goal": at_goal},
-    quantitative={"reach_goal": reach_goal, "velocity": velocity},
-    boolean_pairs=(Pair("F reach_goal", 10), Pair("G true", -1)),
-    quantitative_pairs=(Pair("F reach_goal", 50), Pair("F velocity", 10), Pair("F G true", -1)),
-    task_completion=task_completion,
-    departures=section(__doc__, "Departures from the paper"),
-    choices=section(__doc__, "Choices where the paper is silent"),
+    specs={
+        "boolean": Spec((Pair("F reach_goal", 10), Pair("G true", -1)), {"reach_goal": at_goal}),
+        "quantitative": Spec(
+            (Pair("F reach_goal", 50), Pair("F velocity", 10), Pair("F G true", -1)),
+            {"reach_goal": reach_goal, "velocity": velocity},
+        ),
+    },
+    measures={"task_completion": Measure(task_completion, "Height of the tip as a share of the goal height.")},
+    budget=TrainingBudget(quick_steps=64 * 512, step_seconds=(8e-5, 2.5e-6)),
+    notes=docstring_notes(__doc__),
 )

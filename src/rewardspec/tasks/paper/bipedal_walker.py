@@ -14,9 +14,11 @@ from __future__ import annotations
 from typing import Any
 
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.spec import Spec
 from rewardspec.tasks.label_functions import closeness, nearly_true
+from rewardspec.tasks.measures import Measure
 from rewardspec.tasks.paper.box2d import Box2DEntryPoint
-from rewardspec.tasks.task import Task, section
+from rewardspec.tasks.task import Task, TrainingBudget, docstring_notes
 
 MAX_ANGLE = 0.4
 """Hull angle in radians from which `upright` is 0."""
@@ -61,19 +63,22 @@ TASK = Task(
     title="Bipedal Walker",
     family="Box2D",
     id="rewardspec/BipedalWalker-v0",
-    entry_point=f"{__name__}:make",
+    env=f"{__name__}:make",
     max_episode_steps=1600,
     learner="ppo",
+    continuous=True,
     goal="Walk on two legs to the end of the map.",
     base_reward="Progress, minus tilt and motor torque; -100 for a fall.",
-    measure="Mean of how steady the walk is and how level the hull.",
-    boolean={"upright": is_upright, "smooth": is_smooth},
-    quantitative={"upright": upright, "smooth": smooth},
-    boolean_pairs=PAIRS,
-    quantitative_pairs=PAIRS,
-    task_completion=task_completion,
-    departures=section(__doc__, "Departures from the paper"),
-    choices=section(__doc__, "Choices where the paper is silent"),
-    printed={"boolean": PRINTED, "quantitative": PRINTED},
+    specs={
+        "boolean": Spec(PAIRS, {"upright": is_upright, "smooth": is_smooth}),
+        "quantitative": Spec(PAIRS, {"upright": upright, "smooth": smooth}),
+    },
+    variants={
+        "boolean as printed": Spec(PRINTED, {"upright": is_upright, "smooth": is_smooth}),
+        "quantitative as printed": Spec(PRINTED, {"upright": upright, "smooth": smooth}),
+    },
+    measures={"task_completion": Measure(task_completion, "Mean of how steady the walk is and how level the hull.")},
+    budget=TrainingBudget(steps=500_000, quick_steps=4 * 2048, step_seconds=(5e-4, 1.7e-4)),
+    notes=docstring_notes(__doc__),
     extra="box2d",
 )

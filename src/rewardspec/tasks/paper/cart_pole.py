@@ -21,8 +21,10 @@ from typing import Any
 from gymnasium.envs.classic_control.cartpole import CartPoleEnv
 
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.spec import Spec
 from rewardspec.tasks.label_functions import closeness, namespace, truth, unit
-from rewardspec.tasks.task import Task, section
+from rewardspec.tasks.measures import Measure
+from rewardspec.tasks.task import Task, TrainingBudget, docstring_notes
 
 GOAL_POSITION = 2.0
 """Where the cart should be."""
@@ -82,18 +84,26 @@ TASK = Task(
     title="CartPole",
     family="Classic",
     id="rewardspec/CartPole-v0",
-    entry_point=f"{__name__}:GoalCartPole",
+    env=f"{__name__}:GoalCartPole",
     max_episode_steps=500,
     learner="ppo",
+    continuous=False,
     goal="Balance a pole on a cart, and bring the cart to position 2.",
     base_reward="1 for every step, plus the cart's proximity to the goal position.",
-    measure="Mean of how far the cart came towards the goal and how upright the pole is.",
-    boolean={"reach_goal": near_goal, "balanced": within_angle},
-    quantitative={"reach_goal": reach_goal, "balanced": balanced},
-    boolean_pairs=(Pair("F G reach_goal", 2), Pair("G balanced", 4)),
-    quantitative_pairs=(Pair("F G reach_goal", 2), Pair("G balanced", 4)),
-    task_completion=task_completion,
-    departures=section(__doc__, "Departures from the paper"),
-    choices=section(__doc__, "Choices where the paper is silent"),
+    specs={
+        "boolean": Spec(
+            (Pair("F G reach_goal", 2), Pair("G balanced", 4)), {"reach_goal": near_goal, "balanced": within_angle}
+        ),
+        "quantitative": Spec(
+            (Pair("F G reach_goal", 2), Pair("G balanced", 4)), {"reach_goal": reach_goal, "balanced": balanced}
+        ),
+    },
+    measures={
+        "task_completion": Measure(
+            task_completion, "Mean of how far the cart came towards the goal and how upright the pole is."
+        )
+    },
+    budget=TrainingBudget(quick_steps=64 * 512, step_seconds=(8e-5, 2.5e-6)),
+    notes=docstring_notes(__doc__),
     base_bonus=proximity,
 )

@@ -22,9 +22,11 @@ from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
 from numpy.typing import NDArray
 
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.spec import Spec
 from rewardspec.tasks.distances import nearness, steps_to
 from rewardspec.tasks.label_functions import lookup, truth
-from rewardspec.tasks.task import Task, section
+from rewardspec.tasks.measures import Measure
+from rewardspec.tasks.task import Intent, Task, docstring_notes
 
 ROWS, COLUMNS = 4, 12
 GOAL = ROWS * COLUMNS - 1
@@ -92,18 +94,23 @@ TASK = Task(
     title="Cliff Walking",
     family="Toy",
     id="rewardspec/CliffWalking-v0",
-    entry_point=f"{__name__}:FatalCliffWalking",
+    env=f"{__name__}:FatalCliffWalking",
     max_episode_steps=100,
     learner="q-learning",
+    continuous=False,
     goal="Cross the map along a cliff without falling.",
     base_reward="-1 for every step, -100 for a fall.",
-    measure="Nearness to the goal in steps around the cliff; 0 after a fall.",
-    boolean=ATOMS,
-    quantitative=ATOMS,
-    boolean_pairs=PAIRS,
-    quantitative_pairs=PAIRS,
-    task_completion=task_completion,
-    departures=section(__doc__, "Departures from the paper"),
-    choices=section(__doc__, "Choices where the paper is silent"),
-    printed={"boolean": PRINTED, "quantitative": PRINTED},
+    specs={
+        "boolean": Spec(PAIRS, ATOMS),
+        "quantitative": Spec(PAIRS, ATOMS),
+    },
+    variants={
+        "boolean as printed": Spec(PRINTED, ATOMS),
+        "quantitative as printed": Spec(PRINTED, ATOMS),
+    },
+    measures={
+        "task_completion": Measure(task_completion, "Nearness to the goal in steps around the cliff; 0 after a fall.")
+    },
+    intent=Intent("reach_goal", "reach_cliff", mishap="falls off the cliff"),
+    notes=docstring_notes(__doc__),
 )

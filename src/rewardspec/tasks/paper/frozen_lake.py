@@ -21,9 +21,11 @@ from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from numpy.typing import NDArray
 
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.spec import Spec
 from rewardspec.tasks.distances import nearness, steps_to
 from rewardspec.tasks.label_functions import lookup
-from rewardspec.tasks.task import Task, section
+from rewardspec.tasks.measures import Measure
+from rewardspec.tasks.task import Intent, Task, docstring_notes
 
 
 class FirmFrozenLake(FrozenLakeEnv):
@@ -74,18 +76,23 @@ TASK = Task(
     title="Frozen Lake",
     family="Toy",
     id="rewardspec/FrozenLake-v0",
-    entry_point=f"{__name__}:FirmFrozenLake",
+    env=f"{__name__}:FirmFrozenLake",
     max_episode_steps=100,
     learner="q-learning",
+    continuous=False,
     goal="Cross a frozen lake without falling through a hole.",
     base_reward="1 at the goal, 0 elsewhere.",
-    measure="Nearness to the goal in steps around the holes; 0 in a hole.",
-    boolean=ATOMS,
-    quantitative=ATOMS,
-    boolean_pairs=PAIRS,
-    quantitative_pairs=PAIRS,
-    task_completion=task_completion,
-    departures=section(__doc__, "Departures from the paper"),
-    choices=section(__doc__, "Choices where the paper is silent"),
-    printed={"boolean": PRINTED, "quantitative": PRINTED},
+    specs={
+        "boolean": Spec(PAIRS, ATOMS),
+        "quantitative": Spec(PAIRS, ATOMS),
+    },
+    variants={
+        "boolean as printed": Spec(PRINTED, ATOMS),
+        "quantitative as printed": Spec(PRINTED, ATOMS),
+    },
+    measures={
+        "task_completion": Measure(task_completion, "Nearness to the goal in steps around the holes; 0 in a hole.")
+    },
+    intent=Intent("reach_goal", "reach_hole", mishap="falls through a hole"),
+    notes=docstring_notes(__doc__),
 )

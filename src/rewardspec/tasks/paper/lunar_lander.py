@@ -23,9 +23,11 @@ import math
 from typing import Any
 
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.spec import Spec
 from rewardspec.tasks.label_functions import closeness, namespace, truth
+from rewardspec.tasks.measures import Measure
 from rewardspec.tasks.paper.box2d import Box2DEntryPoint
-from rewardspec.tasks.task import Task, section
+from rewardspec.tasks.task import Task, TrainingBudget, docstring_notes
 
 MAX_DISTANCE = 1.5
 """Distance from the pad from which the closeness is 0."""
@@ -95,39 +97,50 @@ TASK = Task(
     title="Lunar Lander",
     family="Box2D",
     id="rewardspec/LunarLander-v0",
-    entry_point=f"{__name__}:make",
+    env=f"{__name__}:make",
     max_episode_steps=1000,
     learner="ppo",
+    continuous=False,
     goal="Land a rocket softly between two flags.",
     base_reward="Nearing the pad, slowing, levelling and touching ground, minus fuel; 100 at rest, -100 for a crash.",
-    measure="Closeness to the pad (0.4), legs on the ground (0.2), uprightness (0.2), low angular velocity (0.2).",
-    boolean={
-        "reach_landing_zone": in_landing_zone,
-        "legs_contact": both_legs_contact,
-        "outside_viewport": outside_viewport,
+    specs={
+        "boolean": Spec(
+            (
+                Pair("F G reach_landing_zone", 50),
+                Pair("F legs_contact", 20),
+                Pair("G outside_viewport", -20),
+                Pair("G true", -1),
+            ),
+            {
+                "reach_landing_zone": in_landing_zone,
+                "legs_contact": both_legs_contact,
+                "outside_viewport": outside_viewport,
+            },
+        ),
+        "quantitative": Spec(
+            (
+                Pair("F G reach_landing_zone", 50),
+                Pair("F soft_landing", 50),
+                Pair("F G outside_viewport", -20),
+                Pair("F G true", -1),
+            ),
+            {
+                "reach_landing_zone": reach_landing_zone,
+                "soft_landing": soft_landing,
+                "outside_viewport": outside_viewport,
+                "legs_contact": legs_contact,
+                "upright": upright,
+                "angular_velocity_score": angular_velocity_score,
+            },
+        ),
     },
-    quantitative={
-        "reach_landing_zone": reach_landing_zone,
-        "soft_landing": soft_landing,
-        "outside_viewport": outside_viewport,
-        "legs_contact": legs_contact,
-        "upright": upright,
-        "angular_velocity_score": angular_velocity_score,
+    measures={
+        "task_completion": Measure(
+            task_completion,
+            "Closeness to the pad (0.4), legs on the ground (0.2), uprightness (0.2), low angular velocity (0.2).",
+        )
     },
-    boolean_pairs=(
-        Pair("F G reach_landing_zone", 50),
-        Pair("F legs_contact", 20),
-        Pair("G outside_viewport", -20),
-        Pair("G true", -1),
-    ),
-    quantitative_pairs=(
-        Pair("F G reach_landing_zone", 50),
-        Pair("F soft_landing", 50),
-        Pair("F G outside_viewport", -20),
-        Pair("F G true", -1),
-    ),
-    task_completion=task_completion,
-    departures=section(__doc__, "Departures from the paper"),
-    choices=section(__doc__, "Choices where the paper is silent"),
+    budget=TrainingBudget(quick_steps=32 * 512, step_seconds=(2e-4, 3e-5)),
+    notes=docstring_notes(__doc__),
     extra="box2d",
 )

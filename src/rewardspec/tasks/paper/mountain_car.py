@@ -13,8 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.spec import Spec
 from rewardspec.tasks.label_functions import closeness, namespace, truth, unit
-from rewardspec.tasks.task import Task, section
+from rewardspec.tasks.measures import Measure
+from rewardspec.tasks.task import Task, TrainingBudget, docstring_notes
 
 MIN_POSITION = -1.2
 """Left end of the track, where `reach_goal` is 0."""
@@ -51,17 +53,23 @@ TASK = Task(
     title="Mountain Car",
     family="Classic",
     id="rewardspec/MountainCar-v0",
-    entry_point="gymnasium.envs.classic_control.mountain_car:MountainCarEnv",
+    env="gymnasium.envs.classic_control.mountain_car:MountainCarEnv",
     max_episode_steps=200,
     learner="ppo",
+    continuous=False,
     goal="Drive an under-powered car up a hill.",
     base_reward="-1 for every step.",
-    measure="How far along the track the car is, from its left end to the flag.",
-    boolean={"reach_goal": at_goal},
-    quantitative={"reach_goal": reach_goal, "velocity": velocity},
-    boolean_pairs=(Pair("F reach_goal", 50),),
-    quantitative_pairs=(Pair("F reach_goal", 50), Pair("F velocity", 25)),
-    task_completion=task_completion,
-    departures=section(__doc__, "Departures from the paper"),
-    choices=section(__doc__, "Choices where the paper is silent"),
+    specs={
+        "boolean": Spec((Pair("F reach_goal", 50),), {"reach_goal": at_goal}),
+        "quantitative": Spec(
+            (Pair("F reach_goal", 50), Pair("F velocity", 25)), {"reach_goal": reach_goal, "velocity": velocity}
+        ),
+    },
+    measures={
+        "task_completion": Measure(
+            task_completion, "How far along the track the car is, from its left end to the flag."
+        )
+    },
+    budget=TrainingBudget(quick_steps=64 * 512, step_seconds=(6e-5, 2e-6)),
+    notes=docstring_notes(__doc__),
 )

@@ -15,8 +15,10 @@ from __future__ import annotations
 from typing import Any
 
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.spec import Spec
 from rewardspec.tasks.label_functions import closeness, nearly_true, unit
-from rewardspec.tasks.task import Task, section
+from rewardspec.tasks.measures import Measure
+from rewardspec.tasks.task import Task, TrainingBudget, docstring_notes
 
 MAX_SPEED = 8.0
 """The environment's limit on the angular velocity."""
@@ -55,17 +57,17 @@ TASK = Task(
     title="Pendulum",
     family="Classic",
     id="rewardspec/Pendulum-v0",
-    entry_point="gymnasium.envs.classic_control.pendulum:PendulumEnv",
+    env="gymnasium.envs.classic_control.pendulum:PendulumEnv",
     max_episode_steps=200,
     learner="ppo",
+    continuous=True,
     goal="Swing a pendulum upright and hold it still.",
     base_reward="Minus the squared angle, minus small costs on angular velocity and torque.",
-    measure="Mean of the pendulum's height and its nearness to rest.",
-    boolean={"upright": is_upright, "stabilised": is_stabilised},
-    quantitative={"upright": upright, "stabilised": stabilised},
-    boolean_pairs=PAIRS,
-    quantitative_pairs=PAIRS,
-    task_completion=task_completion,
-    departures=section(__doc__, "Departures from the paper"),
-    choices=section(__doc__, "Choices where the paper is silent"),
+    specs={
+        "boolean": Spec(PAIRS, {"upright": is_upright, "stabilised": is_stabilised}),
+        "quantitative": Spec(PAIRS, {"upright": upright, "stabilised": stabilised}),
+    },
+    measures={"task_completion": Measure(task_completion, "Mean of the pendulum's height and its nearness to rest.")},
+    budget=TrainingBudget(steps=1_000_000, quick_steps=8 * 2048, step_seconds=(1.4e-4, 1.4e-5)),
+    notes=docstring_notes(__doc__),
 )

@@ -26,9 +26,11 @@ from gymnasium.envs.toy_text.taxi import TaxiEnv
 from numpy.typing import NDArray
 
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.spec import Spec
 from rewardspec.tasks.distances import breadth_first
 from rewardspec.tasks.label_functions import lookup, truth
-from rewardspec.tasks.task import Task, section
+from rewardspec.tasks.measures import Measure
+from rewardspec.tasks.task import Intent, Task, docstring_notes
 
 MOVES = range(4)
 PICK_UP, DROP_OFF = 4, 5
@@ -124,33 +126,49 @@ TASK = Task(
     title="Taxi",
     family="Toy",
     id="rewardspec/Taxi-v0",
-    entry_point="gymnasium.envs.toy_text.taxi:TaxiEnv",
+    env="gymnasium.envs.toy_text.taxi:TaxiEnv",
     max_episode_steps=100,
     learner="q-learning",
+    continuous=False,
     goal="Fetch a passenger and set them down at their destination.",
     base_reward="-1 for every step, -10 for a wrongful pick-up or drop-off, 20 for the delivery.",
-    measure="Half for reaching and picking up the passenger, half for reaching and delivering at the destination.",
-    boolean=ATOMS,
-    quantitative=ATOMS,
-    boolean_pairs=(
-        Pair("F reach_goal", 100),
-        Pair("F at_passenger", 30),
-        Pair("G F hit_wall", -50),
-        Pair("G (act_drop_off & !has_passenger)", -50),
-        Pair("G (act_drop_off & !at_destination)", -25),
-        Pair("G (act_pick_up & !at_passenger)", -25),
-        Pair("F G true", -1),
+    specs={
+        "boolean": Spec(
+            (
+                Pair("F reach_goal", 100),
+                Pair("F at_passenger", 30),
+                Pair("G F hit_wall", -50),
+                Pair("G (act_drop_off & !has_passenger)", -50),
+                Pair("G (act_drop_off & !at_destination)", -25),
+                Pair("G (act_pick_up & !at_passenger)", -25),
+                Pair("F G true", -1),
+            ),
+            ATOMS,
+        ),
+        "quantitative": Spec(
+            (
+                Pair("F G reach_goal", 100),
+                Pair("F at_passenger", 30),
+                Pair("G F hit_wall", -50),
+                Pair("F G (act_drop_off & !has_passenger)", -50),
+                Pair("F G (act_drop_off & !at_destination)", -25),
+                Pair("F G (act_pick_up & !at_passenger)", -25),
+                Pair("F G true", -1),
+            ),
+            ATOMS,
+        ),
+    },
+    measures={
+        "task_completion": Measure(
+            task_completion,
+            "Half for reaching and picking up the passenger, half for reaching and delivering at the destination.",
+        )
+    },
+    intent=Intent(
+        "reach_goal",
+        "act_drop_off & !(has_passenger & at_destination) | act_pick_up & !at_passenger",
+        arrival="delivers the passenger",
+        mishap="picks up or drops off wrongfully",
     ),
-    quantitative_pairs=(
-        Pair("F G reach_goal", 100),
-        Pair("F at_passenger", 30),
-        Pair("G F hit_wall", -50),
-        Pair("F G (act_drop_off & !has_passenger)", -50),
-        Pair("F G (act_drop_off & !at_destination)", -25),
-        Pair("F G (act_pick_up & !at_passenger)", -25),
-        Pair("F G true", -1),
-    ),
-    task_completion=task_completion,
-    departures=section(__doc__, "Departures from the paper"),
-    choices=section(__doc__, "Choices where the paper is silent"),
+    notes=docstring_notes(__doc__),
 )

@@ -38,11 +38,11 @@ def _content(task: Task, results: Summaries, figure: str) -> Iterator[str]:
     yield '<dl class="facts">'
     for name, text in (
         ("Its own reward", task.base_reward),
-        ("Task completion", task.measure),
+        ("Task completion", task.measure.words),
         ("Learner", f"{'Q-learning' if task.learner == 'q-learning' else 'PPO'}, {task.max_episode_steps} steps"),
     ):
         yield f"<dt>{name}</dt><dd>{escape(text)}</dd>"
-    yield f"<dt>Made by</dt><dd><code>gymnasium.make(&quot;{escape(task.id)}&quot;)</code></dd></dl>"
+    yield f"<dt>Made by</dt><dd><code>gymnasium.make(&quot;{escape(task.id or str(task.env))}&quot;)</code></dd></dl>"
     yield figure
     if results.of(task.name):
         yield _numbers(task, results)
@@ -51,12 +51,8 @@ def _content(task: Task, results: Summaries, figure: str) -> Iterator[str]:
     if task.learner == "q-learning":
         yield "<h4>What they ask for</h4>"
         yield verdicts(task)
-    if task.departures or task.choices:
-        lists = [
-            f"<h5>{title}</h5>{bullets(points)}"
-            for title, points in (("Departures from the paper", task.departures), ("Choices", task.choices))
-            if points
-        ]
+    if task.notes:
+        lists = [f"<h5>{title}</h5>{bullets(points)}" for title, points in task.notes.items()]
         yield details("Where this differs from the paper", "\n".join(lists))
 
 
