@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from rewardspec import tasks
-from rewardspec.learning.ppo import PPO
+from rewardspec.learning.settings import PPO
 from rewardspec.learning.training import train
 
 SOLVED, WINDOW, SEEDS = 475.0, 100, 10

@@ -27,7 +27,7 @@ import numpy as np
 
 from rewardspec import tasks
 from rewardspec.learning.ppo import PPO, learn_actors
-from rewardspec.learning.q_learning import QLearning
+from rewardspec.learning.settings import QLearning
 from rewardspec.learning.training import train
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.task import Task

@@ -14,8 +14,7 @@ import sys
 from trials import ROOT, measure, told
 
 from rewardspec import tasks
-from rewardspec.learning.ppo import PPO
-from rewardspec.learning.q_learning import QLearning
+from rewardspec.learning.settings import PPO, QLearning
 from rewardspec.spec.payment import Payment
 from rewardspec.tasks.task import Kind
 

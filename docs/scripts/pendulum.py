@@ -20,7 +20,7 @@ import gymnasium as gym
 import numpy as np
 
 from rewardspec import tasks
-from rewardspec.learning.ppo import PPO
+from rewardspec.learning.settings import PPO
 from rewardspec.learning.training import train
 
 STEPS, SEEDS = 250_000, 2

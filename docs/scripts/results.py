@@ -15,13 +15,13 @@ import sys
 from pathlib import Path
 
 from rewardspec import tasks
+from rewardspec.experiments.ceiling import ceiling
 from rewardspec.experiments.cells import PAPER_REWARDS
-from rewardspec.experiments.measures.ceiling import ceiling
-from rewardspec.experiments.measures.comparisons import Comparison, best_and_others, quantitative_and_boolean
-from rewardspec.experiments.measures.paper import PAPER
-from rewardspec.experiments.measures.summaries import Summaries, summarise
-from rewardspec.experiments.runs.results import each_cell
-from rewardspec.learning.q_learning import QLearning
+from rewardspec.experiments.comparisons import Comparison, best_and_others, quantitative_and_boolean
+from rewardspec.experiments.published import PAPER
+from rewardspec.experiments.results import each_cell
+from rewardspec.experiments.summaries import Summaries, summarise
+from rewardspec.learning.settings import QLearning
 
 TARGET = Path(__file__).resolve().parents[1] / "results"
 FILES = ("table.csv", "table.tex", "curves.png", "curves.svg", "summaries.json")
@@ -116,7 +116,7 @@ def ceilings(results: Summaries) -> str:
         "",
         "Every episode of training counts, the exploring ones included. The ceiling is what a learner would score that",
         "knew the environment from the start and had to explore as much as the paper's Q-learning does: exact, by",
-        "dynamic programming (`rewardspec.experiments.measures.ceiling`).",
+        "dynamic programming (`rewardspec.experiments.ceiling`).",
         "",
         "| environment | ceiling, % | best, % | best of the paper's table, % |",
         "|---|---|---|---|",

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from rewardspec.experiments.budgets import budget_of
-from rewardspec.learning.ppo import PPO
-from rewardspec.learning.training import Config, train
+from rewardspec.learning.settings import PPO, Config
+from rewardspec.learning.training import train
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.task import Task
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from rewardspec.cli import main
+from rewardspec.experiments import running
+from rewardspec.experiments.engines.local import Local
 from rewardspec.experiments.evaluation import jobs_of
-from rewardspec.experiments.runs import extras, running
-from rewardspec.experiments.runs.doing import Trainer
-from rewardspec.experiments.runs.engines.local import Local
-from rewardspec.experiments.runs.results import each_cell
+from rewardspec.experiments.results import each_cell
+from rewardspec.experiments.trainer import Trainer
+from rewardspec.learning import training as extras
 from tests.experiments.fakes import FakeWork
 
 SMALL = ("--quick", "--envs", "frozen-lake", "--rewards", "base", "boolean", "--seeds", "4", "--workers", "1")
@@ -35,8 +36,8 @@ def faked(tmp_path, monkeypatch):
         path.write_text("".join(f"{cell.task} {cell.reward}\n" for cell in cells))
         return [path]
 
-    monkeypatch.setattr("rewardspec.experiments.runs.doing.Trainer", lambda command: FakeWork(str(signs), acts))
-    monkeypatch.setattr("rewardspec.experiments.outputs.writing.write_outputs", write_outputs)
+    monkeypatch.setattr("rewardspec.experiments.trainer.Trainer", lambda command: FakeWork(str(signs), acts))
+    monkeypatch.setattr("rewardspec.experiments.outputs.write_outputs", write_outputs)
     return acts
 
 
@@ -166,7 +167,7 @@ def test_interrupted_while_writing_it_says_that_results_are_kept(tmp_path, faked
     def interrupt(directory, cells):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rewardspec.experiments.outputs.writing.write_outputs", interrupt)
+    monkeypatch.setattr("rewardspec.experiments.outputs.write_outputs", interrupt)
     assert main(["reproduce", *SMALL, "-o", str(tmp_path)]) == 130
     assert capsys.readouterr().err.endswith(
         f"Interrupted. The results in '{tmp_path}' are kept; write the report with: rewardspec report {tmp_path}\n"

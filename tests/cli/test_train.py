@@ -10,12 +10,12 @@ from PIL import Image
 from rewardspec import tasks
 from rewardspec.cli import main, train
 from rewardspec.experiments.cells import Cell
-from rewardspec.experiments.measures.summaries import summarise
-from rewardspec.experiments.runs import extras
-from rewardspec.learning.logs import TrainingLog
+from rewardspec.experiments.summaries import summarise
+from rewardspec.learning import training as extras
 from rewardspec.learning.policies import load_policy
-from rewardspec.learning.ppo import PPO
+from rewardspec.learning.settings import PPO
 from rewardspec.learning.training import Training
+from rewardspec.learning.training_log import TrainingLog
 
 SPEC = """
 [[pairs]]

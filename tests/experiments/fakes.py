@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from rewardspec.errors import Error
-from rewardspec.experiments.runs.jobs import Job
-from rewardspec.experiments.runs.result_files import encode
-from rewardspec.learning.logs import TrainingLog
-from rewardspec.learning.progress import Progress
+from rewardspec.experiments.jobs import Job
+from rewardspec.experiments.result_files import encode
+from rewardspec.learning.training_log import Progress, TrainingLog
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,8 +6,8 @@ The last so many of them wait for a sign. This is the process that tests kill.
 import signal
 import sys
 
-from rewardspec.experiments.runs.engines.local import Local
-from rewardspec.experiments.runs.running import Interrupted, reproduce
+from rewardspec.experiments.engines.local import Local
+from rewardspec.experiments.running import Interrupted, reproduce
 from tests.experiments.fakes import FakeWork, several
 
 if __name__ == "__main__":

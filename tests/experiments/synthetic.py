@@ -8,7 +8,7 @@ import numpy as np
 
 from rewardspec.experiments.cells import Cell, unit_of
 from rewardspec.experiments.rewards import REWARDS
-from rewardspec.learning.logs import TrainingLog
+from rewardspec.learning.training_log import TrainingLog
 from rewardspec.tasks import registry
 
 

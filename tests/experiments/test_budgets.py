@@ -7,9 +7,8 @@ import pytest
 from rewardspec import tasks
 from rewardspec.errors import Error
 from rewardspec.experiments.budgets import budget_of, expected_seconds, has_full_budget
-from rewardspec.experiments.runs.jobs import Job
-from rewardspec.learning.ppo import PPO
-from rewardspec.learning.q_learning import QLearning
+from rewardspec.experiments.jobs import Job
+from rewardspec.learning.settings import PPO, QLearning
 
 # The paper's tables of trials: runs, steps of a rollout, environments, steps of a run.
 PPO_TRIALS = {

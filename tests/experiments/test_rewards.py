@@ -6,7 +6,7 @@ from rewardspec import tasks
 from rewardspec.experiments.best_atoms import _careful_nearness
 from rewardspec.experiments.candidates import CANDIDATES
 from rewardspec.experiments.rewards import REWARDS, reward_setup
-from rewardspec.learning.batches import make_batch
+from rewardspec.learning.env_batches import make_batch
 from rewardspec.learning.paid_batch import PaidBatch
 from rewardspec.spec.toml import loads_spec
 from rewardspec.spec.toml_writing import dumps_spec

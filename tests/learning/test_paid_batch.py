@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rewardspec import tasks
-from rewardspec.learning.batches import make_batch
+from rewardspec.learning.env_batches import make_batch
 from rewardspec.learning.paid_batch import PaidBatch
 from rewardspec.wrappers import MonitorReward
 

@@ -9,8 +9,7 @@ from rewardspec import tasks
 from rewardspec.errors import Error, PolicyFileError
 from rewardspec.learning.playing import play
 from rewardspec.learning.policies import load_policy
-from rewardspec.learning.ppo import PPO
-from rewardspec.learning.q_learning import QLearning
+from rewardspec.learning.settings import PPO, QLearning
 from rewardspec.learning.training import train
 
 
@@ -28,7 +27,7 @@ def pole_policy():
     return train(task, task.spec("quantitative"), config=config, seeds=[1, 2], observe="registers").policy
 
 
-def test_a_learnt_table_crosses_the_lake(lake_policy):
+def test_a_learned_table_crosses_the_lake(lake_policy):
     for run in range(3):
         episode = play(lake_policy, run=run)
         assert episode.task_completion == 1.0
@@ -217,5 +216,5 @@ def test_seeds_that_are_none(seeds):
 
 
 def test_a_learner_for_another_task():
-    with pytest.raises(Error, match="Taxi is learnt with QLearning"):
+    with pytest.raises(Error, match="Taxi is learned with QLearning"):
         train(tasks.get("taxi"), None, config=PPO(), seeds=[0])

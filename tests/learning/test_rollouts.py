@@ -1,12 +1,12 @@
+import gymnasium as gym
 import numpy as np
 
 from rewardspec import tasks
-from rewardspec.learning.batches import make_batch
-from rewardspec.learning.experience import Rollouts
+from rewardspec.learning.env_batches import make_batch
 from rewardspec.learning.networks import initial_parameters
-from rewardspec.learning.normalization import NormalisedRewards
 from rewardspec.learning.paid_batch import PaidBatch
-from rewardspec.learning.ppo import PPO
+from rewardspec.learning.rollouts import NormalizedObservations, NormalizedRewards, Rollouts, RunningMoments
+from rewardspec.learning.settings import PPO
 
 
 def test_an_episode_that_is_cut_off_ends_for_the_advantages_and_not_for_the_scale_of_rewards():
@@ -20,7 +20,37 @@ def test_an_episode_that_is_cut_off_ends_for_the_advantages_and_not_for_the_scal
     # The same actions once more, for the rewards before they were scaled.
     batch = make_batch(task, [3])
     batch.reset()
-    scale = NormalisedRewards(1, 1, 0.9)
+    scale = NormalizedRewards(1, 1, 0.9)
     for action, scaled in zip(seen["actions"][0], seen["rewards"][0], strict=True):
         reward = batch.step(np.clip(action, -2.0, 2.0)).reward
         np.testing.assert_allclose(scaled, scale(reward[None], np.zeros((1, 1)))[0], rtol=1e-5)
+
+
+def test_running_moments_are_those_of_all_samples_together():
+    samples = np.random.default_rng(0).normal(3.0, 2.0, size=(2, 500, 3))
+    moments = RunningMoments((2, 3))
+    for part in np.array_split(samples, 7, axis=1):
+        moments.update(part)
+    np.testing.assert_allclose(moments.mean, samples.mean(axis=1), atol=1e-4)
+    np.testing.assert_allclose(moments.variance, samples.var(axis=1), atol=1e-3)
+
+
+def test_one_run_of_one_environment_is_normalized_as_gymnasium_does():
+    env = gym.make("Pendulum-v1")
+    theirs = gym.wrappers.NormalizeReward(gym.wrappers.NormalizeObservation(env), gamma=0.99)
+    observations, rewards = NormalizedObservations(1, 3), NormalizedRewards(1, 1, 0.99)
+    seen, _ = theirs.reset(seed=1)
+    twin = gym.make("Pendulum-v1")
+    own, _ = twin.reset(seed=1)
+    np.testing.assert_allclose(observations(own[None, None])[0, 0], np.clip(seen, -10, 10), atol=1e-4)
+    for _ in range(450):  # past the limit of 200 steps: what is cut off has not ended
+        action = env.action_space.sample()
+        seen, reward, _, truncated, _ = theirs.step(action)
+        own, paid, terminated, _, _ = twin.step(action)
+        np.testing.assert_allclose(observations(own[None, None])[0, 0], np.clip(seen, -10, 10), atol=1e-4)
+        ours = rewards(np.array([[float(paid)]]), np.array([[terminated]]))
+        np.testing.assert_allclose(ours[0, 0], np.clip(reward, -10, 10), atol=1e-4)
+        if truncated:
+            seen, _ = theirs.reset(seed=2)
+            own, _ = twin.reset(seed=2)
+            np.testing.assert_allclose(observations(own[None, None])[0, 0], np.clip(seen, -10, 10), atol=1e-4)

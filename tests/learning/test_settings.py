@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from rewardspec.errors import Error
-from rewardspec.learning.ppo import PPO
-from rewardspec.learning.q_learning import QLearning
+from rewardspec.learning.settings import PPO, QLearning
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def write_report(directory: str) -> None:
         Error: There are no results there.
         KeyboardInterrupt: Ctrl-C was pressed; the message says how to go on.
     """
-    from rewardspec.experiments.outputs.writing import write_outputs
+    from rewardspec.experiments.outputs import write_outputs
 
     cells = _cells(directory)
     print("Writing the report …", file=sys.stderr, flush=True)
@@ -62,7 +62,7 @@ def write_report(directory: str) -> None:
 
 def _cells(directory: str) -> Iterator[Cell]:
     """The cells of a directory, of which the first has been seen: where there is none, that is told at once."""
-    from rewardspec.experiments.runs.results import each_cell
+    from rewardspec.experiments.results import each_cell
 
     if Path(directory).is_file():
         raise Error(f"{directory!r} is a file. Give the directory where `rewardspec reproduce` put its results.")

@@ -11,8 +11,8 @@ from rewardspec.cli.options import command, options_for
 from rewardspec.errors import Error
 
 if TYPE_CHECKING:
-    from rewardspec.experiments.runs.engines import Engine
-    from rewardspec.learning.batches import Source
+    from rewardspec.experiments.engines import Engine
+    from rewardspec.learning.env_batches import Source
 
 _ENGINES = ("local", "ray")
 
@@ -57,12 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Do what is not done yet, and write everything down."""
     from rewardspec import tasks
     from rewardspec.cli.report import write_report
+    from rewardspec.experiments.display import duration
     from rewardspec.experiments.evaluation import jobs_of
-    from rewardspec.experiments.runs.displays import duration
-    from rewardspec.experiments.runs.doing import Trainer
-    from rewardspec.experiments.runs.extras import check_extras
-    from rewardspec.experiments.runs.provenance import command_line
-    from rewardspec.experiments.runs.running import Interrupted, reproduce
+    from rewardspec.experiments.provenance import command_line
+    from rewardspec.experiments.running import Interrupted, reproduce
+    from rewardspec.experiments.trainer import Trainer
+    from rewardspec.learning.training import check_extras
 
     directory = arguments.output or ("results/quick" if arguments.quick else "results")
     source: Source = "envpool" if arguments.envpool else "gymnasium"
@@ -117,12 +117,12 @@ def _check_directory(directory: str) -> None:
 
 def _engine(arguments: argparse.Namespace) -> Engine:
     if arguments.engine == "ray":
-        from rewardspec.experiments.runs.engines.ray import Ray
+        from rewardspec.experiments.engines.ray import Ray
 
         if arguments.workers is not None:
             raise Error("`--workers` is about processes of this machine. A Ray cluster knows how many cores it has.")
         return Ray(arguments.address)
-    from rewardspec.experiments.runs.engines.local import Local
+    from rewardspec.experiments.engines.local import Local
 
     if arguments.address is not None:
         raise Error("`--address` is that of a Ray cluster. Add: --engine ray")

@@ -15,9 +15,10 @@ from rewardspec.errors import Error, UnknownEnvironmentError
 if TYPE_CHECKING:
     from rewardspec.experiments.cells import Unit
     from rewardspec.experiments.rewards import RewardSetup
-    from rewardspec.learning.batches import Source
-    from rewardspec.learning.logs import TrainingLog
-    from rewardspec.learning.training import Config, Training
+    from rewardspec.learning.env_batches import Source
+    from rewardspec.learning.settings import Config
+    from rewardspec.learning.training import Training
+    from rewardspec.learning.training_log import TrainingLog
     from rewardspec.tasks.task import Task
 
 _OBSERVE = ("nothing", "registers", "control", "values")
@@ -68,9 +69,9 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train, say what came of it, and save it."""
     from rewardspec.experiments.cells import unit_of
-    from rewardspec.experiments.outputs.recording import check_recording, check_target, record
-    from rewardspec.experiments.outputs.tensorboard import check_tensorboard, write_tensorboard
-    from rewardspec.experiments.runs.extras import check_extras
+    from rewardspec.learning.animation import check_recording, check_target, record
+    from rewardspec.learning.training import check_extras
+    from rewardspec.learning.training_log import check_tensorboard, write_tensorboard
     from rewardspec.spec.toml_writing import dumps_spec
 
     task = _task(arguments.env)
@@ -147,23 +148,22 @@ def _config(arguments: argparse.Namespace, task: Task) -> Config:
     config = budget_of(task, seeds=arguments.seeds).config
     if task.learner == "q-learning":
         if arguments.steps is not None:
-            raise Error(f"{task.title} is learnt by Q-learning, which is counted in episodes. Give --episodes.")
+            raise Error(f"{task.title} is learned by Q-learning, which is counted in episodes. Give --episodes.")
         changes = {"episodes": arguments.episodes}
     else:
         if arguments.episodes is not None:
-            raise Error(f"{task.title} is learnt by PPO, which is counted in steps. Give --steps.")
+            raise Error(f"{task.title} is learned by PPO, which is counted in steps. Give --steps.")
         changes = {"total_steps": arguments.steps}
     return dataclasses.replace(config, **{key: value for key, value in changes.items() if value is not None})
 
 
 def _train(task: Task, name: str, setup: RewardSetup, config: Config, seeds: int, source: Source) -> Training:
     """Train with the display that a reproduction has, of one job."""
-    from rewardspec.experiments.runs.board import Board
-    from rewardspec.experiments.runs.displays import display_for
-    from rewardspec.experiments.runs.engines import Advanced, Event, Started
-    from rewardspec.experiments.runs.engines.pacing import paced
-    from rewardspec.experiments.runs.engines.resources import use_processor
-    from rewardspec.experiments.runs.jobs import Job
+    from rewardspec.experiments.display import display_for
+    from rewardspec.experiments.engines import Advanced, Event, Started
+    from rewardspec.experiments.engines.worker import paced, use_processor
+    from rewardspec.experiments.jobs import Job
+    from rewardspec.experiments.progress import Board
     from rewardspec.learning.training import train
 
     use_processor()
@@ -192,9 +192,9 @@ def _train(task: Task, name: str, setup: RewardSetup, config: Config, seeds: int
 
 def _summary(task: Task, name: str, config: Config, training: Training) -> Iterator[str]:
     from rewardspec.experiments.cells import unit_of
-    from rewardspec.experiments.measures.statistics import at_the_start, in_the_end, run_means
-    from rewardspec.experiments.runs.displays import duration
-    from rewardspec.learning.q_learning import QLearning
+    from rewardspec.experiments.display import duration
+    from rewardspec.experiments.statistics import at_the_start, in_the_end, run_means
+    from rewardspec.learning.settings import QLearning
 
     log = training.log
     length = f"{config.episodes:,} episodes" if isinstance(config, QLearning) else f"{config.total_steps:,} steps"
@@ -224,7 +224,7 @@ def _best_run(log: TrainingLog, unit: Unit) -> int:
     """The run with the highest task completion in the end."""
     import numpy as np
 
-    from rewardspec.experiments.measures.statistics import in_the_end, run_means
+    from rewardspec.experiments.statistics import in_the_end, run_means
 
     runs = np.unique(log.run)  # a run that finished no episode has no mean
     return int(runs[np.argmax(run_means(log, log.task_completion, in_the_end(log, unit)))]) if len(runs) else 0

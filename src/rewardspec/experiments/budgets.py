@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rewardspec.errors import Error
-from rewardspec.learning.ppo import PPO
-from rewardspec.learning.q_learning import QLearning
-from rewardspec.learning.training import Config
+from rewardspec.learning.settings import PPO, Config, QLearning
 from rewardspec.tasks import registry
 from rewardspec.tasks.task import Task
 

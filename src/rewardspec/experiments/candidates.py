@@ -11,8 +11,7 @@ import dataclasses
 from typing import Any
 
 from rewardspec.experiments import best_atoms
-from rewardspec.learning.ppo import PPO
-from rewardspec.learning.q_learning import QLearning
+from rewardspec.learning.settings import PPO, QLearning
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payment import Payment
 from rewardspec.spec.spec import Spec

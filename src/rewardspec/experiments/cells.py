@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from rewardspec.learning.logs import TrainingLog
+from rewardspec.learning.training_log import TrainingLog
 from rewardspec.tasks import registry
 from rewardspec.tasks.task import Task
 
@@ -39,7 +39,7 @@ class Cell:
         seconds: Wall-clock seconds of training, those of all blocks added up.
         config: The learner's settings.
         observe: What the learner saw of the monitor, as the wrapper's `observe` says it; None for nothing.
-        payment: How the spec paid; None where the environment's own reward was learnt from.
+        payment: How the spec paid; None where the environment's own reward was learned from.
         commands: The commands that trained it.
         versions: The versions of what it was trained with.
         devices: The kinds of machine that trained it, in words.

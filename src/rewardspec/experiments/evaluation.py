@@ -7,9 +7,10 @@ from typing import Any
 
 from rewardspec.errors import Error, did_you_mean
 from rewardspec.experiments.budgets import Budget, budget_of, expected_seconds
+from rewardspec.experiments.jobs import Job
 from rewardspec.experiments.rewards import REWARDS, RewardSetup, reward_setup
-from rewardspec.experiments.runs.jobs import Job
-from rewardspec.learning.batches import POOLED, Source
+from rewardspec.learning.env_batches import Source
+from rewardspec.learning.envpool_batch import POOLED
 from rewardspec.tasks import registry
 from rewardspec.tasks.task import Task
 

@@ -71,7 +71,7 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
         400
     """
     if observe not in (None, "registers"):
-        raise Error(f"A table can be learnt on the state alone (observe=None) or with the registers. Got {observe!r}.")
+        raise Error(f"A table can be learned on the state alone (observe=None) or with the registers. Got {observe!r}.")
     env = task.make()
     model = finite_model(env)
     env.close()

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.episodes.features import Features, Observe
-from rewardspec.learning.batches import EnvBatch
-from rewardspec.learning.logs import TrainingLog
+from rewardspec.learning.env_batches import EnvBatch
+from rewardspec.learning.training_log import TrainingLog
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.task import Task
 
@@ -108,6 +108,6 @@ class PaidBatch:
         """The episodes finished so far."""
         names = TrainingLog.columns_of_a_log()
         if not self._rows:
-            return TrainingLog.of(self.runs, {name: [] for name in names})
+            return TrainingLog.empty(self.runs)
         columns = (np.concatenate(parts) for parts in zip(*self._rows, strict=True))
         return TrainingLog.ordered(self.runs, dict(zip(names, columns, strict=True)))

@@ -1,4 +1,4 @@
-"""Playing a learnt policy in the real environment, one step at a time."""
+"""Playing a learned policy in the real environment, one step at a time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rewardspec.episodes.features import Observe
 from rewardspec.errors import Error
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.networks import HIDDEN, forward
-from rewardspec.learning.normalization import normalised
 from rewardspec.learning.policies import Policy
+from rewardspec.learning.rollouts import normalized
 from rewardspec.tasks import registry
 from rewardspec.tasks.task import Task, base_spec
 from rewardspec.wrappers.monitor_reward import MonitorReward
@@ -24,7 +24,7 @@ from rewardspec.wrappers.monitor_reward import MonitorReward
 
 @dataclasses.dataclass(frozen=True)
 class Episode:
-    """What was seen.
+    """A played episode.
 
     Attributes:
         observations: The environment's own, the first included.
@@ -114,7 +114,7 @@ def _network_chooser(policy: Policy, run: int, actions: Any) -> Callable[[Any, A
     def choose(seen: Any, action: Any) -> Any:
         obs = np.asarray(seen, dtype=np.float32)
         if "mean" in policy.arrays:
-            obs = normalised(obs, policy.arrays["mean"][run], policy.arrays["variance"][run])
+            obs = normalized(obs, policy.arrays["mean"][run], policy.arrays["variance"][run])
         outputs = forward(layers, obs, np)
         return np.clip(outputs, actions.low, actions.high) if continuous else int(np.argmax(outputs))
 

@@ -1,10 +1,9 @@
-"""Learnt policies: what acts, and how it is kept in a file."""
+"""Learned policies: what acts, and how it is kept in a file."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 import os
 from typing import Any, Literal, TypeAlias, cast
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from rewardspec.atomic_files import write_whole
 from rewardspec.episodes.features import Features, Observe
 from rewardspec.errors import Error, MissingExtraError, PolicyFileError
-from rewardspec.learning.array_files import DamagedFileError, read_arrays
+from rewardspec.learning.array_files import ArrayFile, DamagedFileError, Declared, write_arrays
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.networks import HIDDEN
 from rewardspec.spec.spec import Spec
@@ -30,16 +29,16 @@ Kind: TypeAlias = Literal["table", "network"]
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """The policies that several runs learnt for one task under one reward.
+    """The policies that several runs learned for one task under one reward.
 
     Attributes:
-        kind: `"table"` for learnt values of every observation and action, `"network"` for an actor's layers.
+        kind: `"table"` for learned values of every observation and action, `"network"` for an actor's layers.
         task: The task's name.
         spec: The spec that paid, or None for the environment's own reward.
         observe: What of the monitor the policy sees.
         seeds: The seed of each run.
         arrays: The numbers, the runs first: `table`; or `w0`, `b0`, …, and `mean` and `variance` where observations are
-            normalised, and `log_std` where actions are continuous.
+            normalized, and `log_std` where actions are continuous.
     """
 
     kind: Kind
@@ -71,9 +70,8 @@ class Policy:
             "observe": self.observe,
             "seeds": list(self.seeds),
         }
-        arrays: dict[str, Any] = {"header": np.array(json.dumps(header)), **self.arrays}
         try:
-            write_whole(path, lambda file: np.savez_compressed(file, **arrays))
+            write_whole(path, write_arrays(header, self.arrays))
         except OSError as error:
             raise PolicyFileError(f"Cannot write the policy {os.fspath(path)!r}: {error.strerror}.") from None
 
@@ -90,8 +88,10 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
     """
     name = os.fspath(path)
     try:
-        policy = _policy(read_arrays(path))
-        _check_arrays(policy)
+        with ArrayFile(path) as file:
+            policy = _without_arrays(file.header())
+            _check_declared(policy, file.declared)
+            return dataclasses.replace(policy, arrays=file.read())
     except MissingExtraError:
         raise
     except OSError as error:
@@ -103,15 +103,11 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
         ) from None
     except Error as error:
         raise PolicyFileError(f"The policy {name!r} cannot be used: {error}") from error
-    return policy
 
 
-def _policy(arrays: dict[str, NDArray[Any]]) -> Policy:
-    """The policy of these arrays and the header among them; of the others, nothing is known yet."""
-    if "header" not in arrays:
-        raise DamagedFileError("it has no header")
+def _without_arrays(header: Any) -> Policy:
+    """The policy that a header describes."""
     try:
-        header = json.loads(str(arrays.pop("header")))
         if header["format"] != FORMAT:
             raise PolicyFileError(f"It has the format {header['format']!r}, and this version reads {FORMAT!r}.")
         return Policy(
@@ -120,28 +116,28 @@ def _policy(arrays: dict[str, NDArray[Any]]) -> Policy:
             spec=None if header["spec"] is None else loads_spec(header["spec"]),
             observe=header["observe"],
             seeds=tuple(map(int, header["seeds"])),
-            arrays=arrays,
+            arrays={},
         )
     except Error:
         raise
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise DamagedFileError(f"its header cannot be read ({type(error).__name__})") from None
 
 
-def _check_arrays(policy: Policy) -> None:
-    """Compare the arrays with what the task, the spec and the number of runs ask for."""
+def _check_declared(policy: Policy, declared: dict[str, Declared]) -> None:
+    """Compare what a file says of its arrays with what the task, the spec and the number of runs ask for."""
     task = registry.get(policy.task)
     kind = "table" if task.learner == "q-learning" else "network"
     if policy.kind != kind:
         raise DamagedFileError(f"policies for {task.title} are of the kind {kind!r}, and this is a {policy.kind!r}")
-    needed = _table_shape(policy, task) if kind == "table" else _network_shapes(policy, task)
-    if set(policy.arrays) != set(needed):
-        found, known = (", ".join(sorted(names)) or "none" for names in (policy.arrays, needed))
+    needed = _table_shape(policy, task) if kind == "table" else _network_shapes(policy, task, "mean" in declared)
+    if set(declared) != set(needed):
+        found, known = (", ".join(sorted(names)) or "none" for names in (declared, needed))
         raise DamagedFileError(f"its arrays are {found}, and should be {known}")
     for name, shape in needed.items():
-        array, whole = policy.arrays[name], (len(policy.seeds), *shape)
-        if array.shape != whole or array.dtype.kind != "f":
-            raise DamagedFileError(f"{name!r} has shape {array.shape} of {array.dtype}, not {whole} of floats")
+        (found_shape, dtype), whole = declared[name], (len(policy.seeds), *shape)
+        if found_shape != whole or dtype.kind != "f":
+            raise DamagedFileError(f"{name!r} has shape {found_shape} of {dtype}, not {whole} of floats")
 
 
 def _table_shape(policy: Policy, task: Task) -> dict[str, tuple[int, ...]]:
@@ -149,7 +145,7 @@ def _table_shape(policy: Policy, task: Task) -> dict[str, tuple[int, ...]]:
     return {"table": (tables.observations, tables.successor.shape[1])}
 
 
-def _network_shapes(policy: Policy, task: Task) -> dict[str, tuple[int, ...]]:
+def _network_shapes(policy: Policy, task: Task, normalized: bool) -> dict[str, tuple[int, ...]]:
     env = task.make()
     env.close()
     actions: Any = env.action_space
@@ -163,6 +159,6 @@ def _network_shapes(policy: Policy, task: Task) -> dict[str, tuple[int, ...]]:
         shapes |= {f"w{k}": (rows, columns), f"b{k}": (columns,)}
     if continuous:
         shapes["log_std"] = (outputs,)
-    if {"mean", "variance"} & set(policy.arrays):  # observations are normalised where the settings say so
+    if normalized:
         shapes |= {"mean": (inputs,), "variance": (inputs,)}
     return shapes

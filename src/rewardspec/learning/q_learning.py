@@ -7,7 +7,6 @@ and on the number of the step alone, so that a run does the same whichever runs 
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import time
 from collections.abc import Sequence
@@ -18,47 +17,11 @@ from numpy.typing import NDArray
 
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.learning.finite_tables import FiniteTables
-from rewardspec.learning.logs import TrainingLog
-from rewardspec.learning.progress import Progress
-from rewardspec.learning.settings import check_counts, check_shares
+from rewardspec.learning.settings import LARGEST_EXACT, QLearning
+from rewardspec.learning.training_log import Progress, TrainingLog
 
 _CHUNK = 1_000
 """Steps between two looks at the clock."""
-_EXACT = 2**24
-"""Up to here a 32-bit float holds every integer, which the record of episodes relies on.
-
-The number of an outcome and the length of an episode have to be exact. The step at which an episode ended may pass this
-in a long run: it is only looked up on the clock, and is wrong by less than a ten-millionth of itself.
-"""
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class QLearning:
-    """Settings of Q-learning; the defaults are those of the paper's evaluation.
-
-    Attributes:
-        episodes: Episodes of each run.
-        max_steps: Steps after which an episode is cut off.
-        learning_rate: Share of the temporal difference by which an entry moves.
-        discount: Worth of the next step's value.
-        epsilon: Probability of a random action in the first episode.
-        epsilon_decay: Factor on it after every episode.
-        epsilon_min: Where it stops falling.
-    """
-
-    episodes: int = 2_000
-    max_steps: int = 100
-    learning_rate: float = 0.01
-    discount: float = 0.9
-    epsilon: float = 1.0
-    epsilon_decay: float = 0.9985
-    epsilon_min: float = 0.05
-
-    def __post_init__(self) -> None:
-        check_counts(self, "episodes", "max_steps")
-        if self.max_steps > _EXACT:
-            raise Error(f"`max_steps` should be at most {_EXACT}. Received {self.max_steps!r}. Cut them off earlier.")
-        check_shares(self, "learning_rate", "discount", "epsilon", "epsilon_decay", "epsilon_min")
 
 
 def learn_tables(
@@ -73,14 +36,14 @@ def learn_tables(
         progress: Called now and then with the episodes finished and to finish, all runs together.
 
     Returns:
-        The log, and the learnt values of shape (runs, observations, actions).
+        The log, and the learned values of shape (runs, observations, actions).
     """
     try:
         import jax
     except ImportError:
         raise MissingExtraError("jax", "learn", "Training") from None
-    if tables.successor.size >= _EXACT:
-        raise Error(f"The product has {tables.successor.size} outcomes; tables of up to {_EXACT} can be learnt.")
+    if tables.successor.size >= LARGEST_EXACT:
+        raise Error(f"The product has {tables.successor.size} outcomes; Q-learning takes up to {LARGEST_EXACT}.")
     runs, total = len(seeds), len(seeds) * config.episodes
     arrays = _arrays(tables)
     carry = _first(tables, config, runs)

@@ -1,15 +1,134 @@
-"""Checking a learner's settings."""
+"""Settings of the learners, `QLearning` and `PPO`: the type says which learner, the values are checked."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import numbers
-from typing import Any
+from typing import Any, TypeAlias
 
 from rewardspec.errors import Error
 
+LARGEST_EXACT = 2**24
+"""Up to here a 32-bit float holds every integer, which the episode record of Q-learning relies on.
 
-def check_counts(settings: Any, *names: str) -> None:
+The number of an outcome and the length of an episode have to be exact. The step at which an episode ended may pass this
+in a long run: it is only looked up on the clock, and is wrong by less than a ten-millionth of itself.
+"""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class QLearning:
+    """Settings of tabular Q-learning; the defaults are those of the paper's evaluation.
+
+    Attributes:
+        episodes: Episodes of each run.
+        max_steps: Steps after which an episode is truncated.
+        learning_rate: Share of the temporal difference by which an entry moves.
+        discount: Discount factor.
+        epsilon: Probability of a random action in the first episode.
+        epsilon_decay: Factor on it after every episode.
+        epsilon_min: Where it stops falling.
+    """
+
+    episodes: int = 2_000
+    max_steps: int = 100
+    learning_rate: float = 0.01
+    discount: float = 0.9
+    epsilon: float = 1.0
+    epsilon_decay: float = 0.9985
+    epsilon_min: float = 0.05
+
+    def __post_init__(self) -> None:
+        _check_counts(self, "episodes", "max_steps")
+        if self.max_steps > LARGEST_EXACT:
+            raise Error(f"`max_steps` should be at most {LARGEST_EXACT}. Received {self.max_steps!r}.")
+        _check_shares(self, "learning_rate", "discount", "epsilon", "epsilon_decay", "epsilon_min")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PPO:
+    """Settings of PPO; `PPO.discrete()` and `PPO.continuous()` are those of the paper's evaluation.
+
+    Attributes:
+        total_steps: Steps of each run, in all its environments together.
+        rollout_steps: Steps of each environment between two updates.
+        envs: Environments of each run.
+        learning_rate: Learning rate of Adam at the start.
+        anneal: Whether the learning rate falls to 0 over the run.
+        discount: Discount factor.
+        gae_lambda: λ of the generalized advantage estimate.
+        minibatches: Minibatches of each epoch.
+        epochs: Passes over a rollout.
+        normalize_advantages: Whether to normalize advantages in each minibatch.
+        clip: How far the probability ratio, and the value, may move in one update.
+        clip_value_loss: Whether the value is clipped as well.
+        entropy_coefficient: Weight of the policy's entropy.
+        value_coefficient: Weight of the value loss.
+        max_grad_norm: Where the gradient's norm is clipped.
+        normalize: Whether observations and rewards are scaled by their running moments.
+    """
+
+    total_steps: int = 500_000
+    rollout_steps: int = 128
+    envs: int = 4
+    learning_rate: float = 2.5e-4
+    anneal: bool = True
+    discount: float = 0.99
+    gae_lambda: float = 0.95
+    minibatches: int = 4
+    epochs: int = 4
+    normalize_advantages: bool = True
+    clip: float = 0.2
+    clip_value_loss: bool = True
+    entropy_coefficient: float = 0.01
+    value_coefficient: float = 0.5
+    max_grad_norm: float = 0.5
+    normalize: bool = False
+
+    def __post_init__(self) -> None:
+        _check_counts(self, "total_steps", "rollout_steps", "envs", "minibatches", "epochs")
+        _check_shares(self, "discount", "gae_lambda")
+        for name in ("learning_rate", "entropy_coefficient", "value_coefficient"):
+            if not 0.0 <= _number(self, name) < math.inf:
+                raise Error(f"`{name}` should be a finite number of at least 0. Received {getattr(self, name)!r}.")
+        for name in ("clip", "max_grad_norm"):  # infinity switches the clipping off
+            if not _number(self, name) > 0.0:
+                raise Error(f"`{name}` should be a number above 0. Received {getattr(self, name)!r}.")
+        size = self.rollout_steps * self.envs
+        if size % self.minibatches or size // self.minibatches < 2:
+            raise Error(
+                f"A rollout of {size} steps cannot be divided into {self.minibatches} equal minibatches of at least 2."
+            )
+        if self.total_steps < size:
+            raise Error(f"`total_steps` should be at least one rollout, {size}. Received {self.total_steps!r}.")
+
+    @classmethod
+    def discrete(cls, **changes: Any) -> PPO:
+        """The paper's settings for discrete actions, with some changed."""
+        return cls(**changes)
+
+    @classmethod
+    def continuous(cls, **changes: Any) -> PPO:
+        """The paper's settings for continuous actions, with some changed."""
+        settings: dict[str, Any] = {
+            "total_steps": 1_000_000,
+            "rollout_steps": 2048,
+            "envs": 1,
+            "learning_rate": 3e-4,
+            "minibatches": 32,
+            "epochs": 10,
+            "entropy_coefficient": 0.0,
+            "normalize": True,
+        }
+        return cls(**(settings | changes))
+
+
+Config: TypeAlias = QLearning | PPO
+"""Settings of a learner."""
+
+
+def _check_counts(settings: Config, *names: str) -> None:
     """Raise an Error unless these settings are whole numbers from 1 on."""
     for name in names:
         value: Any = getattr(settings, name)
@@ -19,28 +138,14 @@ def check_counts(settings: Any, *names: str) -> None:
             raise Error(f"`{name}` should be at least 1. Received {value!r}.")
 
 
-def check_shares(settings: Any, *names: str) -> None:
+def _check_shares(settings: Config, *names: str) -> None:
     """Raise an Error unless these settings are numbers in [0, 1]."""
     for name in names:
         if not 0.0 <= _number(settings, name) <= 1.0:
             raise Error(f"`{name}` should be in the interval [0, 1]. Received {getattr(settings, name)!r}.")
 
 
-def check_not_negative(settings: Any, *names: str) -> None:
-    """Raise an Error unless these settings are finite numbers from 0 on."""
-    for name in names:
-        if not 0.0 <= _number(settings, name) < math.inf:
-            raise Error(f"`{name}` should be a finite number of at least 0. Received {getattr(settings, name)!r}.")
-
-
-def check_positive(settings: Any, *names: str) -> None:
-    """Raise an Error unless these settings are numbers above 0; infinity is one of them, for a limit that is none."""
-    for name in names:
-        if not _number(settings, name) > 0.0:
-            raise Error(f"`{name}` should be a number above 0. Received {getattr(settings, name)!r}.")
-
-
-def _number(settings: Any, name: str) -> float:
-    """A setting; NaN, which lies within no limits, where it is no number."""
+def _number(settings: Config, name: str) -> float:
+    """A setting; NaN, which lies within no limits, where it is not a number."""
     value = getattr(settings, name)
     return float(value) if isinstance(value, numbers.Real) else math.nan

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import operator
 import time
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rewardspec.episodes.features import OBSERVE
-from rewardspec.errors import Error, did_you_mean
-from rewardspec.learning.batches import Source
+from rewardspec.errors import Error, MissingExtraError, did_you_mean
+from rewardspec.learning.env_batches import Source
+from rewardspec.learning.envpool_batch import POOLED
 from rewardspec.learning.finite_tables import finite_tables
-from rewardspec.learning.logs import TrainingLog
 from rewardspec.learning.policies import Policy
-from rewardspec.learning.ppo import PPO, learn_actors
-from rewardspec.learning.progress import Progress
-from rewardspec.learning.q_learning import QLearning, learn_tables
+from rewardspec.learning.ppo import learn_actors
+from rewardspec.learning.q_learning import learn_tables
+from rewardspec.learning.settings import Config, QLearning
+from rewardspec.learning.training_log import Progress, TrainingLog
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.task import Task
 
-Config: TypeAlias = QLearning | PPO
+_MODULES = {"box2d": "Box2D"}
+"""The module that an environment's extra brings, which is also what its package is called."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """What came of it.
+    """Result of `train`.
 
     Attributes:
         log: Every episode of every run.
-        policy: What the runs learnt.
+        policy: What the runs learned.
         seconds: Wall-clock time, compilation included.
     """
 
@@ -75,7 +78,7 @@ def train(
         )
     if isinstance(config, QLearning) != (task.learner == "q-learning"):
         learner = "QLearning" if task.learner == "q-learning" else "PPO"
-        raise Error(f"{task.title} is learnt with {learner} settings. Received {type(config).__name__} settings.")
+        raise Error(f"{task.title} is learned with {learner} settings. Received {type(config).__name__} settings.")
     began = time.perf_counter()
     if isinstance(config, QLearning):
         log, table = learn_tables(finite_tables(task, spec, observe), config, seeds, progress)
@@ -97,3 +100,29 @@ def _checked_seeds(seeds: Any) -> tuple[int, ...]:
             f"Received {seeds!r}."
         )
     return found
+
+
+def check_extras(tasks: Iterable[Task], *, source: Source = "gymnasium", extra: str | None = None) -> None:
+    """Check that training these environments is possible.
+
+    Args:
+        tasks: The environments.
+        source: Where they come from, if there is no array physics for them.
+        extra: What to install where something is missing; by default just the extras that bring it.
+
+    Raises:
+        MissingExtraError: Something is not installed. Names the first such package, and what brings all of them.
+    """
+    needed = [("jax", "learn", "Training"), ("optax", "learn", "Training")]
+    tasks = list(tasks)
+    if source == "envpool" and any(task.name in POOLED for task in tasks):
+        needed.append(("envpool", "envpool", "The source `envpool`"))
+    needed += [(_MODULES.get(task.extra, task.extra), task.extra, task.title) for task in tasks if task.extra]
+    missing = [need for need in needed if not _is_there(need[0])]
+    if missing:
+        package, _, purpose = missing[0]
+        raise MissingExtraError(package, extra or ",".join(dict.fromkeys(name for _, name, _ in missing)), purpose)
+
+
+def _is_there(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None

@@ -1,0 +1,85 @@
+"""Where jobs run: `local` processes, or tasks of a `ray` cluster.
+
+An engine takes jobs and says what happens to them, event by event, until each is finished or has failed. It knows
+neither what a job does nor where results are kept, so that all engines give the same results.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeAlias
+
+from rewardspec.experiments.jobs import Job
+from rewardspec.learning.training_log import Progress
+
+Work: TypeAlias = Callable[[Job, Progress], bytes]
+"""Does a job and gives the content of its result; has to be importable in another process."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Started:
+    """A worker has begun with a job, perhaps not for the first time."""
+
+    job: Job
+
+
+@dataclasses.dataclass(frozen=True)
+class Advanced:
+    """Progress of a job."""
+
+    job: Job
+    done: int
+    total: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Finished:
+    """A job is done, and this is its result."""
+
+    job: Job
+    content: bytes
+
+
+@dataclasses.dataclass(frozen=True)
+class Lost:
+    """The worker of a job died; another will begin anew."""
+
+    job: Job
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Failed:
+    """A job cannot be done.
+
+    Attributes:
+        job: The job.
+        reason: Why, in a sentence.
+        details: The traceback, or what the worker printed last; may be empty.
+    """
+
+    job: Job
+    reason: str
+    details: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Waited:
+    """Nothing has happened for a moment: time to look at the clock."""
+
+
+Event: TypeAlias = Started | Advanced | Finished | Lost | Failed | Waited
+
+
+class Engine(Protocol):
+    """Runs jobs."""
+
+    @property
+    def workers(self) -> int:
+        """How many jobs run at the same time."""
+        ...
+
+    def run(self, jobs: Sequence[Job], work: Work) -> Iterator[Event]:
+        """Run jobs and say what happens; closing the iterator ends what is still running."""
+        ...

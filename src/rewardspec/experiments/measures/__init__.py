@@ -1,1 +1,0 @@
-"""What is measured: convergence, task completion with its intervals, comparisons, and the paper's own numbers."""

@@ -1,0 +1,106 @@
+"""Writing down what came out: tables, curves, summaries and the report, from the cells of a reproduction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from rewardspec.atomic_files import write_whole
+from rewardspec.errors import Error, MissingExtraError
+from rewardspec.experiments.cells import Cell
+from rewardspec.experiments.comparisons import (
+    Comparison,
+    best_and_others,
+    over_environments,
+    quantitative_and_boolean,
+)
+from rewardspec.experiments.curves import Curve, curve_of, figure_of_all, to_png, to_svg
+from rewardspec.experiments.report import report
+from rewardspec.experiments.results import Report, to_stderr
+from rewardspec.experiments.summaries import Summaries, as_plain, summarise
+from rewardspec.experiments.table import main_table, second_table
+from rewardspec.experiments.table_formats import to_csv, to_latex, to_markdown, to_text
+
+FORMAT = 1
+
+
+def write_outputs(directory: Path, cells: Iterable[Cell], *, tell: Report = to_stderr) -> list[Path]:
+    """Write tables, curves, summaries and the report, each file whole or not at all.
+
+    Cells that there are none of leave gaps. Without matplotlib there are no curves, and it is told what to do.
+
+    Args:
+        directory: Where to write; it is made if need be.
+        cells: The cells, in any order. They are gone through once, so that they need not be in memory together.
+        tell: Told why there are no curves, where there are none.
+
+    Returns:
+        The files, in the order in which they are of interest.
+
+    Raises:
+        Error: There are no cells, two are the same, or a file cannot be written.
+    """
+    summaries, curves = [], {}
+    for cell in cells:
+        if len(cell.log):  # else no run finished an episode, and there is nothing to report
+            summaries.append(summarise(cell))
+            curves[cell.task, cell.reward] = curve_of(cell)
+    if not summaries:
+        raise Error("No run has finished an episode yet, so there is nothing to report. Train first, or for longer.")
+    results = Summaries(summaries)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Error(f"Cannot make the directory {str(directory)!r}: {error.strerror}. Give another one.") from None
+    return [_write(directory / name, content) for name, content in contents_of(results, curves, tell).items()]
+
+
+def contents_of(results: Summaries, curves: dict[tuple[str, str], Curve], tell: Report = to_stderr) -> dict[str, bytes]:
+    """What the files hold, by their names; `tell` is told why there are no curves, where there are none."""
+    tables = main_table(results), second_table(results)
+    labels = "table:evaluation", "table:ends"
+    pictures: dict[str, bytes] = {}
+    svg, hint = None, ""
+    try:
+        figure = figure_of_all(curves)
+        svg = to_svg(figure)
+        pictures = {"curves.png": to_png(figure), "curves.svg": svg.encode()}
+    except MissingExtraError as error:
+        hint = f"{error}, then write this report again with: rewardspec report DIR"
+        tell(f"No curves: {hint}")
+    texts = {
+        "report.html": report(results, curves, svg, hint),
+        "table.md": "\n".join(map(to_markdown, tables)),
+        "table.csv": to_csv(results),
+        "table.tex": "\n".join(to_latex(table, label) for table, label in zip(tables, labels, strict=True)),
+        "table.txt": "\n".join(map(to_text, tables)),
+        "summaries.json": json.dumps(_summaries(results), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+    }
+    return {name: text.encode() for name, text in texts.items()} | pictures
+
+
+def _summaries(results: Summaries) -> dict[str, object]:
+    """Everything in numbers, as JSON data."""
+    return {
+        "format": FORMAT,
+        "cells": [cell.as_json() | {"star": results.is_starred(cell.task, cell.reward)} for cell in results.all()],
+        "quantitative_and_boolean": [_comparison(found) for found in quantitative_and_boolean(results)],
+        "best_and_others": [_comparison(found) for found in best_and_others(results)],
+        "over_environments": {reward: as_plain(total) for reward, total in over_environments(results).items()},
+    }
+
+
+def _comparison(found: Comparison) -> dict[str, object]:
+    return {**as_plain(found), "standing": found.standing}
+
+
+def _write(path: Path, content: bytes) -> Path:
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise Error(
+            f"Cannot write {str(path)!r}: {error.strerror}. The results themselves are safe; make room or set the "
+            "permissions, and write the report again with: rewardspec report DIR"
+        ) from None
+    return path

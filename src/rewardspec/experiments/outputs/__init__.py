@@ -1,1 +1,0 @@
-"""What is written: table, curves, report, pictures of a policy and logs for TensorBoard."""

@@ -1,0 +1,103 @@
+"""Doing the jobs of a reproduction that are not done yet."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import sys
+from collections.abc import Sequence
+
+from rewardspec.errors import Error
+from rewardspec.experiments.display import Display, display_for
+from rewardspec.experiments.engines import Engine, Failed, Finished, Work
+from rewardspec.experiments.jobs import Job
+from rewardspec.experiments.progress import Board
+from rewardspec.experiments.results import Results
+
+
+@dataclasses.dataclass(frozen=True)
+class Reproduction:
+    """What a call of `reproduce` did.
+
+    Attributes:
+        done: How many jobs it did.
+        skipped: How many were done before.
+        failed: Those that cannot be done, and why.
+        seconds: How long it took.
+    """
+
+    done: int
+    skipped: int
+    failed: tuple[Failed, ...]
+    seconds: float
+
+
+class Interrupted(KeyboardInterrupt):
+    """Somebody pressed Ctrl-C; the message says what is done and how to go on."""
+
+
+def reproduce(
+    directory: str | os.PathLike[str],
+    jobs: Sequence[Job],
+    engine: Engine,
+    work: Work,
+    *,
+    display: Display | None = None,
+) -> Reproduction:
+    """Do the jobs whose results are not there yet. Kill it at any moment: the same call goes on where it was.
+
+    Args:
+        directory: Where results are kept.
+        jobs: The jobs.
+        engine: Where they run.
+        work: Does a job.
+        display: Shows progress; what suits the standard error stream by default.
+
+    Raises:
+        Error: Nothing can be written there, or another process is writing there.
+        Interrupted: Ctrl-C was pressed.
+    """
+    display = display_for(sys.stderr) if display is None else display
+    results = Results(directory, display.message)
+    stored = 0
+    try:
+        with results.writing():
+            results.plan(jobs)
+            waiting = [job for job in jobs if not results.is_done(job)]
+            skipped = stored = len(jobs) - len(waiting)
+            if skipped:
+                display.message(f"{skipped} of {len(jobs)} jobs are done already.")
+            board = Board(waiting, engine.workers, skipped)
+            failed: list[Failed] = []
+            with contextlib.closing(engine.run(waiting, work)) as events:  # type: ignore[type-var]
+                for event in events:
+                    if isinstance(event, Finished):
+                        _store(results, event, stored)
+                        stored += 1
+                    elif isinstance(event, Failed):
+                        known = any(event.reason == other.reason for other in failed)
+                        failed.append(event)
+                        # What breaks one job breaks many: the details are told once.
+                        event = dataclasses.replace(event, details="") if known else event
+                    board.see(event)
+                    display.show(board, event)
+            return Reproduction(stored - skipped, skipped, tuple(failed), board.elapsed)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"Interrupted: {stored} of {len(jobs)} jobs are done and kept in {str(directory)!r}. "
+            "Run the same command again to go on."
+        ) from None
+    finally:
+        display.close()
+
+
+def _store(results: Results, event: Finished, stored: int) -> None:
+    try:
+        results.store(event.job, event.content)
+    except OSError as error:
+        raise Error(
+            f"The result of {event.job.label} cannot be written into {str(results.jobs)!r}: {error.strerror}. "
+            f"Those that are done, {stored} so far, are safe. Make room there and run the same command again: it goes "
+            "on from where it was."
+        ) from None

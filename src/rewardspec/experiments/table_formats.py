@@ -1,0 +1,204 @@
+"""Tables written down: as Markdown, as LaTeX, as plain text for a terminal, and all numbers as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rewardspec.experiments.cells import TITLES
+from rewardspec.experiments.published import PAPER
+from rewardspec.experiments.rewards import REWARDS
+from rewardspec.experiments.statistics import Estimate
+from rewardspec.experiments.summaries import Summaries
+from rewardspec.experiments.table import NEVER, Entry, Line, Table
+
+# Markdown.
+
+
+def to_markdown(table: Table) -> str:
+    """A table in GitHub's Markdown, with its title above and its notes below."""
+    heads = [f"{group}: {TITLES[reward]}" for group in table.groups for reward in REWARDS]
+    lines = [f"### {table.title}", "", _markdown_row(["", "", *heads]), f"|---|---|{'--:|' * len(heads)}"]
+    for line in table.lines:
+        name = line.title if line.source == "ours" else ""
+        lines.append(
+            _markdown_row([name, line.source, *(_markdown(entry) for group in line.groups for entry in group)])
+        )
+    return "\n".join([*lines, "", *(f"- {note}" for note in table.notes)]) + "\n"
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _markdown(entry: Entry) -> str:
+    text = entry.text + r"\*" * entry.star
+    return f"**{text}**" if entry.bold and text else text
+
+
+# LaTeX.
+
+_PREAMBLE = r"""% Needs in the preamble: \usepackage{booktabs,multirow,graphicx}
+\providecommand{\thepaper}[1]{{\footnotesize\itshape #1}}
+"""
+
+
+def to_latex(table: Table, label: str) -> str:
+    r"""A table for `\input` with the rules and groups of columns of the paper's, and its numbers in small italics."""
+    width = len(REWARDS)
+    groups = [rf"\multicolumn{{{width}}}{{c}}{{\textbf{{{_tex(group)}}}}}" for group in table.groups]
+    first = range(3, 3 + width * len(groups), width)
+    rules = "".join(rf"\cmidrule(lr){{{start}-{start + width - 1}}}" for start in first)
+    heads = [rf"\textbf{{{TITLES[reward]}}}" for _ in groups for reward in REWARDS]
+    lines = [
+        r"\begin{table*}[ht]",
+        r"  \centering",
+        r"  \resizebox{\textwidth}{!}{",
+        rf"  \begin{{tabular}}{{ll {' '.join(['c' * width] * len(groups))}}}",
+        r"    \toprule",
+        rf"     & & {' & '.join(groups)} \\",
+        f"    {rules}",
+        rf"     & & {' & '.join(heads)} \\",
+    ]
+    for number, (family, rows) in enumerate(table.families().items()):
+        lines.append(r"    \midrule" if number == 0 else rf"    \cmidrule(lr){{1-{2 + width * len(groups)}}}")
+        lines.append(rf"    \multirow{{{len(rows)}}}{{*}}{{\textbf{{{_tex(family)}}}}}")
+        lines.extend(f"      {_tex_row(line)}" for line in rows)
+    lines += [
+        r"    \bottomrule",
+        r"  \end{tabular}}",
+        rf"  \caption{{{_tex(table.title)}. {' '.join(map(_tex, table.notes))}}}",
+        rf"  \label{{{label}}}",
+        r"\end{table*}",
+    ]
+    return _PREAMBLE + "\n".join(lines) + "\n"
+
+
+def _tex_row(line: Line) -> str:
+    entries = [_tex_entry(entry, line.source == "paper") for group in line.groups for entry in group]
+    name = _tex(line.title) if line.source == "ours" else r"\quad\thepaper{paper}"
+    return rf"& {name} & {' & '.join(entries)} \\"
+
+
+def _tex_entry(entry: Entry, small: bool) -> str:
+    if not entry.text:
+        return ""
+    text = _tex(entry.text) + "*" * entry.star
+    text = rf"\textbf{{{text}}}" if entry.bold else text
+    return rf"\thepaper{{{text}}}" if small else text
+
+
+_TEX = str.maketrans(
+    {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "$": r"\$", "±": r"$\pm$", "–": "--", "“": "``", "”": "''"}
+)
+
+
+def _tex(text: str) -> str:
+    return text.translate(_TEX)
+
+
+# Plain text.
+
+_MARK = "•"
+"""What stands before the best of a row, where nothing can be bold."""
+
+
+def to_text(table: Table, width: int = 120) -> str:
+    """A table for the terminal: as many groups of columns beside each other as fit, the others below them."""
+    blocks: list[list[str]] = []
+    chosen: list[int] = []
+    for number in range(len(table.groups)):
+        wider = list(_text_block(table, [*chosen, number]))
+        if chosen and max(map(len, wider)) <= width:
+            chosen.append(number)
+            blocks[-1] = wider
+        else:
+            chosen = [number]
+            blocks.append(list(_text_block(table, chosen)))
+    notes = [note.replace("Bold:", f"{_MARK}:") for note in table.notes]
+    filled = (textwrap.fill(note, width, initial_indent="  ", subsequent_indent="  ") for note in notes)
+    return "\n\n".join([table.title, *map("\n".join, blocks), "\n".join(filled)]) + "\n"
+
+
+def _text_block(table: Table, numbers: Sequence[int]) -> Iterator[str]:
+    rows = [[[_text(entry) for entry in line.groups[number]] for number in numbers] for line in table.lines]
+    heads = [[TITLES[reward] for reward in REWARDS] for _ in numbers]
+    widths = [
+        [max(len(row[place][column]) for row in [heads, *rows]) for column in range(len(REWARDS))]
+        for place in range(len(numbers))
+    ]
+    names = [line.title if line.source == "ours" else "  paper" for line in table.lines]
+    first = max(map(len, names))
+
+    def joined(name: str, row: Sequence[Sequence[str]]) -> str:
+        groups = (
+            " ".join(text.rjust(size) for text, size in zip(texts, sizes, strict=True))
+            for texts, sizes in zip(row, widths, strict=True)
+        )
+        return "  ".join([name.ljust(first), *groups]).rstrip()
+
+    spans = [sum(sizes) + len(sizes) - 1 for sizes in widths]
+    titles = (table.groups[number].center(span, "─") for number, span in zip(numbers, spans, strict=True))
+    yield "  ".join([" " * first, *titles])
+    yield joined("", heads)
+    family = None
+    for line, name, row in zip(table.lines, names, rows, strict=True):
+        if line.family != family:
+            family = line.family
+            yield family.upper()
+        yield joined(name, row)
+
+
+def _text(entry: Entry) -> str:
+    marked = entry.bold and entry.text != NEVER  # bold says whose row it is; a mark would call this the best number
+    return _MARK * marked + entry.text.replace(" ± ", "±") + "*" * entry.star
+
+
+# CSV.
+
+_ESTIMATES = ("completion", "completion_over_runs", "iqm", "final")
+_NUMBERS = ("runs", "episodes", "steps", "seconds", "convergence_episode", "convergence_seconds", "converged")
+_SHARES = ("convergence_episode_counting_zero", "violated", "final_violated", "final_reward", "final_base_reward")
+_PAPER = ("episode", "seconds", "completion", "half_width")
+
+
+def to_csv(results: Summaries) -> str:
+    """All numbers, one line for each cell of the table, ours and the paper's; shares in [0, 1], gaps empty."""
+    heads = ["environment", "reward", *_NUMBERS, *_SHARES]
+    heads += [f"{name}_{part}" for name in _ESTIMATES for part in ("mean", "low", "high")]
+    heads += ["star", *(f"paper_{name}" for name in _PAPER), "paper_star"]
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(heads)
+    for task in PAPER:
+        for reward in REWARDS:
+            writer.writerow([task, reward, *_csv_ours(results, task, reward), *_csv_papers(task, reward)])
+    return buffer.getvalue()
+
+
+def _csv_ours(results: Summaries, task: str, reward: str) -> Iterator[str]:
+    cell = results.get(task, reward)
+    for name in (*_NUMBERS, *_SHARES):
+        yield _csv(None if cell is None else getattr(cell, name))
+    for name in _ESTIMATES:
+        estimate: Estimate | None = None if cell is None else getattr(cell, name)
+        yield from map(_csv, (None,) * 3 if estimate is None else (estimate.value, estimate.low, estimate.high))
+    yield "" if cell is None else str(int(results.is_starred(task, reward)))
+
+
+def _csv_papers(task: str, reward: str) -> Iterator[str]:
+    cell = PAPER[task].get(reward)
+    if cell is None:
+        yield from [""] * 5
+        return
+    yield from map(_csv, (cell.episode, cell.seconds, cell.completion / 100, cell.half_width / 100))
+    yield str(int(cell.episode_star))
+
+
+def _csv(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,162 @@
+"""Rollouts of PPO: all runs act in their environments for a while, each by its own policy.
+
+Observations and rewards may be normalized by running moments of each run, as CleanRL's continuous PPO does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.learning.networks import Parameters, forward
+from rewardspec.learning.paid_batch import PaidBatch
+from rewardspec.learning.settings import PPO
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+EPSILON = 1e-8
+LIMIT = 10.0
+"""Normalized numbers are clipped to plus and minus this."""
+
+
+class Rollouts:
+    """The environments of all runs, and where they stand.
+
+    Args:
+        envs: The environments.
+        config: The settings.
+        seeds: The seed of each run.
+
+    Attributes:
+        observations: The running moments of the observations, or None where they are not normalized.
+    """
+
+    def __init__(self, envs: PaidBatch, config: PPO, seeds: Sequence[int]) -> None:
+        self.envs = envs
+        self.config = config
+        self.shape = (len(seeds), config.envs)
+        self.observations = NormalizedObservations(len(seeds), envs.observation_size) if config.normalize else None
+        self.rewards = NormalizedRewards(*self.shape, config.discount) if config.normalize else None
+        self._rngs = [np.random.default_rng((seed, 1)) for seed in seeds]
+        self._obs = self._prepared(envs.reset())
+
+    def collect(self, parameters: Parameters) -> dict[str, Any]:
+        """One rollout, as `rewardspec.learning.ppo.compiled_update` takes it."""
+        steps = self.config.rollout_steps
+        space = self.envs.batch.action_space
+        obs = np.empty((steps, *self.shape, self.envs.observation_size), dtype=np.float32)
+        rewards = np.empty((steps, *self.shape), dtype=np.float32)
+        dones = np.empty((steps, *self.shape), dtype=np.float32)
+        actions: list[NDArray[Any]] = []
+        continuous = isinstance(space, gym.spaces.Box)
+        noise = self._noise(parameters["actor"]["w2"].shape[-1], continuous=continuous)
+        spread = np.exp(parameters["log_std"])[:, None] if continuous else None
+        for t in range(steps):
+            obs[t] = self._obs
+            outputs = forward(parameters["actor"], self._obs, np)
+            if isinstance(space, gym.spaces.Box):
+                action = outputs + spread * noise[t]
+                played = np.clip(action, space.low, space.high).reshape(-1, action.shape[-1])
+            else:
+                action = np.argmax(outputs + noise[t], axis=-1)
+                played = action.reshape(-1)
+            actions.append(action)
+            seen, paid, terminated, truncated = self.envs.step(played)
+            dones[t] = (terminated | truncated).reshape(self.shape)
+            reward = paid.reshape(self.shape)
+            rewards[t] = reward if self.rewards is None else self.rewards(reward, terminated.reshape(self.shape))
+            self._obs = self._prepared(seen)
+        by_run = {"obs": obs, "actions": np.stack(actions), "rewards": rewards, "dones": dones}
+        return {name: np.swapaxes(array, 0, 1) for name, array in by_run.items()} | {"next_obs": self._obs}
+
+    def _prepared(self, seen: Floats) -> Floats:
+        """What the policies see, shape (runs, environments, size)."""
+        obs = seen.reshape(*self.shape, -1)
+        return obs if self.observations is None else self.observations(obs)
+
+    def _noise(self, outputs: int, *, continuous: bool) -> Floats:
+        """For every step what makes the policies random; drawn for each run by itself.
+
+        The largest of log-probabilities plus Gumbel noise is a sample of a categorical distribution.
+        """
+        shape = (self.config.rollout_steps, self.config.envs, outputs)
+        if continuous:
+            drawn = [rng.standard_normal(shape, dtype=np.float32) for rng in self._rngs]
+        else:
+            tiny = np.finfo(np.float32).tiny  # an exponential can be drawn as 0
+            drawn = [-np.log(rng.standard_exponential(shape, dtype=np.float32) + tiny) for rng in self._rngs]
+        return np.stack(drawn, axis=1)
+
+
+class RunningMoments:
+    """Mean and variance of all numbers seen so far.
+
+    They start from a mean of 0 and a variance of 1 that count as a ten-thousandth of a sample.
+
+    Args:
+        shape: The runs first, then the shape of one sample.
+
+    Example:
+        >>> moments = RunningMoments((2,))
+        >>> moments.update(np.array([[1.0, 3.0], [5.0, 5.0]]))
+        >>> moments.mean.round(2), moments.variance.round(2)
+        (array([2., 5.]), array([1., 0.]))
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.mean = np.zeros(shape)
+        self.variance = np.ones(shape)
+        self.count = 1e-4
+
+    def update(self, samples: Doubles) -> None:
+        """Take in samples of shape (runs, samples, *sample)."""
+        count = samples.shape[1]
+        mean = samples.mean(axis=1)
+        variance = samples.var(axis=1) if count > 1 else 0.0
+        total = self.count + count
+        delta = mean - self.mean
+        self.mean = self.mean + delta * (count / total)
+        between = delta * delta * (self.count * count / total)
+        self.variance = (self.variance * self.count + variance * count + between) / total
+        self.count = total
+
+
+def normalized(obs: Any, mean: Doubles, variance: Doubles) -> NDArray[np.float32]:
+    """Observations less their mean, over their standard deviation, clipped."""
+    scaled = (obs - mean) / np.sqrt(variance + EPSILON)
+    clipped: NDArray[np.float32] = np.clip(scaled, -LIMIT, LIMIT).astype(np.float32)
+    return clipped
+
+
+class NormalizedObservations:
+    """Observations normalized by the running moments of their run."""
+
+    def __init__(self, runs: int, size: int) -> None:
+        self.moments = RunningMoments((runs, size))
+
+    def __call__(self, obs: Any) -> NDArray[np.float32]:
+        """The normalized observations, shape (runs, environments, size), these taken into account already."""
+        self.moments.update(obs)
+        return normalized(obs, self.moments.mean[:, None], self.moments.variance[:, None])
+
+
+class NormalizedRewards:
+    """Rewards over the standard deviation of the discounted return so far, clipped."""
+
+    def __init__(self, runs: int, envs: int, discount: float) -> None:
+        self.moments = RunningMoments((runs,))
+        self.discount = discount
+        self.returns = np.zeros((runs, envs))
+
+    def __call__(self, rewards: Doubles, terminated: Any) -> Doubles:
+        """The normalized rewards, shape (runs, environments).
+
+        As in Gymnasium's wrapper, an episode that is cut off does not end the return: only `terminated` does.
+        """
+        self.returns = self.returns * self.discount * (1.0 - terminated) + rewards
+        self.moments.update(self.returns)
+        return np.clip(rewards / np.sqrt(self.moments.variance[:, None] + EPSILON), -LIMIT, LIMIT)

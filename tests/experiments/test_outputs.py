@@ -1,0 +1,145 @@
+"""Writing everything down."""
+
+import errno
+import gc
+import json
+import sys
+import weakref
+
+import pytest
+
+from rewardspec.errors import Error
+from rewardspec.experiments import outputs
+from rewardspec.experiments.outputs import write_outputs
+from rewardspec.experiments.report import specs as report_specs
+from rewardspec.experiments.rewards import RewardSetup, reward_setup
+from tests.experiments.synthetic import cell_of, learning_cell, log_of
+
+NAMES = {"report.html", "table.md", "table.csv", "table.tex", "table.txt", "summaries.json", "curves.png", "curves.svg"}
+
+
+@pytest.fixture(autouse=True)
+def _quick_best(monkeypatch):
+    """A stand-in for `best`, and no audits: both have tests of their own."""
+
+    def setup(task, reward):
+        return RewardSetup(task.spec("quantitative"), None, "") if reward == "best" else reward_setup(task, reward)
+
+    monkeypatch.setattr(report_specs, "reward_setup", setup)
+    monkeypatch.setattr(report_specs, "_findings", lambda task: iter(()))
+
+
+def two_cells():
+    return [learning_cell("taxi", "base"), learning_cell("pendulum", "best")]
+
+
+def test_everything_is_written(tmp_path):
+    paths = write_outputs(tmp_path / "new" / "results", two_cells())
+    assert paths[0].name == "report.html"
+    assert {path.name for path in paths} == NAMES
+    assert {path.name for path in (tmp_path / "new" / "results").iterdir()} == NAMES
+    assert all(path.stat().st_size > 500 for path in paths)
+    assert paths[-2].read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_same_cells_are_the_same_files(tmp_path):
+    one = write_outputs(tmp_path / "one", iter(two_cells()))
+    two = write_outputs(tmp_path / "two", reversed(two_cells()))
+    for first, second in zip(one, two, strict=True):
+        assert first.read_bytes() == second.read_bytes(), first.name
+
+
+def test_summaries_are_json_for_other_programs(tmp_path):
+    write_outputs(tmp_path, two_cells())
+    data = json.loads((tmp_path / "summaries.json").read_text(encoding="utf-8"))
+    assert data["format"] == 1
+    assert not any(cell["full_budget"] for cell in data["cells"])
+    assert [(cell["task"], cell["reward"]) for cell in data["cells"]] == [("pendulum", "best"), ("taxi", "base")]
+    assert data["cells"][0]["star"] is False
+    assert data["best_and_others"] == []
+
+
+def test_comparisons_are_in_the_summaries(tmp_path):
+    rewards = ("base", "boolean", "quantitative", "best")
+    write_outputs(tmp_path, [learning_cell("taxi", reward) for reward in rewards])
+    data = json.loads((tmp_path / "summaries.json").read_text(encoding="utf-8"))
+    assert data["quantitative_and_boolean"][0]["standing"] in ("ahead", "level", "behind")
+    assert set(data["over_environments"]) == set(rewards)
+
+
+def test_gaps_are_gaps(tmp_path):
+    write_outputs(tmp_path, two_cells())
+    for name in ("table.md", "table.txt", "table.tex"):
+        assert "46 of 48 cells" in (tmp_path / name).read_text(encoding="utf-8")
+
+
+def test_a_cell_that_finished_no_episode_is_a_gap(tmp_path):
+    write_outputs(tmp_path, [*two_cells(), cell_of(log_of([[], []]), "sokoban")])
+    assert "46 of 48 cells" in (tmp_path / "table.md").read_text(encoding="utf-8")
+
+
+def test_single_runs_and_single_episodes_will_do(tmp_path):
+    cells = [cell_of(log_of([[0.5]]), "sokoban"), cell_of(log_of([[0.5, 0.25]]), "acrobot", "boolean")]
+    write_outputs(tmp_path, cells)
+    assert "nan" not in (tmp_path / "table.md").read_text(encoding="utf-8")
+    assert "nan" not in (tmp_path / "table.csv").read_text(encoding="utf-8")
+
+
+def test_without_matplotlib_there_is_a_table_and_a_hint(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    paths = write_outputs(tmp_path, two_cells())
+    assert {path.name for path in paths} == NAMES - {"curves.png", "curves.svg"}
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "pip install &#x27;rewardspec[plot]&#x27;" in page
+    assert "rewardspec report DIR" in page
+    assert capsys.readouterr().err == (
+        "No curves: Drawing learning curves needs matplotlib, which is not installed. Run: pip install "
+        "'rewardspec[plot]', then write this report again with: rewardspec report DIR\n"
+    )
+
+
+def test_no_results_are_an_error_that_says_so(tmp_path):
+    with pytest.raises(Error, match="nothing to report"):
+        write_outputs(tmp_path, [])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_results_of_one_cell_are_an_error(tmp_path):
+    with pytest.raises(Error, match="two results for taxi"):
+        write_outputs(tmp_path, [learning_cell("taxi", "base")] * 2)
+
+
+def test_a_full_disk_is_told_and_old_files_stay(tmp_path, monkeypatch):
+    def full(path, content):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "report.html").write_text("of yesterday", encoding="utf-8")
+    monkeypatch.setattr(outputs, "contents_of", lambda results, curves, tell: {"report.html": b"of today"})
+    monkeypatch.setattr(outputs, "write_whole", full)
+    with pytest.raises(Error, match=r"report\.html'?: No space left on device.*results themselves are safe"):
+        write_outputs(tmp_path, two_cells()[:1])
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["of yesterday"]
+
+
+def test_a_file_in_the_directorys_place_is_told(tmp_path):
+    (tmp_path / "taken").write_text("", encoding="utf-8")
+    with pytest.raises(Error, match="Cannot make the directory"):
+        write_outputs(tmp_path / "taken", two_cells()[:1])
+
+
+def test_logs_are_not_held_in_memory_together(tmp_path, monkeypatch):
+    alive = []
+
+    def cells():
+        for reward in ("base", "boolean", "quantitative"):
+            cell = learning_cell("taxi", reward)
+            alive.append(weakref.ref(cell.log))
+            yield cell
+            del cell
+            gc.collect()
+            # The one just given may still be held by the loop over it; those before it may not.
+            assert all(log() is None for log in alive[:-1])
+
+    monkeypatch.setattr(outputs, "contents_of", lambda results, curves, tell: {})
+    write_outputs(tmp_path, cells())
+    assert len(alive) == 3

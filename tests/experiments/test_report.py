@@ -1,0 +1,231 @@
+"""The report: one page that holds all it shows."""
+
+import html.parser
+import re
+
+import pytest
+
+from rewardspec.experiments.curves import curve_of, figure_of_all, to_svg
+from rewardspec.experiments.published import PAPER
+from rewardspec.experiments.report import report
+from rewardspec.experiments.report import specs as report_specs
+from rewardspec.experiments.report.html import escape, machine, plot, table
+from rewardspec.experiments.report.page import Section, page
+from rewardspec.experiments.report.specs import specs, verdicts
+from rewardspec.experiments.rewards import REWARDS, RewardSetup, reward_setup
+from rewardspec.experiments.summaries import Summaries, summarise
+from rewardspec.spec.pairs import Pair
+from rewardspec.spec.spec import Spec
+from rewardspec.synthesis.quantitative.synthesize import synthesize
+from rewardspec.tasks import registry
+from tests.experiments.synthetic import learning_cell
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Nesting(html.parser.HTMLParser):
+    """Checks that every element is closed in order, and collects attributes."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.links, self.tags, self.text = [], [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        for name, value in attributes:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("href", "src", "xlink:href", "data", "srcset"):
+                self.links.append(value)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag, f"</{tag}> at {self.getpos()}"
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def parsed(text):
+    found = Nesting()
+    found.feed(text)
+    found.close()
+    assert found.open == []
+    return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_best():
+    """A stand-in for `best`, whose choice and audit have tests of their own."""
+
+    def setup(task, reward):
+        if reward != "best":
+            return reward_setup(task, reward)
+        return RewardSetup(task.spec("quantitative", payment="delta"), None, "Pays <less> & knows more.")
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(report_specs, "reward_setup", setup)
+    yield
+    patch.undo()
+
+
+@pytest.fixture(scope="module")
+def cells():
+    tasks = ("frozen_lake", "acrobot")
+    return [learning_cell(task, reward) for task in tasks for reward in REWARDS]
+
+
+@pytest.fixture(scope="module")
+def text(cells):
+    curves = {(cell.task, cell.reward): curve_of(cell) for cell in cells}
+    return report(Summaries(map(summarise, cells)), curves, to_svg(figure_of_all(curves)))
+
+
+@pytest.fixture(scope="module")
+def seen(text):
+    return parsed(text)
+
+
+def test_elements_are_closed_in_order_and_ids_are_unique(seen):
+    assert len(seen.ids) == len(set(seen.ids))
+    assert seen.tags[:2] == ["html", "head"]
+
+
+def test_nothing_is_loaded_from_elsewhere(seen, text):
+    assert seen.links
+    assert all(link.startswith("#") for link in seen.links)
+    assert not {"script", "link", "iframe", "object", "img"} & set(seen.tags)
+    assert not re.search(r"https?:|@import|url\((?!#)", text)
+
+
+def test_every_link_leads_somewhere(seen):
+    assert {link.removeprefix("#") for link in seen.links} <= set(seen.ids)
+
+
+def test_every_reference_within_a_picture_is_resolved(seen, text):
+    assert set(re.findall(r"url\(#([^)]+)\)", text)) <= set(seen.ids)
+
+
+def test_the_contents_name_every_section_and_environment(seen):
+    for name in (*PAPER, "results", "table", "curves", "end", "comparisons", "method", "configuration", "settings"):
+        assert name in seen.ids
+        assert f"#{name}" in seen.links
+
+
+def test_it_follows_the_readers_colours_and_screen(text):
+    assert "prefers-color-scheme: dark" in text
+    assert 'name="viewport"' in text
+    style = text[text.index("<style>") : text.index("</style>")]
+    defined = set(re.findall(r"(--[\w-]+):", style))
+    assert set(re.findall(r"var\((--[\w-]+)\)", text)) <= defined
+
+
+def test_pictures_have_no_colours_of_their_own(text):
+    body = text[text.index("<body>") :]
+    assert not re.search(r"#[0-9a-fA-F]{6}\b", body)
+
+
+def test_it_shows_specs_machines_audit_settings_and_provenance(seen):
+    said = " ".join(" ".join(seen.text).split())
+    assert "F reach_goal" in said
+    assert "Its machines" in said
+    assert "Every optimal policy reaches the goal safely" in said
+    assert "learning_rate" in said
+    assert "rewardspec reproduce" in said
+    assert "Linux, x86_64, 2 cores" in said
+    assert "Trained on small budgets" in said
+    assert "No results yet for 40 of 48 cells" in said
+
+
+def test_only_finite_environments_are_audited(text):
+    sections = {name: text[text.index(f'<section id="{name}">') :] for name in PAPER}
+    sections = {name: part[: part.index("</section>")] for name, part in sections.items()}
+    audited = {name for name, part in sections.items() if "What they ask for" in part}
+    assert audited == {name for name in PAPER if registry.get(name).learner == "q-learning"}
+
+
+def test_tables_have_lines_for_environments_with_results_alone(text):
+    bodies = re.findall(r'<table class="(results|lines)">(.*?)</table>', text, flags=re.DOTALL)
+    compared = [body for _, body in bodies if "Best − best of three" in body or "Mean episode" in body]
+    assert len(compared) == 2
+    for body in compared:
+        assert all((escape(registry.get(name).title) in body) == (name in ("frozen_lake", "acrobot")) for name in PAPER)
+
+
+def test_without_curves_it_says_why(cells, monkeypatch):
+    monkeypatch.setattr(report_specs, "_findings", lambda task: iter(()))
+    shown = parsed(report(Summaries(map(summarise, cells)), {}, None, "Drawing needs <matplotlib>."))
+    assert "Drawing needs <matplotlib>." in "".join(shown.text)
+
+
+def test_text_from_elsewhere_is_escaped(text):
+    assert "Pays &lt;less&gt; &amp; knows more." in text
+
+
+# Its parts.
+
+
+def test_the_audit_names_what_cannot_be_solved(monkeypatch):
+    large = RewardSetup(Spec([Pair("F reach_goal", 1)], atoms=registry.get("taxi").quantitative), None, "")
+    monkeypatch.setattr(report_specs, "reward_setup", lambda task, reward: large)
+    audit = report_specs.audit
+
+    def too_large(model, spec, intent, reward):
+        return audit(model, spec, intent, reward=reward, max_nodes=10 if reward == "best" else 200_000)
+
+    monkeypatch.setattr(report_specs, "audit", too_large)
+    shown = parsed(verdicts(registry.get("frozen_lake")))
+    assert shown.tags.count("tr") == 5
+    assert "10" in "".join(shown.text)
+
+
+def test_the_environments_own_reward_can_be_best(monkeypatch):
+    monkeypatch.setattr(report_specs, "reward_setup", lambda task, reward: RewardSetup(None, None, "Why not."))
+    assert "The environment's own reward." in "".join(parsed(specs(registry.get("taxi"))).text)
+
+
+def test_a_machine_that_cannot_be_drawn_is_told(monkeypatch):
+    wide = " & ".join(f"F a{number}" for number in range(9))
+    large = RewardSetup(Spec([Pair(wide, 1)]), None, "")
+    monkeypatch.setattr(report_specs, "reward_setup", lambda task, reward: large)
+    assert "too large to draw" in "".join(parsed(specs(registry.get("taxi"))).text)
+
+
+def test_plots_keep_their_parts_apart():
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt"><g id="a"/><use href="#b"/><g id="b"/></svg>'
+    )
+    shown = plot(svg, "one", "Two < three")
+    assert '<g id="one-b"/>' in shown
+    assert 'href="#one-b"' in shown
+    assert 'id="one-a"' not in shown
+    assert "http" not in shown
+    assert 'aria-label="Two &lt; three"' in shown
+
+
+def test_machines_take_the_pages_colours():
+    shown = machine(synthesize("F goal").to_svg())
+    parsed(shown)
+    assert "var(--m-fill)" in shown
+    assert "http" not in shown
+
+
+def test_a_table_marks_its_heads_and_numbers():
+    shown = table(["a", "b"], [["x", "1"]], numbers=(1,))
+    parsed(shown)
+    assert '<th scope="row">x</th><td class="number">1</td>' in shown
+
+
+def test_sections_nest_with_their_headings():
+    inner = Section("inner", "In & out", "<p>text</p>")
+    shown = parsed(page("Title", "", [Section("outer", "Outer", "", (inner,))]))
+    assert shown.ids == ["top", "outer", "inner"]
+    assert shown.tags.count("h3") == 1
+    assert escape("In & out") == "In &amp; out"
