@@ -99,3 +99,17 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         close = [other for other in words if word in other]
         close = close if len(close) == 1 else []
     return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def shown(value: object) -> str:
+    """A value for a message: on one line that is not too long.
+
+    Example:
+        >>> shown("yes"), shown(range(3)), shown(16**5_000)
+        ("'yes'", 'range(0, 3)', 'an int that is too large to print')
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python refuses to write integers of thousands of digits
+        return f"an {type(value).__name__} that is too large to print"
+    return text if len(text) <= 80 else f"{text[:78]} …"

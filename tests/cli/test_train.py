@@ -68,7 +68,7 @@ def test_a_spec_of_ones_own_pays(here, capsys):
 ATOMS = """
 import functools
 
-from rewardspec.spec.atoms.expressions_as_atoms import compile_atom
+from rewardspec.spec.atoms.expression_atoms import compile_atom
 
 
 class Near:

@@ -8,7 +8,7 @@ from rewardspec.experiments.candidates import CANDIDATES
 from rewardspec.experiments.rewards import REWARDS, reward_setup
 from rewardspec.learning.env_batches import make_batch
 from rewardspec.learning.paid_batch import PaidBatch
-from rewardspec.spec.toml import loads_spec
+from rewardspec.spec.toml_reading import loads_spec
 from rewardspec.spec.toml_writing import dumps_spec
 from rewardspec.wrappers import MonitorReward
 

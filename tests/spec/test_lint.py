@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rewardspec.logic.semantics import evaluate
 from rewardspec.spec import Pair, Spec
-from rewardspec.spec.atoms.expressions_as_atoms import compile_atom
+from rewardspec.spec.atoms.expression_atoms import compile_atom
 from rewardspec.spec.lint.exploration import can_be_violated, compare
 from rewardspec.spec.lint.linter import Finding, lint, lint_pairs
 from rewardspec.synthesis.quantitative.synthesize import synthesize

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardspec.errors import SpecError
-from rewardspec.spec.atoms.shapes import at_least, at_most, inside, normalised_distance, proximity, ramp, unit
+from rewardspec.spec.atoms.shapes import at_least, at_most, inside, normalized_distance, proximity, ramp, unit
 
 SHAPES = {
     "ramp up": lambda x: ramp(x, -1.0, 2.0),
@@ -75,11 +75,11 @@ def test_slopes_are_where_they_should_be():
 
 def test_distance_is_taken_over_the_last_axis():
     points = np.array([[0.0, 0.0], [3.0, 4.0], [30.0, 40.0]])
-    assert normalised_distance(points, [0.0, 0.0], 10.0).tolist() == [0.0, 0.5, 1.0]
-    assert normalised_distance(points[1], (0.0, 0.0), 10.0) == 0.5
-    assert normalised_distance([3.0, 4.0], (0.0, 0.0), 10.0) == 0.5
-    assert normalised_distance(torch.tensor(points), [0.0, 0.0], 10.0).tolist() == [0.0, 0.5, 1.0]
-    traced = jax.jit(lambda p: normalised_distance(p, [0.0, 0.0], 10.0))
+    assert normalized_distance(points, [0.0, 0.0], 10.0).tolist() == [0.0, 0.5, 1.0]
+    assert normalized_distance(points[1], (0.0, 0.0), 10.0) == 0.5
+    assert normalized_distance([3.0, 4.0], (0.0, 0.0), 10.0) == 0.5
+    assert normalized_distance(torch.tensor(points), [0.0, 0.0], 10.0).tolist() == [0.0, 0.5, 1.0]
+    traced = jax.jit(lambda p: normalized_distance(p, [0.0, 0.0], 10.0))
     np.testing.assert_allclose(traced(jnp.asarray(points)), [0.0, 0.5, 1.0])
     assert float(traced(jnp.asarray(points[1]))) == 0.5
 
@@ -92,12 +92,12 @@ def test_unit_keeps_what_is_inside():
     ("senseless", "remedy"),
     [
         (lambda: ramp(0.0, 1.0, 1.0), "Received 1 for both. For a step at one number use at_least"),
-        (lambda: proximity(0.0, 1.0, 0.0), "tolerance of proximity should be a positive number. Received 0.0"),
+        (lambda: proximity(0.0, 1.0, 0.0), "tolerance of proximity should be a positive number. Received 0."),
         (lambda: proximity(0.0, 1.0, math.nan), "should be a positive number. Received nan"),
         (lambda: inside(0.0, 2.0, 1.0), "takes the low end first. Received 2 and 1. Exchange them"),
         (lambda: at_least(0.0, 2.0, margin=-1.0), "margin of at_least should be 0, for a step, or a positive number"),
         (lambda: at_most(0.0, 2.0, margin=-1.0), "margin of at_most"),
-        (lambda: normalised_distance([0.0], [0.0], 0), "farthest of normalised_distance should be a positive"),
+        (lambda: normalized_distance([0.0], [0.0], 0), "farthest of normalized_distance should be a positive"),
     ],
 )
 def test_senseless_limits_are_refused(senseless, remedy):

@@ -279,7 +279,7 @@ def test_bad_labels_of_a_batch_name_the_environment_too(value, message):
 @pytest.mark.parametrize(
     ("atom", "batch", "remedy"),
     [
-        (lambda obs, next_obs: 1.0, None, "An atom is a function of (obs, action, next_obs)."),
+        (lambda obs, next_obs: 1.0, None, "An atom is a function of (obs, action, next_obs), or of"),
         (lambda obs, action, next_obs: action * 1.0, None, "At reset `action` is None: say what the label is then."),
         (lambda obs, action, next_obs: next_obs.speed, None, "next_obs is an array of shape (4, 2)."),
         (lambda obs, action, next_obs: next_obs["speed"], 4, "next_obs is an array of shape (4, 2)."),

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from rewardspec.errors import SpecError
 from rewardspec.spec import Pair, Spec
-from rewardspec.spec.atoms.arguments import reads_only_the_state
-from rewardspec.spec.atoms.expressions_as_atoms import compile_atom
-from rewardspec.spec.toml import dump_spec, dumps_spec, load_spec, loads_spec
+from rewardspec.spec.atoms.expression_atoms import compile_atom
+from rewardspec.spec.atoms.functions import reads_only_the_state
+from rewardspec.spec.toml_reading import load_spec, loads_spec
+from rewardspec.spec.toml_writing import dump_spec, dumps_spec
 
 FULL = """
 payment = "delta"
@@ -345,6 +346,31 @@ def test_files_that_cannot_be_read_are_named(tmp_path, monkeypatch):
     (tmp_path / "latin.toml").write_bytes(b'payment = "\xe9"')
     with pytest.raises(SpecError, match="is not UTF-8 text"):
         load_spec(tmp_path / "latin.toml")
+
+
+HUGE = "0x" + "f" * 4_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"pairs = [['F a', {HUGE}]]",
+        f"pairs = [{HUGE}]",
+        f"pairs = {HUGE}",
+        f"pairs = [['F a', [{HUGE}]]]",
+        f"penalty = {HUGE}\npairs = [['F a', 1]]",
+        f"payment = {HUGE}\npairs = [['F a', 1]]",
+        f"threshold = {HUGE}\natoms.a = '1'\npairs = [['F a', 1]]",
+        f"atoms.a = {HUGE}\npairs = [['F a', 1]]",
+        f"atoms.a = {{ expression = '1', at_reset = {HUGE} }}\npairs = [['F a', 1]]",
+        f"observation = {HUGE}\npairs = [['F a', 1]]",
+        f"observation = [{HUGE}]\npairs = [['F a', 1]]",
+        f"observation.x = {HUGE}\natoms.a = 'x'\npairs = [['F a', 1]]",
+    ],
+)
+def test_a_number_of_thousands_of_digits_is_refused_like_any_other(text):
+    with pytest.raises(SpecError, match="Received"):
+        loads_spec(text)
 
 
 def test_a_text_is_required():

@@ -17,7 +17,7 @@ from rewardspec.finite.models import FiniteModel, ModelError
 from rewardspec.logic.fragments import is_propositional
 from rewardspec.logic.parsing import parse
 from rewardspec.logic.semantics import evaluate_positions
-from rewardspec.spec.atoms.labelling import AtomFunction
+from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.label_functions import NEARLY_TRUE
 from rewardspec.tasks.task import Task

@@ -92,7 +92,7 @@ def subject_of(
     """
     spec: Spec | None = None
     if spec_file is not None:
-        from rewardspec.spec.toml import load_spec
+        from rewardspec.spec.toml_reading import load_spec
 
         spec = load_spec(spec_file)
         spec = spec if payment is None else spec.replace(payment=payment)

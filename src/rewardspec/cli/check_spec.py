@@ -17,7 +17,7 @@ from rewardspec.spec.atoms.components import why_unreadable
 from rewardspec.spec.lint.linter import Finding, lint_pairs
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
-from rewardspec.spec.toml import SpecDraft, read_draft
+from rewardspec.spec.toml_reading import SpecDraft, read_draft
 
 _INDENT = 12
 _WIDTH = 88

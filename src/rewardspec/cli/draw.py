@@ -11,7 +11,7 @@ from rewardspec.drawing import render
 from rewardspec.drawing.diagrams import diagram_of
 from rewardspec.errors import SpecError
 from rewardspec.logic.formulas import Formula
-from rewardspec.spec.toml import read_draft
+from rewardspec.spec.toml_reading import read_draft
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS, synthesize
 

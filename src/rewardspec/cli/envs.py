@@ -11,7 +11,7 @@ from rewardspec.cli.options import command
 from rewardspec.errors import Error, MissingExtraError
 
 if TYPE_CHECKING:
-    from rewardspec.spec.atoms.labelling import AtomFunction
+    from rewardspec.spec.atoms.functions import AtomFunction
     from rewardspec.spec.pairs import Pair
     from rewardspec.spec.spec import Spec
     from rewardspec.tasks.task import Task

@@ -126,7 +126,7 @@ def _task(name: str) -> Task:
 
 def _reward(arguments: argparse.Namespace, task: Task) -> tuple[str, RewardSetup]:
     from rewardspec.experiments.rewards import RewardSetup, reward_setup
-    from rewardspec.spec.toml import load_spec
+    from rewardspec.spec.toml_reading import load_spec
 
     if arguments.spec is None:
         name, setup = arguments.reward, reward_setup(task, arguments.reward)

@@ -18,7 +18,7 @@ from rewardspec.learning.array_files import ArrayFile, DamagedFileError, Declare
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.networks import HIDDEN
 from rewardspec.spec.spec import Spec
-from rewardspec.spec.toml import loads_spec
+from rewardspec.spec.toml_reading import loads_spec
 from rewardspec.spec.toml_writing import dumps_spec
 from rewardspec.tasks import registry
 from rewardspec.tasks.task import Task

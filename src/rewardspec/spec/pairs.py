@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardspec.errors import SpecError
+from rewardspec.errors import SpecError, shown
 from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
 from rewardspec.logic.fragments import is_safe
 
@@ -108,7 +108,7 @@ def finite(value: Any, what: str) -> float:
         number = math.nan
     if not math.isfinite(number) or isinstance(value, str):
         remedy = f" Write {value.strip()}, without quotes." if isinstance(value, str) and is_number(value) else ""
-        raise SpecError(f"`{what}` should be a finite number. Received {value!r}.{remedy}")
+        raise SpecError(f"`{what}` should be a finite number. Received {shown(value)}.{remedy}")
     return number
 
 

@@ -15,8 +15,9 @@ from rewardspec.logic.parsing import atom_hint
 from rewardspec.machines.label_checks import CheckedLabels, as_labels, numpy_labels, require_atoms
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.spec import head_code
-from rewardspec.spec.atoms.batch_labelling import BatchLabels
-from rewardspec.spec.atoms.labelling import AtomFunction, Clipped, Thresholded, read_labels
+from rewardspec.spec.atoms.batch_labeling import BatchLabels
+from rewardspec.spec.atoms.functions import AtomFunction, Clipped, Thresholded, with_info
+from rewardspec.spec.atoms.labeling import read_labels
 from rewardspec.spec.batch_states import batch_of, chosen, everywhere
 from rewardspec.spec.composition import Composite, compose
 from rewardspec.spec.head_code import NO_PENALTY, SpecState
@@ -178,25 +179,41 @@ class Spec:
         return self._used
 
     def labels(
-        self, obs: Any, action: Any, next_obs: Any, *, step: Any = None, batch: int | None = None, envs: Any = None
+        self,
+        obs: Any,
+        action: Any,
+        next_obs: Any,
+        info: Any = None,
+        *,
+        step: Any = None,
+        batch: int | None = None,
+        envs: Any = None,
     ) -> dict[str, Any]:
         """The labels of one transition, or of a batch of `batch` transitions, from the atoms' functions.
 
-        At reset, `obs` is `next_obs` and `action` is None.  `step` and `envs` say in error messages which step this is
-        and, for a part of a vector environment, which environments these are.
+        At reset, `obs` is `next_obs`, `action` is None and `info` is that of the reset.  `step` and `envs` say in error
+        messages which step this is and, for a part of a vector environment, which environments these are.
 
         The labels of a batch are arrays of the library that the atoms compute in. NumPy's are checked to be in [0, 1];
         those of JAX and torch stay on their device and are not, as in `step`, so that this can be compiled.
         """
         if batch is None:
-            return read_labels(self._functions(), obs, action, next_obs, step=step, clip=self.clip)
-        labels = BatchLabels(self._functions(), batch, self.clip, keep=True)
-        labels.read(obs, action, next_obs, step=step)
+            return read_labels(self._readers, obs, action, next_obs, info, step=step, clip=self.clip)
+        labels = BatchLabels(self._functions(), batch, self.clip, keep=True, checks=self._checks)
+        labels.read(obs, action, next_obs, step=step, info=info)
         return labels.together(step, envs) if labels.kept else labels.checked(step, envs)
 
     def batch_labels(self, batch: int) -> BatchLabels:
         """What reads the labels of a batch step by step, always as checked NumPy arrays, and quicker than `labels`."""
-        return BatchLabels(self._functions(), batch, self.clip)
+        return BatchLabels(self._functions(), batch, self.clip, checks=self._checks)
+
+    @functools.cached_property
+    def _readers(self) -> dict[str, Callable[[Any, Any, Any, Any], Any]]:
+        return {name: with_info(function) for name, function in self._functions().items()}
+
+    @functools.cached_property
+    def _checks(self) -> dict[Any, int]:
+        return {}  # how often labels of batches were compared with those of their elements
 
     def start(self, labels: Mapping[str, Any], batch: int | tuple[int, ...] | None = None) -> Any:
         """The state after reset, whose labels are read and pay nothing.
@@ -371,14 +388,14 @@ class Spec:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Spec:
-        """The spec in a TOML file; see `rewardspec.spec.toml`."""
-        from rewardspec.spec.toml import load_spec
+        """The spec in a TOML file; see `rewardspec.spec.toml_reading`."""
+        from rewardspec.spec.toml_reading import load_spec
 
         return load_spec(path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the spec to a TOML file, all of it or nothing."""
-        from rewardspec.spec.toml import dump_spec
+        from rewardspec.spec.toml_writing import dump_spec
 
         dump_spec(self, path)
 
@@ -413,7 +430,7 @@ class Spec:
 def _function(name: str, atom: Any) -> AtomFunction:
     """The function of one atom, given as such or in the words of a spec file."""
     if isinstance(atom, str | Mapping):
-        from rewardspec.spec.toml import read_atom  # which knows specs itself
+        from rewardspec.spec.toml_reading import read_atom  # which knows specs itself
 
         try:
             return read_atom(atom, {})

@@ -1,23 +1,37 @@
-"""Writing a spec as TOML text."""
+"""Writing specs to TOML files."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rewardspec.atomic_files import write_whole
 from rewardspec.errors import SpecError
 from rewardspec.spec.atoms.components import Components, read_components
-from rewardspec.spec.atoms.expressions_as_atoms import ExpressionAtom
-from rewardspec.spec.atoms.labelling import AtomFunction, Thresholded
-from rewardspec.spec.atoms.referenced_atoms import ReferencedAtom
-from rewardspec.spec.atoms.references import reference_to
+from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
+from rewardspec.spec.atoms.functions import AtomFunction, Thresholded
+from rewardspec.spec.atoms.references import ReferencedAtom, reference_to
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
 from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 
 _DEFAULTS = {"penalty": 0.0, "discount": 0.99, "clip": False, "max_registers": DEFAULT_REGISTERS}
+
+
+def dump_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
+    """Write a spec to a TOML file, in one move, so that nobody ever sees half of it.
+
+    Raises:
+        SpecError: An atom cannot be saved, or the file cannot be written.
+    """
+    content = dumps_spec(spec)
+    try:
+        write_whole(path, content.encode())
+    except OSError as error:
+        raise SpecError(f"Cannot write the spec {os.fspath(path)!r}: {error.strerror}.") from None
 
 
 def dumps_spec(spec: Spec) -> str:

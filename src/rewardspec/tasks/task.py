@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 import gymnasium as gym
 
 from rewardspec.errors import Error, SpecError, did_you_mean
-from rewardspec.spec.atoms.labelling import AtomFunction
+from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks import making
@@ -232,7 +232,7 @@ def _as_spec(spec: Any) -> Spec:
     if isinstance(spec, Spec):
         return spec
     if isinstance(spec, str | os.PathLike):
-        from rewardspec.spec.toml import load_spec
+        from rewardspec.spec.toml_reading import load_spec
 
         return load_spec(spec)
     raise SpecError(f"A task's specs are Spec objects or the paths of their files. Received {spec!r}.")

@@ -17,7 +17,7 @@ from rewardspec.episodes.features import Features, Observe
 from rewardspec.episodes.recorded_episode import RecordedEpisode
 from rewardspec.errors import Error, SpecError
 from rewardspec.spec import Spec
-from rewardspec.spec.atoms.arguments import reads_only_the_state
+from rewardspec.spec.atoms.functions import reads_only_the_state
 from rewardspec.spec.head_code import NO_PENALTY, PENALTY, VALUES
 from rewardspec.wrappers.first_states import warn_of_violation
 from rewardspec.wrappers.observations import Extension, extension

@@ -8,12 +8,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rewardspec.errors import SpecError
+from rewardspec.errors import SpecError, shown
 
 Path: TypeAlias = tuple[str | int, ...]
 Components: TypeAlias = Mapping[str, Path]
 
-RESERVED = ("action", "before", "obs", "next_obs", "and", "or", "not", "pi")
+_LARGEST = 10**9  # index
+RESERVED = ("action", "before", "info", "obs", "next_obs", "and", "or", "not", "pi")
 
 
 def read_components(table: Any) -> dict[str, Path]:
@@ -35,13 +36,15 @@ def read_components(table: Any) -> dict[str, Path]:
     if isinstance(table, list):
         for name in table:
             if not isinstance(name, str):
-                raise SpecError(f"A list of observation components should hold names. Received {name!r}.")
+                raise SpecError(f"A list of observation components should hold names. Received {shown(name)}.")
         twice = [name for number, name in enumerate(table) if name in table[:number]]
         if twice:
             raise SpecError(f"The observation component {twice[0]!r} is named twice. Give each its own name.")
         table = {name: number for number, name in enumerate(table)}
     if not isinstance(table, Mapping):
-        raise SpecError(f"`observation` should be a list of names, or a table of names and places. Received {table!r}.")
+        raise SpecError(
+            f"`observation` should be a list of names, or a table of names and places. Received {shown(table)}."
+        )
     return _read_table(table, "", ())
 
 
@@ -64,10 +67,14 @@ def _read_table(table: Mapping[Any, Any], prefix: str, start: Path) -> dict[str,
 def _read_place(name: str, place: Any) -> Path:
     parts = place if isinstance(place, list) else [place]
     for part in parts:
-        if isinstance(part, bool) or not isinstance(part, str | int):
+        if (
+            isinstance(part, bool)
+            or not isinstance(part, str | int)
+            or (isinstance(part, int) and abs(part) > _LARGEST)
+        ):
             raise SpecError(
                 f"The place of observation component {name!r} should be an index, a key, or a list of them. "
-                f"Received {place!r}."
+                f"Received {shown(place)}."
             )
     return tuple(parts)
 

@@ -57,7 +57,7 @@ _UFUNCS = {
     **{name: name for name in ("cos", "exp", "hypot", "log", "sin", "tan", "tanh")},
     "**": "power",
 }
-_SHAPES: Mapping[str, Function] = {
+SHAPES: Mapping[str, Function] = {
     name: getattr(shapes, name) for name in ("at_least", "at_most", "inside", "proximity", "ramp")
 }
 
@@ -114,7 +114,7 @@ def _complete(operations: dict[str, Function]) -> Mapping[str, Function]:
         "//": operator.floordiv,
         "%": operator.mod,
         "abs": abs,
-        **_SHAPES,
+        **SHAPES,
         **operations,
         "clip": lambda x, low, high: smallest(largest(x, low), high),
     }

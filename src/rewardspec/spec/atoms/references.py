@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import re
 from typing import Any
 
 from rewardspec.errors import SpecError, did_you_mean
-from rewardspec.spec.atoms.labelling import AtomFunction
+from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
+from rewardspec.spec.atoms.functions import AtomFunction, DerivedAtom
 
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 
@@ -87,3 +89,39 @@ def reference_to(function: Any) -> str:
     if not same:
         raise SpecError(f"{reference!r} is something else by now. {remedy}")
     return reference
+
+
+@dataclasses.dataclass(frozen=True)
+class ReferencedAtom(DerivedAtom):
+    """A function together with the reference that leads to it, so that a spec which was loaded can be saved.
+
+    A function that is defined under a name knows it. An object with `__call__`, a `functools.partial` or a lambda that
+    a module holds under a name does not.
+
+    Attributes:
+        reference: What a spec file calls it, `"package.module:function"`.
+    """
+
+    reference: str
+
+
+def referenced_atom(reference: str) -> AtomFunction:
+    """The function that a reference names, with the reference where saving it would need that.
+
+    Raises:
+        SpecError: There is no such function.
+
+    Example:
+        >>> referenced_atom("operator:neg")
+        <built-in function neg>
+        >>> referenced_atom("string:digits.count").reference  # a method of a text, which no name leads back to
+        'string:digits.count'
+    """
+    function = resolve(reference)
+    if isinstance(function, ExpressionAtom) or reference.strip().startswith("__main__:"):
+        return function  # an expression is saved as such, and a script that runs cannot be imported
+    try:
+        reference_to(function)
+    except SpecError:
+        return ReferencedAtom(function, reference.strip())
+    return function

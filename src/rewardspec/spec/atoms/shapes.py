@@ -1,7 +1,8 @@
 """Ready-made label shapes: from a measured quantity to a label in [0, 1].
 
 Each takes a number or an array of NumPy, JAX or torch, and gives a label of the same kind.  NaN stays NaN, so that the
-label check can report it instead of a shape hiding it:
+label check can report it instead of a shape hiding it.  Limits may be arrays too; where they make no sense is an error,
+and in compiled code, which cannot raise one, NaN:
 
     >>> ramp(0.75, zero_at=0.5, one_at=1.5)
     0.25
@@ -13,7 +14,6 @@ label check can report it instead of a shape hiding it:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,12 +29,13 @@ def ramp(x: Any, zero_at: Any, one_at: Any) -> Any:
         >>> ramp(3.0, 0.0, 4.0), ramp(3.0, 4.0, 0.0), ramp(-1.0, 0.0, 4.0)
         (0.75, 0.25, 0.0)
     """
-    if _is_number(zero_at) and _is_number(one_at) and zero_at == one_at:
-        raise SpecError(
-            f"A ramp rises between two different numbers. Received {zero_at:g} for both. "
-            "For a step at one number use at_least or at_most."
-        )
-    return unit((x - zero_at) / (one_at - zero_at))
+    rises = _require(
+        zero_at != one_at,
+        "A ramp rises between two different numbers. Received {} for both. For a step at one number use at_least or "
+        "at_most.",
+        zero_at,
+    )
+    return unit((x - zero_at) / (one_at - zero_at)) * rises
 
 
 def proximity(x: Any, target: Any, tolerance: Any) -> Any:
@@ -44,8 +45,8 @@ def proximity(x: Any, target: Any, tolerance: Any) -> Any:
         >>> proximity(0.5, target=0.0, tolerance=2.0), proximity(-3.0, target=0.0, tolerance=2.0)
         (0.75, 0.0)
     """
-    _require_positive(tolerance, "tolerance", "proximity")
-    return unit(1.0 - abs(x - target) / tolerance)
+    positive = _require_positive(tolerance, "tolerance", "proximity")
+    return unit(1.0 - abs(x - target) / tolerance) * positive
 
 
 def at_least(x: Any, bound: Any, margin: float = 0.0) -> Any:
@@ -78,13 +79,12 @@ def inside(x: Any, low: Any, high: Any, margin: float = 0.0) -> Any:
         (1.0, 0.0, 0.75)
     """
     _require_margin(margin, "inside")
-    if _is_number(low) and _is_number(high) and low > high:
-        raise SpecError(f"inside takes the low end first. Received {low:g} and {high:g}. Exchange them.")
+    ordered = _require(low <= high, "inside takes the low end first. Received {} and {}. Exchange them.", low, high)
     # One of the two is 1 everywhere, so the product is the other, exactly.
-    return at_least(x, low, margin) * at_most(x, high, margin)
+    return at_least(x, low, margin) * at_most(x, high, margin) * ordered
 
 
-def normalised_distance(point: Any, target: Any, farthest: Any) -> Any:
+def normalized_distance(point: Any, target: Any, farthest: Any) -> Any:
     """The Euclidean distance to the target as a share of `farthest`: 0 at the target, 1 from `farthest` on.
 
     Args:
@@ -93,18 +93,18 @@ def normalised_distance(point: Any, target: Any, farthest: Any) -> Any:
         farthest: The distance that counts as 1.
 
     Example:
-        >>> normalised_distance(np.array([3.0, 4.0]), [0.0, 0.0], farthest=10.0)
+        >>> normalized_distance(np.array([3.0, 4.0]), [0.0, 0.0], farthest=10.0)
         0.5
-        >>> 1.0 - normalised_distance(np.array([[0.0, 0.0], [0.0, 20.0]]), [0.0, 0.0], farthest=10.0)
+        >>> 1.0 - normalized_distance(np.array([[0.0, 0.0], [0.0, 20.0]]), [0.0, 0.0], farthest=10.0)
         array([1., 0.])
     """
-    _require_positive(farthest, "farthest", "normalised_distance")
+    positive = _require_positive(farthest, "farthest", "normalized_distance")
     xp = namespace_of(point)
     if xp is None:
         point, xp = np.asarray(point, dtype=np.float64), np
     differences = point - (xp.as_tensor(target, device=point.device) if _is_torch(xp) else xp.asarray(target))
     distance = xp.sqrt((differences * differences).sum(-1))
-    return unit((distance if distance.ndim else _as_number(distance)) / farthest)
+    return unit((distance if distance.ndim else _as_number(distance)) / farthest) * positive
 
 
 def unit(x: Any) -> Any:
@@ -137,20 +137,30 @@ def _is_torch(xp: Any) -> bool:
     return bool(xp.__name__ == "torch")
 
 
-def _is_number(x: Any) -> bool:
-    return isinstance(x, int | float | np.generic)
+def _require(sensible: Any, message: str, *limits: Any) -> Any:
+    """1 where the limits of a shape make sense, and NaN where they do not and nothing can be raised.
+
+    Raises:
+        SpecError: The limits are numbers, or arrays of NumPy, and make no sense somewhere.
+    """
+    if sensible is True or sensible is np.True_:
+        return 1.0
+    xp = namespace_of(sensible)
+    if xp not in (None, np):
+        return xp.where(sensible, 1.0, math.nan)
+    if not np.all(sensible):
+        first = np.unravel_index(np.argmin(sensible), np.shape(sensible))
+        raise SpecError(message.format(*(f"{np.broadcast_to(x, np.shape(sensible))[first]:g}" for x in limits)))
+    return 1.0
 
 
-def _require(holds: Callable[[Any], bool], x: Any, message: str) -> None:
-    if _is_number(x) and not holds(x):
-        raise SpecError(message)
+def _require_positive(x: Any, what: str, shape: str) -> Any:
+    # Infinity is not positive enough: everything would be at the same distance from it.
+    message = f"The {what} of {shape} should be a positive number. Received {{}}."
+    return _require((x > 0.0) & (x < math.inf), message, x)
 
 
-def _require_positive(x: Any, what: str, shape: str) -> None:
-    message = f"The {what} of {shape} should be a positive number. Received {x!r}."
-    _require(lambda number: 0.0 < number < math.inf, x, message)
-
-
-def _require_margin(x: Any, shape: str) -> None:
-    message = f"The margin of {shape} should be 0, for a step, or a positive number. Received {x!r}."
-    _require(lambda number: 0.0 <= number < math.inf, x, message)
+def _require_margin(x: float, shape: str) -> None:
+    _require(
+        0.0 <= x < math.inf, f"The margin of {shape} should be 0, for a step, or a positive number. Received {{}}.", x
+    )

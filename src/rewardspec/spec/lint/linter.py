@@ -28,7 +28,7 @@ from typing import Any
 from rewardspec.errors import SynthesisError, did_you_mean
 from rewardspec.logic.parsing import operators_run_together
 from rewardspec.machines.monitor import Monitor
-from rewardspec.spec.atoms.labelling import AtomFunction
+from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.lint.findings import Finding, called
 from rewardspec.spec.lint.rules import pair_findings, redundancies
 from rewardspec.spec.pairs import Pair

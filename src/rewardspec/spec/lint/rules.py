@@ -15,7 +15,7 @@ from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.simplification import simplify
 from rewardspec.machines.monitor import Monitor
-from rewardspec.spec.atoms.labelling import AtomFunction
+from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.lint.exploration import can_be_violated, compare, relations
 from rewardspec.spec.lint.findings import Finding, called
 from rewardspec.spec.pairs import Pair
@@ -142,7 +142,7 @@ def _violated_at_reset(
             yield Finding("violated-at-reset", "error", number, message, remedy)
         return
     # What some letters lead to: the atoms in `fixed` as they are after every reset, the others at 0 and 1.
-    fixed = {atom: label for atom in monitor.atoms if (label := _label_at_reset(atoms.get(atom))) is not None}
+    fixed = {atom: label for atom in monitor.atoms if (label := getattr(atoms.get(atom), "at_reset", None)) is not None}
     early = [atom for atom in unguarded_atoms(pair.formula) if atom in monitor.atoms and atom not in fixed]
     others = [atom for atom in monitor.atoms if atom not in fixed and atom not in early]
     if not (fixed or early) or 2 ** len(early + others) > _MOST_LETTERS:
@@ -162,14 +162,6 @@ def _violated_at_reset(
         message = f"{name} can be violated before the first action, by {names} at the first state, whatever follows."
         remedy = "Put the atom under G, or leave it out: no action of the agent's can change it."
         yield Finding("violated-at-reset", "warning", number, message, remedy)
-
-
-def _label_at_reset(function: Any) -> float | None:
-    """The label that an atom has after every reset, where its function declares one."""
-    if hasattr(function, "threshold"):  # made Boolean
-        label = _label_at_reset(function.function)
-        return None if label is None else float(label >= function.threshold)
-    return getattr(function, "at_reset", None)
 
 
 def _lost_after(monitor: Monitor, labels: Mapping[str, np.ndarray]) -> np.ndarray | None:

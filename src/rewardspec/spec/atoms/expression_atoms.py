@@ -9,14 +9,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rewardspec.errors import SpecError
+from rewardspec.errors import SpecError, shown
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.spec.atoms.components import Components, Path, reader, why_unreadable
-from rewardspec.spec.atoms.expression_language import Call, Node, Number, Read, parse_expression, parts_of
-from rewardspec.spec.atoms.operations import ON_FLOATS, Function, on_arrays
+from rewardspec.spec.atoms.expressions import Call, Node, Number, Read, parse_expression, parts_of
+from rewardspec.spec.atoms.functions import NO_INFO
+from rewardspec.spec.atoms.operations import ON_FLOATS, SHAPES, Function, on_arrays
 
 _MOST_FACTORS = 8  # whole powers up to this one are products, which are the same to the last bit in every library
-_MOMENTS = ("before", "action", "after")  # in the order of the function's arguments
+_MOMENTS = ("before", "action", "after", "info")  # in the order of the function's arguments
 _NUMBERS = frozenset([float, int, bool, np.bool_, np.float32, np.float64, np.int32, np.int64])  # the usual ones
 
 Inputs: TypeAlias = list[Any]
@@ -48,7 +49,7 @@ def compile_atom(text: str, components: Components, at_reset: float | None = Non
 
 
 class ExpressionAtom:
-    """An atom's function `(obs, action, next_obs) -> label`, for one environment, a NumPy batch, JAX and torch.
+    """An atom's function of `(obs, action, next_obs, info)`, for one environment, a NumPy batch, JAX and torch.
 
     Attributes:
         text: The expression.
@@ -74,7 +75,7 @@ class ExpressionAtom:
         self._tree = tree
         self._readers = [(_MOMENTS.index(read.moment), reader(read.path)) for read in self.reads]
         self._on_floats = _build(tree, self.reads, ON_FLOATS)
-        self._on_floats([0.5] * len(self.reads))  # a shape with senseless limits complains now, not in an episode
+        _try_constant_limits(tree)
         self._on_arrays: dict[Any, Evaluate] = {}
 
     @property
@@ -82,11 +83,16 @@ class ExpressionAtom:
         """Whether the label depends on `next_obs` alone."""
         return self.at_reset is None and all(read.moment == "after" for read in self.reads)
 
-    def __call__(self, obs: Any, action: Any, next_obs: Any) -> Any:
+    @property
+    def takes_info(self) -> bool:
+        """Whether the label depends on `info`."""
+        return any(read.moment == "info" for read in self.reads)
+
+    def __call__(self, obs: Any, action: Any, next_obs: Any, info: Any = None) -> Any:
         """The label of one transition, or the labels of a batch."""
         if action is None and self.at_reset is not None:
             return self.at_reset
-        sources = (obs, action, next_obs)
+        sources = (obs, action, next_obs, info)
         try:
             values = [read(sources[source]) for source, read in self._readers]
         except (IndexError, KeyError, TypeError, AttributeError):
@@ -108,10 +114,14 @@ class ExpressionAtom:
         """Raise a SpecError that names the first of what it reads that is not there."""
         names = {path: name for name, path in self.components.items()}
         for read in self.reads:
-            why = why_unreadable(sources[_MOMENTS.index(read.moment)], read.path)
+            source = sources[_MOMENTS.index(read.moment)]
+            if read.moment == "info" and source is None:
+                raise SpecError(f"{self.text!r} reads `info`, and {NO_INFO}")
+            why = why_unreadable(source, read.path)
             if why is not None:
-                why = why.replace("observation", "action") if read.moment == "action" else why
-                name = repr(names[read.path]) if read.path in names else f"a part of {self.text!r}"
+                why = why if read.moment in ("before", "after") else why.replace("observation", read.moment)
+                named = read.moment in ("before", "after") and read.path in names
+                name = repr(names[read.path]) if named else f"a part of {self.text!r}"
                 raise SpecError(f"{name} is {why}. Was the spec written for another environment?")
 
     def __eq__(self, other: object) -> bool:
@@ -131,9 +141,19 @@ class ExpressionAtom:
 
 
 def _label(value: Any) -> float:
+    """A label that is declared for the state after reset."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        raise SpecError(f"`at_reset` should be a label in [0, 1]. Received {value!r}.")
+        raise SpecError(f"`at_reset` should be a label in [0, 1]. Received {shown(value)}.")
     return float(value)
+
+
+def _try_constant_limits(tree: Node) -> None:
+    """Let a shape whose limits make no sense complain now, not in an episode; limits that are read, it sees then."""
+    for part in parts_of(tree):
+        if isinstance(part, Call) and part.function in SHAPES:
+            limits = part.args[1:]
+            if not any(isinstance(inner, Read) for limit in limits for inner in parts_of(limit)):
+                ON_FLOATS[part.function](0.5, *(_build(limit, (), ON_FLOATS)([]) for limit in limits))
 
 
 def _library(values: Iterable[Any]) -> Any:

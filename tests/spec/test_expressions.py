@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rewardspec.errors import SpecError
 from rewardspec.spec.atoms.components import read_components, reader
-from rewardspec.spec.atoms.expressions_as_atoms import compile_atom
+from rewardspec.spec.atoms.expression_atoms import compile_atom
 from rewardspec.spec.atoms.operations import ARITIES
 
 XY = {"x": (0,), "y": (1,)}
@@ -230,6 +230,18 @@ def test_atoms_can_be_compared_and_pickled():
     assert repr(atom) == "<atom 'action == 1', at_reset=0>"
 
 
+def test_info_is_read_by_its_keys():
+    info = {"carrying": True, "position": [3, 4], "agent": {"speed": np.array([0.5, 0.25])}}
+    assert compile_atom("info.carrying", {})(None, 0, None, info) == 1.0
+    assert compile_atom("info.position[1] - info.position[0]", {})(None, 0, None, info) == 1.0
+    assert compile_atom("info.agent.speed[1] + x", XY)(None, 0, np.ones(2), info) == 1.25
+    assert compile_atom("x", XY).takes_info is False
+    with pytest.raises(SpecError, match="which has 2 numbers"):
+        compile_atom("info.agent.speed[5]", {})(None, 0, None, info)
+    with pytest.raises(SpecError, match=r"Say which entry, for example 'info.carrying'"):
+        compile_atom("info", {})
+
+
 # Errors.
 
 
@@ -243,9 +255,17 @@ def test_atoms_can_be_compared_and_pickled():
         ("x ^ 2", (1, 3), r"A power is '\*\*'."),
         ("x\n+ y y", (2, 5), "Expected an operator"),
         ("x + * y", (1, 5), "Expected a number, a component, a function"),
-        ("x['a']", (1, 3), "components are named without quotes"),
+        ("x['a']", (1, 3), "component is named without quotes, and a key after a dot: info.carrying"),
         ("x[1.5]", (1, 3), "Expected a whole number"),
-        ("lambda: 1", (1, 7), "package.module:function"),
+        ("lambda o, a, n: abs(n[2])", (1, 1), "leave 'lambda' and all up to its ':' out. next_obs\\[0\\] is a number"),
+        ("np.abs(x)", (1, 1), r"called by its name alone: abs\(…\)"),
+        ("1 - numpy.minimum(x, 1)", (1, 5), r"called by its name alone: min\(…\)"),
+        ("next_obs.argmax()", (1, 1), "called by its name alone. Known: abs, at_least"),
+        ("next_obs[..., 2]", (1, 9), r"reads the last axis by itself: write next_obs\[2\]"),
+        ("next_obs[:, 2]", (1, 9), "reads the last axis by itself"),
+        ("1 if x > 2 else 0", (1, 3), "where\\(condition, then, otherwise\\)"),
+        ("x > 2 and True", (1, 11), "Write 1."),
+        ("os:system", (1, 3), "package.module:function"),
         ("x_dto", (1, 1), "Did you mean 'x_dot'"),
         ("abs(x_dto)", (1, 5), "Known components: x, x_dot."),
         ("before", (1, 1), "before.x"),
@@ -300,9 +320,66 @@ def test_shapes_with_senseless_limits_are_refused_before_any_episode(text):
         compile_atom(text, XY)
 
 
-@pytest.mark.parametrize("text", ["(" * 5_000 + "x" + ")" * 5_000, "-" * 5_000 + "x", "x" + " + x" * 5_000])
+LIMITS = {"x": (0,), "low": (1,), "high": (2,)}
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("ramp(x, low, high)", 0.25),
+        ("inside(x, low, high)", 1.0),
+        ("inside(x, low + 0.75, high - 0.25)", 0.0),
+        ("proximity(x, low, high)", 0.75),
+        ("proximity(x, low, high - low)", 0.75),
+    ],
+)
+def test_limits_may_be_read_from_the_observation(text, label):
+    atom = compile_atom(text, LIMITS)
+    obs = np.array([0.25, 0.0, 1.0])
+    assert atom(None, 0, obs) == label
+    assert atom(None, 0, np.stack([obs, obs])).tolist() == [label, label]
+    assert float(atom(None, 0, jnp.asarray(obs))) == label
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ramp(x, low, high)", "between two different numbers. Received 0.5 for both"),
+        ("inside(x, high, low - 1)", "takes the low end first. Received 0.5 and -0.5"),
+        ("proximity(x, 0, high - low)", "tolerance of proximity should be a positive number. Received 0."),
+    ],
+)
+def test_senseless_limits_of_an_observation_are_errors_for_one_and_in_a_batch_and_nan_in_compiled_code(text, said):
+    atom = compile_atom(text, LIMITS)
+    good, bad = np.array([0.25, 0.5, 2.0]), np.array([0.25, 0.5, 0.5])
+    if "high, low" in text:
+        good = np.array([0.25, 2.0, 0.5])
+    assert 0.0 <= atom(None, 0, good) <= 1.0
+    for obs in (bad, np.stack([good, bad, good])):
+        with pytest.raises(SpecError, match=re.escape(said)):
+            atom(None, 0, obs)
+    for labels in (
+        jax.jit(lambda obs: atom(obs, 0, obs))(jnp.stack([good, bad])),
+        atom(None, 0, torch.tensor(np.stack([good, bad]))),
+    ):
+        assert np.isnan(np.asarray(labels)).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("text", ["(" * 4_000 + "x" + ")" * 4_000, "-" * 4_000 + "x", "x" + " + x" * 2_000])
 def test_very_deep_expressions_are_refused_and_not_a_crash(text):
     with pytest.raises(SpecError, match="more than 200 deep"):
+        compile_atom(text, XY)
+
+
+def test_a_text_of_a_hundred_thousand_characters_is_refused_before_it_is_read(monkeypatch):
+    monkeypatch.setattr("rewardspec.spec.atoms.expressions._parser", None)  # which would take seconds
+    with pytest.raises(SpecError, match=r"at most 10,000 characters\. Received 100,001\. Write the atom as a function"):
+        compile_atom("max(" + "x," * 49_998 + "x", XY)
+
+
+@pytest.mark.parametrize("text", [f"next_obs[{'9' * 5_000}]", f"x < next_obs[-{'9' * 10}]"])
+def test_an_index_of_thousands_of_digits_is_refused(text):
+    with pytest.raises(SpecError, match="This index is too large for any observation"):
         compile_atom(text, XY)
 
 

@@ -1,23 +1,25 @@
-"""Labels of a batch from observations: each atom is called once for all of it, and all labels are checked at once."""
+"""Labels of a batch of transitions: each atom is called once for all of it, and all labels are checked at once."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.errors import LabelError
+from rewardspec.errors import LabelError, shown
 from rewardspec.machines.label_checks import CheckedLabels, as_bits, as_labels, bits_inside, inside_unit_interval
 from rewardspec.machines.namespaces import namespace_of
-from rewardspec.spec.atoms.arguments import reads_only_the_state
-from rewardspec.spec.atoms.labelling import AtomFunction, at_step, atom_raised, outside, shown
+from rewardspec.spec.atoms.batch_checks import NUMBERS, BatchAtom, check_elements
+from rewardspec.spec.atoms.batch_info import BatchInfo
+from rewardspec.spec.atoms.functions import AtomFunction, reads_only_the_state
+from rewardspec.spec.atoms.labeling import TOLERANCE, at_step, atom_raised, outside
 from rewardspec.spec.batch_states import batch_of
 
 DOUBLE = np.dtype(np.float64)
-Atom: TypeAlias = tuple[str, AtomFunction, NDArray[np.float64]]  # its name, its function, where its labels are
+_CHECKS = 4  # how often labels of a batch are compared with those of its elements
 
 
 class BatchLabels:
@@ -26,12 +28,16 @@ class BatchLabels:
     The labels of all atoms lie in one matrix, so that one pass tells whether every one of them is in [0, 1]: in a batch
     of dozens of environments, calls cost more than the arithmetic.
 
+    An atom that reads the wrong axis, as `next_obs[2]` does, may give labels of the right shape. So the first labels of
+    each atom are compared with those that it gives for single elements of the batch.
+
     Args:
-        atoms: The functions of `(obs, action, next_obs)`.
+        atoms: The functions of `(obs, action, next_obs)`, or of these and `info`.
         batch: The number of environments.
         clip: Whether to clip labels into [0, 1].
         keep: Whether labels that an atom gives as arrays of another library, such as JAX, are kept as they are; else
             they become NumPy's.
+        checks: How often each kind of batch was compared with its elements; readers of the same atoms may share it.
 
     Attributes:
         kept: The labels that were kept, by atom.
@@ -44,30 +50,39 @@ class BatchLabels:
         {'near': array([1.  , 0.75, 0.5 ])}
     """
 
-    def __init__(self, atoms: Mapping[str, AtomFunction], batch: int, clip: bool = False, keep: bool = False) -> None:
+    def __init__(
+        self,
+        atoms: Mapping[str, AtomFunction],
+        batch: int,
+        clip: bool = False,
+        keep: bool = False,
+        checks: dict[Any, int] | None = None,
+    ) -> None:
         self._matrix = np.zeros((len(atoms), batch), dtype=DOUBLE)
         self._bits = as_bits(self._matrix)
         self._labels = CheckedLabels(zip(atoms, self._matrix, strict=True))
-        self._atoms = [(name, function, self._labels[name]) for name, function in atoms.items()]
+        self._atoms = [BatchAtom(name, f, self._labels[name]) for name, f in atoms.items()]
+        self._takes_info = any(atom.takes_info for atom in self._atoms)
         self._everyone = (batch,)
         self._clip = clip
         self._keep = keep
+        self._checks: dict[Any, int] = {} if checks is None else checks
         self.kept: dict[str, Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Made anew: in copies, the rows would no longer be those of the matrix.
-        atoms = {name: function for name, function, _ in self._atoms}
+        atoms = {atom.name: atom.function for atom in self._atoms}
         return BatchLabels, (atoms, *self._everyone, self._clip, self._keep)
 
     @functools.cached_property
-    def of_states(self) -> list[Atom]:
+    def of_states(self) -> list[BatchAtom]:
         """The atoms that surely look at `next_obs` alone."""
-        return [atom for atom in self._atoms if reads_only_the_state(atom[1])]
+        return [atom for atom in self._atoms if reads_only_the_state(atom.function)]
 
     @functools.cached_property
-    def of_transitions(self) -> list[Atom]:
+    def of_transitions(self) -> list[BatchAtom]:
         """The other ones."""
-        return [atom for atom in self._atoms if not reads_only_the_state(atom[1])]
+        return [atom for atom in self._atoms if not reads_only_the_state(atom.function)]
 
     def read(
         self,
@@ -76,7 +91,8 @@ class BatchLabels:
         next_obs: Any,
         where: NDArray[np.intp] | None = None,
         step: int | None = None,
-        atoms: Sequence[Atom] | None = None,
+        atoms: Sequence[BatchAtom] | None = None,
+        info: BatchInfo | Mapping[str, Any] | None = None,
     ) -> None:
         """Read the labels of transitions, or of first states; `checked` looks at their values, all at once.
 
@@ -87,36 +103,51 @@ class BatchLabels:
             where: The places in the batch of which these are; None for all of it.
             step: The step's number, for error messages.
             atoms: Which atoms; None for all of them.
+            info: The infos that came with `next_obs`, of all of the batch, as a vector environment gives them; or a
+                view of those of the elements that are read.
 
         Raises:
-            LabelError: An atom raised, or gave no array of numbers of the right shape.
+            LabelError: An atom raised, gave no array of numbers of the right shape, or mixes elements of the batch up.
         """
         shape = self._everyone if where is None else where.shape
         place: Any = ... if where is None else where
-        for name, function, row in self._atoms if atoms is None else atoms:
+        if info is not None and self._takes_info and not isinstance(info, BatchInfo):
+            info = BatchInfo(info, self._everyone[0], where)
+        kind = action is None, getattr(next_obs, "shape", ())[1:], atoms[0].name if atoms else None
+        checks = self._checks.get(kind, 0)
+        for atom in self._atoms if atoms is None else atoms:
             try:
-                values = function(obs, action, next_obs)
+                values = atom.call(obs, action, next_obs, info)
             except Exception as error:
-                raise atom_raised(name, error, step, next_obs) from error
+                raise atom_raised(atom.name, error, step, next_obs, info if atom.takes_info else None) from error
             # The usual case first and in place, because a call would cost more.
-            if values.__class__ is not np.ndarray or values.shape != shape or values.dtype.kind not in "fbiu":
+            check = checks < _CHECKS
+            if values.__class__ is not np.ndarray or values.shape != shape or values.dtype.kind not in NUMBERS:
                 if self._keep and namespace_of(values) not in (None, np):
-                    self.kept[name] = values
+                    self.kept[atom.name] = values
                     continue
-                values = _array_of_numbers(name, values, shape, step)
+                values = _array_of_numbers(atom.name, values, shape, step)
+                check = check or not values.shape  # one label for all: a constant, or a mean over them
+            if check and shape[0] > 1:
+                check_elements(atom, values, (obs, action, next_obs), info, where, shape[0], step)
             if values.dtype is not DOUBLE:
                 values = values.astype(DOUBLE)  # several times quicker than leaving it to the next line
-            row[place] = values
+            atom.row[place] = values
+        if checks < _CHECKS and shape[0] > 1:
+            self._checks[kind] = checks + 1
 
-    def of(self, obs: Any, action: Any, next_obs: Any, step: Any = None, envs: Any = None) -> CheckedLabels:
+    def of(
+        self, obs: Any, action: Any, next_obs: Any, step: Any = None, envs: Any = None, info: Any = None
+    ) -> CheckedLabels:
         """`read` and `checked` in one, for all of the batch."""
-        self.read(obs, action, next_obs, step=step)
+        self.read(obs, action, next_obs, step=step, info=info)
         return self.checked(step, envs)
 
     def together(self, step: Any = None, envs: Any = None) -> dict[str, Any]:
         """All labels as arrays of the library in which some were kept, and in which `Spec.step` will go on.
 
-        What was kept is not checked to be in [0, 1], for a value may be known only when compiled code runs.
+        What was kept is not checked to be in [0, 1], for a value may be known only when compiled code runs; rounding
+        errors are clipped.
 
         Raises:
             LabelError: Labels have the wrong shape, or one that was not kept is not in [0, 1].
@@ -128,7 +159,10 @@ class BatchLabels:
         like, xp = batch_of(self.kept, tuple(self.kept))
         like = xp.broadcast_to(like, self._everyone)
         labels = {name: as_labels(name, values, like, xp) for name, values in found.items()}
-        return {name: xp.clip(values, 0.0, 1.0) for name, values in labels.items()} if self._clip else labels
+        for name, values in labels.items():
+            inside = xp.clip(values, 0.0, 1.0)
+            labels[name] = inside if self._clip else xp.where(abs(values - inside) <= TOLERANCE, inside, values)
+        return labels
 
     def checked(self, step: Any = None, envs: Any = None) -> CheckedLabels:
         """The labels, all of them in [0, 1], in arrays that the next `read` writes over.
@@ -143,15 +177,18 @@ class BatchLabels:
         if self._clip:
             np.clip(self._matrix, 0.0, 1.0, out=self._matrix)
         if not (bits_inside(self._bits) or inside_unit_interval(self._matrix)):
-            raise self._outside(step() if callable(step) else step, envs)
+            inside = np.clip(self._matrix, 0.0, 1.0)
+            np.copyto(self._matrix, inside, where=abs(self._matrix - inside) <= TOLERANCE)
+            if not inside_unit_interval(self._matrix):
+                raise self._outside(step() if callable(step) else step, envs)
         return self._labels
 
     def _outside(self, step: Any, envs: Any) -> LabelError:
         bad = ~((self._matrix >= 0.0) & (self._matrix <= 1.0))
         number, index = np.argwhere(bad)[0].tolist()
-        name, _, row = self._atoms[number]
+        atom = self._atoms[number]
         where = f"{at_step(step, index)} in environment {index if envs is None else int(envs[index])}"
-        return outside(name, where, float(row[index]))
+        return outside(atom.name, where, float(atom.row[index]))
 
 
 def _array_of_numbers(name: str, values: Any, shape: tuple[int, ...], step: int | None) -> NDArray[Any]:
@@ -160,7 +197,7 @@ def _array_of_numbers(name: str, values: Any, shape: tuple[int, ...], step: int 
         array = np.asarray(values)
     except (TypeError, ValueError):
         array = np.asarray(None)
-    if array.dtype.kind not in "fbiu":
+    if array.dtype.kind not in NUMBERS:
         raise LabelError(
             f"The atom {name!r} gave {shown(values)}{at_step(step)}; an atom should give a number in [0, 1] for each "
             "environment, as an array."

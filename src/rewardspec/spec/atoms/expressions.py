@@ -2,10 +2,11 @@
 
 An expression has numbers and `pi`; the components of the observation after the step by their names (`x`), of the one
 before it with a prefix (`before.x`), and the `action` (`action[0]` where it has components); the observations
-themselves, as `next_obs[2]` and `obs[2]`, or `next_obs.agent[0]` where they have keys; `+ - * / // % **`;
-comparisons, which give 1 or 0 and can be chained (`-1 <= x < 1`); `and`, `or` and `not`, which are min, max and one
-minus, as in formulas; and the functions of `rewardspec.spec.atoms.operations`, among them the ready-made label shapes.
-A text is parsed into a tree here, with every name looked up; `rewardspec.spec.atoms.expressions_as_atoms` makes it a
+themselves, as `next_obs[2]` and `obs[2]`, or `next_obs.agent[0]` where they have keys; entries of the `info` that came
+with the observation after the step (`info.carrying`, `info.position[0]`); `+ - * / // % **`; comparisons, which give 1
+or 0 and can be chained (`-1 <= x < 1`); `and`, `or` and `not`, which are min, max and one minus, as in formulas; and
+the functions of `rewardspec.spec.atoms.operations`, among them the ready-made label shapes.
+A text is parsed into a tree here, with every name looked up; `rewardspec.spec.atoms.expression_atoms` makes it a
 function. No part of it is ever evaluated as Python.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import functools
 import importlib.resources
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -22,11 +24,12 @@ import lark
 
 from rewardspec.errors import SpecError, did_you_mean
 from rewardspec.spec.atoms.components import Components, Path
-from rewardspec.spec.atoms.expression_errors import at_place, explain_syntax_error
 from rewardspec.spec.atoms.operations import ARITIES, MARGINS
 
 _OBSERVATIONS = {"obs": "before", "next_obs": "after"}  # their moments
 _DEEPEST = 200  # nested operators; each is a Python call when the atom is read
+_DIGITS = 9  # of an index
+_LONGEST = 10_000  # characters; reading more would take seconds
 
 
 @dataclass(frozen=True)
@@ -38,10 +41,10 @@ class Number:
 
 @dataclass(frozen=True)
 class Read:
-    """A component of an observation, or of the action.
+    """A component of an observation, of the action, or of `info`.
 
     Attributes:
-        moment: `"before"`, `"action"` or `"after"`.
+        moment: `"before"`, `"action"`, `"after"` or `"info"`.
         path: The component's place.
     """
 
@@ -86,9 +89,7 @@ def parts_of(node: Node) -> Iterator[Node]:
 @functools.cache
 def _parser() -> lark.Lark:
     grammar = (
-        importlib.resources.files("rewardspec.spec.atoms")
-        .joinpath("expression_language.lark")
-        .read_text(encoding="utf-8")
+        importlib.resources.files("rewardspec.spec.atoms").joinpath("expressions.lark").read_text(encoding="utf-8")
     )
     return lark.Lark(grammar, parser="lalr", maybe_placeholders=False)
 
@@ -101,10 +102,15 @@ class _Reader:
         self.components = components
 
     def read(self) -> Node:
+        if len(self.text) > _LONGEST:
+            raise SpecError(
+                f"An expression should have at most {_LONGEST:,} characters. Received {len(self.text):,}. "
+                "Write the atom as a function."
+            )
         try:
             tree = _parser().parse(self.text)
         except lark.UnexpectedInput as error:
-            raise explain_syntax_error(self.text, error) from None
+            raise _syntax_error(self.text, error) from None
         built: dict[int, tuple[Node, int]] = {}  # each node's tree and depth; leaves first, without recursion
         for subtree in tree.iter_subtrees():
             if subtree.data == "arguments":
@@ -154,11 +160,13 @@ class _Reader:
 
     def _name(self, tokens: list[lark.Token]) -> Node:
         parts = [str(token) for token in tokens if token.type == "NAME"]
-        indices = tuple(int(token) for token in tokens if token.type == "INDEX")
+        indices = tuple(self._index(token) for token in tokens if token.type == "INDEX")
         if parts == ["pi"] and not indices:
             return Number(math.pi)
         if parts == ["action"]:
             return Read("action", indices)
+        if parts[0] == "info" and len(parts) > 1:
+            return Read("info", (*parts[1:], *indices))
         moment = "before" if parts[0] == "before" and len(parts) > 1 else "after"
         name = ".".join(parts[moment == "before" :])
         if name in self.components:
@@ -167,11 +175,20 @@ class _Reader:
             return Read(_OBSERVATIONS[parts[0]], (*parts[1:], *indices))
         raise self._unknown(name, tokens[0])
 
+    def _index(self, token: lark.Token) -> int:
+        if len(token) > _DIGITS:
+            raise _at_place("This index is too large for any observation", self.text, token.start_pos or 0)
+        return int(token)
+
     def _unknown(self, name: str, token: lark.Token) -> SpecError:
         if name in ARITIES:
             remedy = f"{name!r} is a function: call it with its arguments in parentheses."
         elif name == "before":
             remedy = "Say which component, for example 'before.x'."
+        elif name == "info":
+            remedy = "Say which entry, for example 'info.carrying'."
+        elif name in _TRUTHS:
+            remedy = f"Write {_TRUTHS[name]}."
         elif not self.components:
             remedy = (
                 "Write next_obs[0] for a number of the observation after the step and obs[0] for one before it; or, in "
@@ -179,25 +196,116 @@ class _Reader:
             )
         else:
             known = ", ".join(self.components)
-            hint = did_you_mean(name, [*self.components, *_OBSERVATIONS, "action", "pi"])
+            hint = did_you_mean(name, [*self.components, *_OBSERVATIONS, "action", "info", "pi"])
             remedy = f"Known components: {known}.{hint}"
-        return at_place(f"Unknown name {name!r}", self.text, token.start_pos or 0, remedy)
+        return _at_place(f"Unknown name {name!r}", self.text, token.start_pos or 0, remedy)
 
     def _call(self, token: lark.Token, args: list[Node]) -> Node:
         name = str(token)
         place = token.start_pos or 0
         if name not in ARITIES:
             remedy = f"Known functions: {', '.join(ARITIES)}.{did_you_mean(name, ARITIES)}"
-            raise at_place(f"Unknown function {name!r}", self.text, place, remedy)
+            raise _at_place(f"Unknown function {name!r}", self.text, place, remedy)
         least, most = ARITIES[name]
         if len(args) < least or (most is not None and len(args) > most):
             wanted = f"{least} or more" if most is None else f"{least}" if least == most else f"{least} to {most}"
-            raise at_place(f"{name} takes {wanted} arguments and has {len(args)}", self.text, place)
+            raise _at_place(f"{name} takes {wanted} arguments and has {len(args)}", self.text, place)
         if name in MARGINS and len(args) > MARGINS[name] and not isinstance(args[MARGINS[name]], Number):
-            raise at_place(f"The margin of {name} should be a number", self.text, place)
+            raise _at_place(f"The margin of {name} should be a number", self.text, place)
         return _chain(name, args) if most is None else Call(name, tuple(args))
 
 
 def _chain(function: str, args: Sequence[Node]) -> Node:
     """An associative function of two arguments, applied to any number of them."""
     return functools.reduce(lambda left, right: Call(function, (left, right)), args)
+
+
+# What to tell someone whose expression cannot be read: the place, what was expected, and a remedy.
+
+_REMEDIES = {
+    "=": "Equality is '=='.",
+    "^": "A power is '**'.",
+    "~": "Negation is 'not'.",
+    ":": "A function is named as 'package.module:function', with nothing else in the text.",
+    "?": "A choice is where(condition, then, otherwise).",
+    "{": "Group with round parentheses.",
+    ";": "An atom is one expression.",
+    '"': "Expressions hold no text. A component is named without quotes, and a key after a dot: info.carrying.",
+    "'": "Expressions hold no text. A component is named without quotes, and a key after a dot: info.carrying.",
+}
+_TRUTHS = {"True": 1, "False": 0}
+# Python that the language does not have, and what to write instead.
+_PYTHON = {
+    r"lambda\b[^:]*:?": "An atom is an expression alone: leave 'lambda' and all up to its ':' out. next_obs[0] is a "
+    "number of the observation after the step, obs[0] of the one before it.",
+    r"(?:[^\W\d]\w*\.)+(?P<function>[^\W\d]\w*)\s*\(": "A function is called by its name alone",
+    r"\[\s*(?:\.\.\.|:)": "An expression reads the last axis by itself: write next_obs[2], in a batch as well.",
+    r"\bif\b.*\belse\b": "A choice is where(condition, then, otherwise).",
+}
+_NAMES_IN_NUMPY = {
+    "absolute": "abs", "fabs": "abs", "minimum": "min", "maximum": "max", "amin": "min", "amax": "max",
+    "arctan2": "atan2", "linalg.norm": "hypot", "norm": "hypot",
+}  # fmt: skip
+_OPERANDS = frozenset(["NUMBER", "NAME", "LPAR", "NOT"])
+
+
+def _at_place(message: str, text: str, position: int, remedy: str = "") -> SpecError:
+    """A SpecError that shows the line of the text and a caret under the position.
+
+    Example:
+        >>> print(_at_place("Unknown name 'y'", "x + y", 4, "Known: x."))
+        Unknown name 'y' at line 1, column 5.
+        <BLANKLINE>
+            x + y
+                ^
+        Known: x.
+    """
+    before = text[:position]
+    line, column = before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
+    shown, caret = _window(text.split("\n")[line - 1], column)
+    ending = f"\n{remedy}" if remedy else ""
+    return SpecError(f"{message} at line {line}, column {column}.\n\n    {shown}\n    {caret}{ending}")
+
+
+def _syntax_error(text: str, error: lark.UnexpectedInput) -> SpecError:
+    """The SpecError for a text that the grammar refuses."""
+    if not text.strip():
+        return SpecError("The expression is empty. Write one, for example 'abs(x) < 2'.")
+    for pattern, remedy in _PYTHON.items():
+        python = re.search(pattern, text)
+        if python is not None:
+            name = python.groupdict().get("function")
+            if name is not None:
+                name = _NAMES_IN_NUMPY.get(name, name)
+                remedy = f"{remedy}: {name}(…)." if name in ARITIES else f"{remedy}. Known: {', '.join(ARITIES)}."
+            return _at_place("This is not part of the language of expressions", text, python.start(), remedy)
+    if isinstance(error, lark.UnexpectedCharacters):
+        position = error.pos_in_stream or 0
+        return _at_place(f"Unexpected character {error.char!r}", text, position, _REMEDIES.get(error.char, ""))
+    if not isinstance(error, lark.UnexpectedToken):
+        return SpecError(f"The expression {text!r} cannot be read.")
+    names = set(error.accepts or error.expected)
+    token = error.token
+    if token.type == "$END":
+        remedy = "Finish the expression and close every '('." if "RPAR" in names else "Finish the expression."
+        return _at_place("The expression stops too early", text, len(text.rstrip()), remedy)
+    found = f"Unexpected {str(token)!r}"
+    if token.type == "RPAR" and not names & {"RPAR", "NUMBER"}:
+        remedy = "This ')' closes nothing: remove it, or open a '(' before it."
+    elif "INDEX" in names:
+        remedy = "Expected a whole number between the brackets."
+    elif "NUMBER" in names:
+        remedy = "Expected a number, a component, a function or '('."
+    elif token.type in _OPERANDS:
+        remedy = "Expected an operator such as '*' or '<' before it."
+    else:
+        remedy = "Expected an operator or the end of the expression."
+    return _at_place(found, text, token.start_pos or 0, remedy)
+
+
+def _window(line: str, column: int, width: int = 88) -> tuple[str, str]:
+    """The part of a long line around the column, and the caret line under it."""
+    start = max(0, min(column - 1 - width // 2, len(line) - width)) if len(line) > width else 0
+    left, right = ("… " if start else ""), (" …" if start + width < len(line) else "")
+    shown = f"{left}{line[start : start + width]}{right}"
+    return re.sub(r"\s", " ", shown), " " * (len(left) + column - 1 - start) + "^"

@@ -1,4 +1,4 @@
-"""Specs as TOML files: `load_spec`, `loads_spec`, `dump_spec` and `dumps_spec`.
+"""Reading specs from TOML files; `rewardspec.spec.toml_writing` writes them.
 
 payment = "value"                       # these five as for `Spec`, all optional
 penalty = 0.0
@@ -27,18 +27,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rewardspec.atomic_files import write_whole
-from rewardspec.errors import Error, SpecError, did_you_mean
+from rewardspec.errors import Error, SpecError, did_you_mean, shown
 from rewardspec.spec.atoms.components import Components, read_components
-from rewardspec.spec.atoms.expressions_as_atoms import ExpressionAtom
-from rewardspec.spec.atoms.labelling import AtomFunction
-from rewardspec.spec.atoms.referenced_atoms import referenced_atom
-from rewardspec.spec.atoms.references import is_reference
+from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
+from rewardspec.spec.atoms.functions import AtomFunction
+from rewardspec.spec.atoms.references import is_reference, referenced_atom
 from rewardspec.spec.pairs import Pair, is_number
 from rewardspec.spec.spec import Spec
-from rewardspec.spec.toml_writing import dumps_spec
-
-__all__ = ["SpecDraft", "dump_spec", "dumps_spec", "load_spec", "loads_spec", "read_draft"]
 
 _NUMBER, _TEXT, _TRUTH, _WHOLE = "a number", "text", "true or false", "a whole number"
 _OPTIONS = {
@@ -112,19 +107,6 @@ def loads_spec(text: str) -> Spec:
     return _draft(text).spec()
 
 
-def dump_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
-    """Write a spec to a TOML file, in one move, so that nobody ever sees half of it.
-
-    Raises:
-        SpecError: An atom cannot be saved, or the file cannot be written.
-    """
-    content = dumps_spec(spec)
-    try:
-        write_whole(path, content.encode())
-    except OSError as error:
-        raise SpecError(f"Cannot write the spec {os.fspath(path)!r}: {error.strerror}.") from None
-
-
 def read_draft(path: str | os.PathLike[str]) -> SpecDraft:
     """What a spec file says, without asking whether its parts fit together."""
     try:
@@ -158,7 +140,7 @@ def _draft(text: str) -> SpecDraft:
 def _read_pairs(entries: Any) -> tuple[Pair, ...]:
     if not isinstance(entries, list):
         raise SpecError(
-            f"A spec needs pairs: a table [[pairs]] for each, with a formula and a weight. Received {entries!r}."
+            f"A spec needs pairs: a table [[pairs]] for each, with a formula and a weight. Received {shown(entries)}."
         )
     return tuple(_read_pair(entry, f"pair {number}") for number, entry in enumerate(entries, start=1))
 
@@ -168,7 +150,7 @@ def _read_pair(entry: Any, where: str) -> Pair:
         entry = dict(zip(("formula", "weight"), entry, strict=True))
     if not isinstance(entry, dict):
         raise SpecError(
-            f"{where} should be a table with a formula and a weight, or both in a list. Received {entry!r}."
+            f"{where} should be a table with a formula and a weight, or both in a list. Received {shown(entry)}."
         )
     _require_known_keys(entry, _PAIR, where)
     for key in ("formula", "weight"):
@@ -183,7 +165,7 @@ def _read_pair(entry: Any, where: str) -> Pair:
 
 def _read_atoms(table: Any, components: Components) -> dict[str, AtomFunction]:
     if not isinstance(table, dict):
-        raise SpecError(f"`atoms` should be a table of names and expressions or functions. Received {table!r}.")
+        raise SpecError(f"`atoms` should be a table of names and expressions or functions. Received {shown(table)}.")
     atoms: dict[str, AtomFunction] = {}
     for name, entry in table.items():
         try:
@@ -208,12 +190,12 @@ def read_atom(entry: Any, components: Components) -> AtomFunction:
     if not isinstance(entry, dict):
         raise SpecError(
             f"an atom is an expression such as 'abs(x) < 2', or a function as 'package.module:function'. "
-            f"Received {entry!r}."
+            f"Received {shown(entry)}."
         )
     _require_known_keys(entry, _ATOM, "it")
     values = {key: _typed(value, _ATOM[key], f"`{key}`") for key, value in entry.items()}
     if ("expression" in values) == ("function" in values):
-        raise SpecError(f"an atom has either an expression or a function. Received {entry!r}.")
+        raise SpecError(f"an atom has either an expression or a function. Received {shown(entry)}.")
     if "expression" in values:
         return ExpressionAtom(values["expression"], components, values.get("at_reset"))
     if "at_reset" in values:
@@ -230,7 +212,7 @@ def _require_known_keys(table: Mapping[str, Any], known: Any, where: str) -> Non
 def _typed(value: Any, kind: str, what: str) -> Any:
     types = {_NUMBER: int | float, _TEXT: str, _TRUTH: bool, _WHOLE: int}
     if not isinstance(value, types[kind]) or (isinstance(value, bool) and kind != _TRUTH):
-        raise SpecError(f"{what} should be {kind}. Received {value!r}.{_without_quotes(value, kind)}")
+        raise SpecError(f"{what} should be {kind}. Received {shown(value)}.{_without_quotes(value, kind)}")
     return value
 
 

@@ -1,0 +1,160 @@
+"""The functions of atoms: how they are called, what they look at, and functions made from others.
+
+An atom is a function of `(obs, action, next_obs)`, or of `(obs, action, next_obs, info)`: it gets `info` if one of its
+parameters has that name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import dis
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+from typing import Any, TypeAlias
+
+AtomFunction: TypeAlias = Callable[..., Any]  # of (obs, action, next_obs), or with a parameter `info` too
+
+NO_INFO = "there is none here. Give `info` where labels are read: that of `reset` and `step`, or what was recorded."
+# A function that mentions one of these may get at its arguments without mentioning them.
+_ROUNDABOUT = frozenset(["_getframe", "currentframe", "dir", "eval", "exec", "locals", "stack", "vars"])
+
+
+def takes_info(function: Any) -> bool:
+    """Whether an atom's function has a parameter named `info`, which may be keyword-only.
+
+    Call such a function as `function(obs, action, next_obs, info=info)` and any other without `info`. An object may
+    tell by an attribute `takes_info`.
+
+    Example:
+        >>> takes_info(lambda obs, action, next_obs, info: info["carrying"])
+        True
+        >>> takes_info(lambda obs, action, next_obs: next_obs[..., 0])
+        False
+    """
+    declared = getattr(function, "takes_info", None)
+    if isinstance(declared, bool):
+        return declared
+    if isinstance(function, functools.partial) and "info" in function.keywords:
+        return False  # given already
+    try:
+        parameter = inspect.signature(function).parameters.get("info")
+    except (TypeError, ValueError):  # a built-in function may not tell
+        return False
+    return parameter is not None and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+
+
+def with_info(function: AtomFunction) -> Callable[[Any, Any, Any, Any], Any]:
+    """The function as one of four arguments, `(obs, action, next_obs, info)`, whether it looks at `info` or not.
+
+    Where `info` is None, which means that there is none, the function is called without it.
+
+    Example:
+        >>> with_info(lambda obs, action, next_obs: next_obs)(0, 1, 2, {})
+        2
+        >>> with_info(lambda obs, action, next_obs, info: info["lives"])(0, 1, 2, {"lives": 3})
+        3
+    """
+    if not takes_info(function):
+        return lambda obs, action, next_obs, _: function(obs, action, next_obs)
+
+    def call(obs: Any, action: Any, next_obs: Any, info: Any) -> Any:
+        return function(obs, action, next_obs) if info is None else function(obs, action, next_obs, info=info)
+
+    return call
+
+
+def reads_only_the_state(function: Any) -> bool:
+    """Whether an atom's label surely depends on `next_obs` alone; where it cannot be told, False.
+
+    Such an atom has the same label however the state was reached, by a step or by a reset, so that one call of it
+    serves a batch in which some episodes go on and others begin. An object may say so by an attribute
+    `reads_only_the_state`. Of a Python function its code tells, where it mentions neither of the first two parameters.
+
+    Example:
+        >>> reads_only_the_state(lambda obs, action, next_obs: abs(next_obs[..., 0]))
+        True
+        >>> reads_only_the_state(lambda obs, action, next_obs: abs(next_obs[..., 0] - obs[..., 0]))
+        False
+    """
+    if not isinstance(function, FunctionType):
+        return getattr(function, "reads_only_the_state", False) is True
+    code = function.__code__
+    if code.co_argcount != 3 or takes_info(function):
+        return False
+    return not (_ROUNDABOUT | set(code.co_varnames[:2])).intersection(_mentions(code))
+
+
+def _mentions(code: CodeType) -> Iterator[Any]:
+    """All that the instructions are about; some are about two variables at once."""
+    for instruction in dis.get_instructions(code):
+        if isinstance(instruction.argval, tuple):
+            yield from instruction.argval
+        else:
+            yield instruction.argval
+
+
+@dataclasses.dataclass(frozen=True)
+class DerivedAtom:
+    """An atom's function with something added.
+
+    A class and not a closure, so that specs with it can be compared, copied, pickled and saved.
+
+    Attributes:
+        function: The function.
+        takes_info: Whether it has a parameter `info`.
+    """
+
+    function: AtomFunction = dataclasses.field(hash=False)  # which need not be hashable
+    takes_info: bool = dataclasses.field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "takes_info", takes_info(self.function))
+
+    @property
+    def reads_only_the_state(self) -> bool:
+        """Whether the label surely depends on `next_obs` alone."""
+        return reads_only_the_state(self.function)
+
+    @property
+    def at_reset(self) -> Any:
+        """The label after every reset, where the function declares one."""
+        return getattr(self.function, "at_reset", None)
+
+    def __call__(self, obs: Any, action: Any, next_obs: Any, info: Any = None) -> Any:
+        """The function's label of one transition, or its labels of a batch."""
+        if self.takes_info and info is not None:
+            return self.function(obs, action, next_obs, info=info)
+        return self.function(obs, action, next_obs)
+
+
+@dataclasses.dataclass(frozen=True)
+class Thresholded(DerivedAtom):
+    """An atom's function turned Boolean: its label is 1 from the threshold on, else 0.
+
+    Attributes:
+        threshold: The threshold.
+    """
+
+    threshold: float
+
+    @property
+    def at_reset(self) -> Any:
+        """The Boolean label after every reset, where the function declares a label."""
+        label = super().at_reset
+        return None if label is None else float(label >= self.threshold)
+
+    def __call__(self, obs: Any, action: Any, next_obs: Any, info: Any = None) -> Any:
+        """The Boolean label of one transition, or the labels of a batch."""
+        return (super().__call__(obs, action, next_obs, info) >= self.threshold) * 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Clipped(DerivedAtom):
+    """An atom's function for one environment, its label clipped into [0, 1]; NaN stays NaN."""
+
+    def __call__(self, obs: Any, action: Any, next_obs: Any, info: Any = None) -> float:
+        """The clipped label of one transition."""
+        label = float(super().__call__(obs, action, next_obs, info))
+        return 0.0 if label < 0.0 else 1.0 if label > 1.0 else label

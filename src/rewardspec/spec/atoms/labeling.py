@@ -1,0 +1,153 @@
+"""Labels of one transition: calling the atoms' functions, and saying clearly when one misbehaves."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rewardspec.errors import Error, LabelError, shown
+from rewardspec.spec.atoms.functions import NO_INFO, takes_info
+
+TOLERANCE = 1e-6  # labels that miss [0, 1] by no more than this are rounding errors, and clipped
+
+
+def read_labels(
+    atoms: Mapping[str, Callable[[Any, Any, Any, Any], Any]],
+    obs: Any,
+    action: Any,
+    next_obs: Any,
+    info: Any = None,
+    *,
+    step: Any = None,
+    clip: bool = False,
+) -> dict[str, Any]:
+    """The label of each atom for one transition; `rewardspec.spec.atoms.batch_labeling` has the same for batches.
+
+    A label is a float; while JAX traces, what stands for one, whose value nobody can check yet.
+
+    Args:
+        atoms: The functions of `(obs, action, next_obs, info)`, as `with_info` makes them.
+        obs: The observation before the action; at reset the first observation.
+        action: The action; None at reset.
+        next_obs: The observation after it.
+        info: The `info` that came with `next_obs`; None where there is none.
+        step: The step's number, for error messages.
+        clip: Whether to clip labels into [0, 1].
+
+    Raises:
+        LabelError: An atom raised, or gave a label that is no number, is NaN or lies outside [0, 1]. Names the atom,
+            the value and the step.
+    """
+    labels: dict[str, Any] = {}
+    for name, function in atoms.items():
+        try:
+            found = function(obs, action, next_obs, info)
+        except Exception as error:
+            raise atom_raised(name, error, step, next_obs, info if takes_info(function) else None) from error
+        if found.__class__ is not float:
+            if _is_traced_number(found):
+                labels[name] = found.clip(0.0, 1.0) if clip else found
+                continue
+            found = _as_float(name, found, step)
+        if not 0.0 <= found <= 1.0:
+            if clip or -TOLERANCE <= found <= 1.0 + TOLERANCE:
+                found = 0.0 if found < 0.0 else 1.0 if found > 1.0 else found
+            if not 0.0 <= found <= 1.0:
+                raise outside(name, at_step(step), found)
+        labels[name] = found
+    return labels
+
+
+def _as_float(name: str, found: Any, step: Any) -> float:
+    try:
+        if isinstance(found, str | bytes) or getattr(getattr(found, "dtype", None), "kind", "f") in "cOSTUmM":
+            raise TypeError  # `float` would read a text, and throw an imaginary part away
+        return float(found)
+    except Exception as error:
+        raise no_number(name, found, step) from error
+
+
+def _is_traced_number(value: Any) -> bool:
+    """Whether JAX is tracing, so that this stands for a number that is not known yet."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(value, jax.core.Tracer) and value.shape == ()
+
+
+def atom_raised(name: str, error: Exception, step: Any, next_obs: Any, info: Any) -> LabelError:
+    """The error for an atom whose function raised one; `info` is what it was given, if that."""
+    if isinstance(error, Error):  # of ours, which says what to do
+        return LabelError(f"The atom {name!r} cannot be read{at_step(step)}: {error}")
+    message = f"The atom {name!r} raised {type(error).__name__}{at_step(step)}: {str(error).rstrip('.')}."
+    return LabelError(f"{message}{_remedy(error, step, next_obs, info)}")
+
+
+def _remedy(error: Exception, step: Any, next_obs: Any, info: Any) -> str:
+    """What is usually wrong with an atom that raises such an error."""
+    words = str(error)
+    if "argument: 'info'" in words:
+        return f" It reads `info`, and {NO_INFO}"
+    if "positional argument" in words:
+        return " An atom is a function of (obs, action, next_obs), or of (obs, action, next_obs, info)."
+    if isinstance(error, KeyError) and isinstance(info, Mapping) and error.args[0] not in info:
+        other = f" {_described('next_obs', next_obs)}" if isinstance(next_obs, Mapping) else ""
+        return f" {_described('info', info)}{other}"
+    if "NoneType" in words and np.ndim(step) == 0 and step == 0:
+        return " At reset `action` is None: say what the label is then."
+    if "truth value of an array" in words:
+        return " It got a batch: use operations on arrays instead of `if`, `and`, `or` and `min`."
+    if isinstance(error, IndexError):
+        advice = " Written for the last axis, as next_obs[..., 2], an atom serves one environment and a batch of them."
+        return f" {_described('next_obs', next_obs)}{advice if np.ndim(next_obs) > 1 else ''}"
+    if isinstance(error, AttributeError | KeyError | TypeError):
+        return f" {_described('next_obs', next_obs)}"
+    return ""
+
+
+def _described(name: str, value: Any) -> str:
+    """What an atom was given, in a sentence.
+
+    Example:
+        >>> _described("next_obs", np.zeros(4)), _described("info", {"x": 1})
+        ('next_obs is an array of shape (4,).', "info is a dict with the keys 'x'.")
+    """
+    if isinstance(value, Mapping):
+        keys = f"the keys {', '.join(map(repr, value))}" if value else "no keys"
+        return f"{name} is a {type(value).__name__} with {keys}."
+    if isinstance(value, tuple | list):
+        return f"{name} is a {type(value).__name__} of {len(value)}."
+    if np.ndim(value):
+        return f"{name} is an array of shape {tuple(value.shape)}."
+    return f"{name} is {textwrap.shorten(str(value), 80)}, of type {type(value).__name__}."
+
+
+def no_number(name: str, found: Any, step: Any) -> LabelError:
+    """The error for an atom that gave what is no number."""
+    remedy = ""
+    if found is None:
+        remedy = " End it with `return` and a number."
+    elif isinstance(found, list | tuple) or bool(getattr(found, "shape", None)):
+        remedy = " Join its numbers to one, as with min, or choose one of them."
+    return LabelError(
+        f"The atom {name!r} gave {shown(found)}{at_step(step)}; an atom should give a number in [0, 1].{remedy}"
+    )
+
+
+def outside(name: str, where: str, value: float) -> LabelError:
+    """The error for a label that is not in [0, 1]."""
+    hint = (
+        "A division by zero, or the root or logarithm of a negative number, gives that: keep them out of the atom."
+        if value != value
+        else "Scale it, or pass clip=True to the spec."
+    )
+    return LabelError(f"The label of {name!r}{where} should be in [0, 1]. Received {value:.15g}. {hint}")
+
+
+def at_step(step: Any, index: int | None = None) -> str:
+    """Which step it was, for error messages; of steps that differ between environments, that of the given one."""
+    if step is None or (np.ndim(step) and index is None):
+        return ""
+    return f" at step {int(step[index]) if np.ndim(step) else step}"
