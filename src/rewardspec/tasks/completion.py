@@ -48,7 +48,7 @@ class TaskCompletion(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         self._obs, info = self.env.reset(seed=seed, options=options)
         self._length, self._return = 0, 0.0
         if self._formulas is not None:
-            self._state = self._formulas.start(self._formulas.labels(self._obs, None, self._obs))
+            self._state = self._formulas.start(self._formulas.labels(self._obs, None, self._obs, info=info))
         return self._obs, info
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
@@ -57,7 +57,8 @@ class TaskCompletion(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         self._length += 1
         self._return += float(reward)
         if self._formulas is not None:
-            self._state, _ = self._formulas.step(self._state, self._formulas.labels(self._obs, action, obs))
+            labels = self._formulas.labels(self._obs, action, obs, info=info)
+            self._state, _ = self._formulas.step(self._state, labels)
             self._obs = obs
         if terminated or truncated:
             measures = self._measured(Ending(obs, self._length, self._return, terminated, info))
