@@ -14,7 +14,7 @@ from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 from rewardspec.errors import Error, MissingExtraError
-from rewardspec.tasks.paper.gridworlds.world import GridWorld
+from rewardspec.tasks.gridworlds import GridWorld
 
 if TYPE_CHECKING:
     from rewardspec.audit.auditing import Finding

@@ -165,7 +165,7 @@ class PlayedEpisode:
         actions: The actions.
         rewards: What each step paid.
         expected: The exact expectation of their sum, from the start that came up.
-        completion: The task completion that the environment told at the end, or None.
+        completion: The first of the measures that the environment told at the end, or None.
     """
 
     states: tuple[int, ...]
@@ -208,5 +208,5 @@ def play(env: gym.Env[Any, Any], product: Product, policy: Policy, seed: int | N
         rewards.append(float(reward))
         done = terminated or truncated
         node = product.follow(node, action, int(obs))
-    completion = info.get("task_completion")
+    completion = next(iter(info.get("measures", {}).values()), None)
     return PlayedEpisode(tuple(states), tuple(actions), tuple(rewards), float(policy.start_totals[start]), completion)

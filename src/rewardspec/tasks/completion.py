@@ -68,7 +68,7 @@ class TaskCompletion(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         return obs, reward, terminated, truncated, info
 
     def _measured(self, ending: Ending) -> dict[str, float]:
-        values = iter(() if self._state is None else self._state.values)
+        values = iter(() if self._formulas is None else self._formulas.values(self._state))
         return {
             name: float(next(values) if measure.formula is not None else measure(ending))
             for name, measure in self.task.measures.items()

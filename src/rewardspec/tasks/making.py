@@ -106,6 +106,22 @@ def words_of(env: EnvLike) -> str:
     return env.rpartition(":")[2] if isinstance(env, str) else str(getattr(env, "__name__", type(env).__name__))
 
 
+def made_by(task: Task) -> str:
+    """What makes a task's environment, as one writes it in Python.
+
+    Example:
+        >>> from rewardspec import tasks
+        >>> made_by(tasks.get("taxi"))
+        "gymnasium.make('rewardspec.tasks:rewardspec/Taxi-v0')"
+        >>> made_by(tasks.Task.of("gymnasium.envs.toy_text.taxi:TaxiEnv"))
+        'gymnasium.envs.toy_text.taxi:TaxiEnv'
+    """
+    if task.id is not None and task.id.startswith("rewardspec/"):
+        return f"gymnasium.make('rewardspec.tasks:{task.id}')"  # what stands before the colon is imported
+    env = task.id or task.env
+    return f"gymnasium.make({env!r})" if isinstance(env, str) and words_of(env) in gym.registry else str(env)
+
+
 def name_of(env: EnvLike) -> str:
     """A task's name from its environment.
 

@@ -114,6 +114,7 @@ class Task:
         batch: Makes many copies of the environment that are stepped together, from the task and a list of seeds; see
             `rewardspec.learning.batches`. None steps Gymnasium's environments one after the other.
         notes: Further points about the task by heading, for pages.
+        envpool: Its id in EnvPool, where its environments are worth while.
         base_bonus: What is added to the reward of Gymnasium's environment, for learners that batch their own copy.
         extra: The optional dependency that the environment needs.
 
@@ -140,6 +141,7 @@ class Task:
     budget: TrainingBudget = TrainingBudget()
     batch: Callable[..., Any] | None = None
     notes: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    envpool: str | None = None
     base_bonus: AtomFunction | None = None
     extra: str | None = None
 
@@ -170,6 +172,11 @@ class Task:
     def make(self, **kwargs: Any) -> gym.Env[Any, Any]:
         """The environment, as `gymnasium.make` makes it, which also tells `info["task_completion"]` at the end."""
         return making.make(self, **kwargs)
+
+    @property
+    def made_by(self) -> str:
+        """What makes the environment, as one writes it in Python."""
+        return making.made_by(self)
 
     @property
     def measure(self) -> Measure:
