@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewardspec.cli.options import command, importing_from_here
+from rewardspec.cli.options import add_no_references, command, importing_from_here, spec_in
 from rewardspec.drawing.run_plot import check_picture_path
 from rewardspec.errors import Error, SpecError, UnknownEnvironmentError
 
@@ -34,6 +34,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("env", metavar="ENV", help="a finite task, or the id of any environment with a table `P`")
     parser.add_argument("--spec", metavar="FILE", help="audit this spec, a TOML file, instead of the task's own")
+    add_no_references(parser)
     parser.add_argument("--discount", type=float, metavar="D", help="the learner's discount (default: 0.9)")
     parser.add_argument(
         "--payment",
@@ -90,9 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _task(arguments: argparse.Namespace) -> Task:
     """The task to audit, with the spec, the goal and the hazard that were given in place of its own."""
     from rewardspec import tasks
-    from rewardspec.spec.toml_reading import load_spec
 
-    spec = None if arguments.spec is None else load_spec(arguments.spec)
+    spec = None if arguments.spec is None else spec_in(arguments.spec, arguments)
     try:
         task = tasks.get(arguments.env, None if spec is None else {"spec": spec})
     except UnknownEnvironmentError as error:
