@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import pickle
 
 import gymnasium as gym
@@ -75,9 +74,21 @@ def test_what_is_not_told_is_found_out():
     assert not Task.of("CartPole-v1").continuous
     assert Task.of(Orchard).max_episode_steps is None
     assert list(Task.of("Taxi-v3").measures) == ["return"]
-    changed = dataclasses.replace(CAR, title="Car", learner="q-learning")
-    assert (changed.title, changed.learner, CAR.learner) == ("Car", "q-learning", "ppo")
-    assert pickle.loads(pickle.dumps(tasks.get("cart_pole"))) == tasks.get("cart_pole")
+
+
+def test_a_copy_with_changes_finds_out_anew_what_was_not_told():
+    changed = CAR.replace(title="Car", env="CartPole-v1", name="other")
+    assert (CAR.continuous, CAR.max_episode_steps) == (True, 999)
+    assert (changed.title, changed.continuous, changed.max_episode_steps) == ("Car", False, 500)
+    assert ORCHARD.replace(max_episode_steps=3).make().spec.max_episode_steps == 3
+    copied = pickle.loads(pickle.dumps(tasks.get("cart_pole")))
+    assert copied.specs["boolean"].pairs == tasks.get("cart_pole").specs["boolean"].pairs
+
+
+def test_a_changed_copy_of_a_registered_task_is_made_as_changed():
+    lake = tasks.get("frozen_lake").replace(max_episode_steps=2, measures={})
+    assert play(lake.make(), [0, 0])["measures"] == {"return": 0.0}
+    assert lake.make().spec.id == "rewardspec/FrozenLake-v0"
 
 
 # Making the environment.
@@ -157,8 +168,8 @@ def test_mistakes_are_told(orchard):
         tasks.get("ALE/Nowhere-v5", specs={})
     with pytest.raises(UnknownEnvironmentError, match=r"no collection 'papers'; known: .* Did you mean 'paper'"):
         tasks.names("papers")
-    with pytest.raises(Error, match="There is a task 'taxi' already"):
-        tasks.register(dataclasses.replace(ORCHARD, name="taxi"))
+    with pytest.raises(Error, match="There is a task 'taxi' in the collection 'paper' already"):
+        tasks.register(ORCHARD.replace(name="taxi"))
     with pytest.raises(Error, match=r"A task's name should be letters, digits, .* Received 'a/b'"):
         Task(name="a/b", env=Orchard)
     with pytest.raises(SpecError, match="'base' stands for the environment's own reward"):
@@ -171,7 +182,11 @@ def test_mistakes_are_told(orchard):
         Task.of(Orchard, "nowhere.toml")
 
 
-def test_registering_the_same_task_again_does_nothing(orchard):
+def test_registering_another_of_the_same_name_replaces_the_first(orchard):
     before = tasks.names()
-    assert tasks.register(ORCHARD) is ORCHARD
+    changed = tasks.register(ORCHARD.replace(id="tests/Orchard-v0"))
     assert tasks.names() == before
+    assert tasks.get("orchard") is tasks.get("tests/Orchard-v0") is changed
+    assert gym.make("tests/Orchard-v0").get_wrapper_attr("task") is changed
+    assert tasks.register(ORCHARD) is tasks.get("orchard")
+    assert "tests/Orchard-v0" not in gym.registry

@@ -102,7 +102,7 @@ def _task(arguments: argparse.Namespace) -> Task:
     if spec is not None and "spec" not in task.specs:
         # The task's own atoms come last, so that its goal and hazard mean what they meant.
         spec = spec if spec.atom_functions else spec.replace(atoms=task.atoms)
-        task = dataclasses.replace(task, specs={"spec": spec, **task.specs})
+        task = task.replace(specs={"spec": spec, **task.specs})
     intent = task.intent
     if arguments.goal is not None:
         intent = dataclasses.replace(intent or tasks.Intent(""), goal=arguments.goal, arrival=tasks.Intent.arrival)
@@ -110,7 +110,7 @@ def _task(arguments: argparse.Namespace) -> Task:
         intent = dataclasses.replace(intent, hazard=arguments.hazard, mishap=tasks.Intent.mishap)
     if intent is None and spec is not None:
         raise SpecError(f"An audit has to know what {task.title} is about. Name the atom of its goal: --goal ATOM.")
-    return dataclasses.replace(task, intent=intent)
+    return task.replace(intent=intent)
 
 
 def _table(title: str, discount: float, findings: Sequence[Finding]) -> Iterator[str]:
