@@ -246,9 +246,9 @@ ANYTHING = ("an atom", "an operator", "a parenthesis")
         ('a "b"', 1, 3, "Unexpected '\"b\"'", (OPERATOR, END), "Join the two formulas"),
         ("FG home", 1, 1, "'FG' was read as an atom", ("an operator",), "spaces between them: did you mean 'F G'?"),
         ("a &\n  GWXF (b)", 2, 3, "'GWXF' was read as an atom", ("an operator",), "did you mean 'G WX F'?"),
-        ("always home", 1, 1, "'always' was read as an atom", ("an operator",), "The operator is written 'G'"),
-        ("G(a -> Eventually b)", 1, 8, "'Eventually' was read as an atom", ("an operator",), "written 'F'"),
-        ("a until b", 1, 3, "'until' was read as an atom", ("an operator",), "The operator is written 'U'"),
+        ("never home", 1, 1, "'never' was read as an atom", ("an operator",), "The operator is written 'G !'"),
+        ("G(a -> Eventually b)", 1, 8, "'Eventually' was read as an atom", ("an operator",), "mean 'eventually'?"),
+        ("a Until b", 1, 3, "Unexpected 'Until'", (OPERATOR, END), "lower-case: did you mean 'until'?"),
         ("a & f goal", 1, 5, "'f' was read as an atom", ("an operator",), "upper-case: did you mean 'F'?"),
         ("a & & b", 1, 5, "Unexpected '&'", ("a formula",), ""),
         ("a & -> b", 1, 5, "Unexpected '->'", ("a formula",), ""),
@@ -267,10 +267,10 @@ ANYTHING = ("an atom", "an operator", "a parenthesis")
         ("'a'", 1, 1, 'Unexpected character "\'"', ANYTHING, "Quoted atoms use double quotes."),
         ("a /\\ b", 1, 3, "Unexpected character '/'", ANYTHING, "Conjunction is '&'."),
         ("a \\/ b", 1, 3, r"Unexpected character '\\'", ANYTHING, "Disjunction is '|'."),
-        ("F[0,5] a", 1, 2, "Unexpected character '['", ANYTHING, "Time bounds are not part of this logic."),
-        ("{a}", 1, 1, "Unexpected character '{'", ANYTHING, "Group with round parentheses."),
+        ("F[0,5 a", 1, 2, "Unexpected character '['", ANYTHING, "Close the interval with ']'"),
+        ("{a}", 1, 1, "Unexpected character '{'", ANYTHING, "Group with round parentheses; a count is"),
         ("a &\n\n  %", 3, 3, "Unexpected character '%'", ANYTHING, ""),
-        ("10", 1, 1, "Unexpected character '1'", ANYTHING, ""),
+        ("10", 1, 1, "'10' cannot be used", ("a number in [0, 1]",), "A constant should be in [0, 1]. Received 10.0."),
         ("a\t\tb", 1, 4, "Unexpected 'b'", (OPERATOR, END), "Join"),
         ("a\r\n& b c", 2, 5, "Unexpected 'c'", (OPERATOR, END), "Join"),
         ("a\u2028b", 1, 3, "Unexpected 'b'", (OPERATOR, END), "Join"),
@@ -330,7 +330,10 @@ def test_any_text_is_either_a_formula_or_a_formula_error(text):
     [
         (lambda: parse(3), "A formula's text should be a string. Received 3 of type int."),
         (lambda: parse(None), "A formula's text should be a string. Received None"),
-        (lambda: parse("a", syntax="ltl"), "`syntax` should be 'rewardspec' or 'spot'. Received 'ltl'."),
+        (
+            lambda: parse("a", syntax="ltl"),
+            "`syntax` should be one of 'rewardspec', 'spot', 'rtamt', 'reelay'. Received 'ltl'.",
+        ),
     ],
 )
 def test_arguments_of_the_wrong_kind_are_refused(call, message):

@@ -370,7 +370,7 @@ def test_keywords_that_make_no_scope_are_refused_with_a_remedy(scope, remedy):
     ("build", "message"),
     [
         (lambda: patterns.absence("p &"), "stops too early"),
-        (lambda: patterns.absence("p", before="r s"), "Join the two formulas"),
+        (lambda: patterns.absence("p", before="r q"), "Join the two formulas"),
         (lambda: patterns.absence(3), "Expected a formula or its text. Received 3"),
         (lambda: patterns.bounded_existence("p", -1), "`at_most` should be a whole number, 0 or more. Received -1."),
         (lambda: patterns.bounded_existence("p", 1.5), "`at_most` should be a whole number, 0 or more. Received 1.5."),

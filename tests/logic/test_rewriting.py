@@ -6,9 +6,10 @@ import random
 import pytest
 from hypothesis import given
 
-from rewardspec.logic.formulas import Atom, Constant, Iff, Implies, Not, Xor
+from rewardspec.logic.formulas import Affine, Atom, Constant, Iff, Implies, Not, Xor
 from rewardspec.logic.implication import Implication
-from rewardspec.logic.normal_form import DUAL, is_literal, negate, to_nnf
+from rewardspec.logic.normal_form import is_literal, negate, to_nnf
+from rewardspec.logic.operators import OPERATORS
 from rewardspec.logic.parsing import parse
 from rewardspec.logic.semantics import evaluate, evaluate_positions
 from rewardspec.logic.simplification import simplify
@@ -87,7 +88,10 @@ def test_negation_normal_forms(text, normal):
 
 
 def test_the_dual_of_the_dual_is_the_operator():
-    assert all(DUAL[DUAL[kind]] is kind and DUAL[kind] is not kind for kind in DUAL)
+    duals = {kind: row.dual for kind, row in OPERATORS.items() if row.dual is not None}
+    assert len(duals) == 19
+    assert all(duals[dual] is kind for kind, dual in duals.items())
+    assert [kind for kind, dual in duals.items() if dual is kind] == [Affine]
 
 
 def test_literals_are_atoms_and_negated_atoms():

@@ -16,7 +16,9 @@ from rewardspec.logic.semantics import evaluate, evaluate_positions, evaluate_pr
 from tests.definition import value_by_definition, values_by_definition
 from tests.strategies import formulas, random_batch, random_formula, traces
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "values.json").read_text())
+DATA = Path(__file__).parents[1] / "data"
+GOLDEN = json.loads((DATA / "values.json").read_text())
+GOLDEN_TIME = json.loads((DATA / "values_time.json").read_text())
 
 
 # Against the definition.
@@ -76,6 +78,17 @@ def test_golden_values(entry):
         assert evaluate_prefixes(golden["formula"], golden["trace"]) == golden["values"], golden["formula"]
         formula = parse(golden["formula"])
         assert value_by_definition(formula, golden["trace"]) == golden["values"][-1]
+
+
+@pytest.mark.parametrize("kind", ["timed", "soft", "real"])
+def test_golden_values_with_time(kind):
+    cases = [golden for golden in GOLDEN_TIME if golden["kind"] == kind]
+    assert len(cases) == (200 if kind == "timed" else 100)
+    semantics = "robustness" if kind == "real" else "degree"
+    for golden in cases:
+        formula, values = parse(golden["formula"]), [float(value) for value in golden["values"]]
+        assert evaluate_prefixes(formula, golden["trace"], semantics) == values, golden["formula"]
+        assert value_by_definition(formula, golden["trace"], semantics) == values[-1]
 
 
 # By hand.
@@ -168,6 +181,10 @@ def test_atoms_that_the_formula_does_not_use_are_not_read():
     assert evaluate("true", {"unused": [7, 8]}) == 1.0
 
 
+def test_a_label_that_is_out_of_range_by_rounding_is_clipped():
+    assert evaluate_positions("a", {"a": [1 + 1e-7, -1e-9, 0.5]}) == [1.0, 0.0, 0.5]
+
+
 def test_the_trace_is_left_as_it_was():
     labels = [0.25, 0.5]
     trace = {"a": labels}
@@ -185,7 +202,7 @@ def test_the_trace_is_left_as_it_was():
     [
         ({"balanced": [1.5]}, "The label of 'balanced' at step 0 should be in [0, 1]. Received 1.5."),
         ({"balanced": [1, 0.5, -0.25]}, "The label of 'balanced' at step 2 should be in [0, 1]. Received -0.25."),
-        ({"balanced": [1.0000001]}, "should be in [0, 1]. Received 1.0000001."),
+        ({"balanced": [1.00001]}, "should be in [0, 1]. Received 1.00001."),
         ({"balanced": [1, float("nan")]}, "The label of 'balanced' at step 1 should be in [0, 1]. Received NaN."),
         ({"balanced": [float("inf")]}, "should be in [0, 1]. Received inf."),
         ({"balanced": [10**400]}, "The label of 'balanced' at step 0 is not a number: 1000"),

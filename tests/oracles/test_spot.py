@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from rewardspec.logic import formulas as fm
+from rewardspec.logic.operators import OPERATORS
 from rewardspec.logic.semantics import evaluate
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 
@@ -92,9 +93,9 @@ def spots_automaton(formula: fm.Formula) -> Automaton:
             case fm.Atom():
                 return part.name
             case fm.Unary():
-                symbol = {fm.Next: "X[!]", fm.WeakNext: "X"}.get(type(part), part.symbol)
+                symbol = {fm.Next: "X[!]", fm.WeakNext: "X"}.get(type(part), OPERATORS[type(part)].text)
                 return f"{symbol}({args[0]})"
-        return f" {part.symbol} ".join(f"({arg})" for arg in args)
+        return f" {OPERATORS[type(part)].text} ".join(f"({arg})" for arg in args)
 
     infinite = spot.from_ltlf(spot.formula(formula.fold(text)))
     return determinized(spot.to_finite(spot.translate(infinite, "small", "buchi", "sbacc")))

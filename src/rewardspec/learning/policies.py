@@ -76,13 +76,11 @@ class Policy:
             raise PolicyFileError(f"Cannot write the policy {os.fspath(path)!r}: {error.strerror}.") from None
 
 
-def load_policy(path: str | os.PathLike[str], *, references: bool = True) -> Policy:
+def load_policy(path: str | os.PathLike[str]) -> Policy:
     """The policy in a file.
 
-    Args:
-        path: The file.
-        references: Whether its spec may name functions for its atoms, as a spec's TOML file may. Their modules are
-            imported, which runs their code: pass False for a file that you do not trust. Nothing else in it is run.
+    Like a spec's TOML file, it may name functions for its atoms, which are imported: load only files whose modules you
+    trust. Nothing else in it is run.
 
     Raises:
         PolicyFileError: The file cannot be read, or is damaged or foreign.
@@ -91,7 +89,7 @@ def load_policy(path: str | os.PathLike[str], *, references: bool = True) -> Pol
     name = os.fspath(path)
     try:
         with ArrayFile(path) as file:
-            policy = _without_arrays(file.header(), references)
+            policy = _without_arrays(file.header())
             _check_declared(policy, file.declared)
             return dataclasses.replace(policy, arrays=file.read())
     except MissingExtraError:
@@ -107,7 +105,7 @@ def load_policy(path: str | os.PathLike[str], *, references: bool = True) -> Pol
         raise PolicyFileError(f"The policy {name!r} cannot be used: {error}") from error
 
 
-def _without_arrays(header: Any, references: bool) -> Policy:
+def _without_arrays(header: Any) -> Policy:
     """The policy that a header describes."""
     try:
         if header["format"] != FORMAT:
@@ -115,7 +113,7 @@ def _without_arrays(header: Any, references: bool) -> Policy:
         return Policy(
             kind=header["kind"],
             task=str(header["task"]),
-            spec=None if header["spec"] is None else loads_spec(header["spec"], references),
+            spec=None if header["spec"] is None else loads_spec(header["spec"]),
             observe=header["observe"],
             seeds=tuple(map(int, header["seeds"])),
             arrays={},

@@ -3,232 +3,44 @@
 A formula is a constant, an atom, or an operator applied to formulas.  Formulas compare by structure, can be dictionary
 keys, and are built by parsing, with Python's operators, or with the classes below:
 
-    >>> Always(Atom("request") >> Eventually("grant"))
-    parse('G(request -> F grant)')
+    >>> Always(Atom("request") >> Eventually("grant", 0, 20))
+    parse('G(request -> F[0,20] grant)')
 
 `&` and `|` take any number of arguments and flatten, so `a & (b & c)` and `(a & b) & c` are one formula.
 
-No function here recurses over a formula: nesting is limited by memory, not by Python's stack.
+The classes say which operators there are; what each is called, means and prints as stands in `operators`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import ClassVar
 
 from rewardspec.errors import FormulaError
+from rewardspec.logic.nodes import FALSE as FALSE
+from rewardspec.logic.nodes import MOST_STEPS as MOST_STEPS
+from rewardspec.logic.nodes import TRUE as TRUE
+from rewardspec.logic.nodes import Atom as Atom
+from rewardspec.logic.nodes import Constant as Constant
+from rewardspec.logic.nodes import Formula as Formula
+from rewardspec.logic.nodes import FormulaLike as FormulaLike
+from rewardspec.logic.nodes import as_formula as as_formula
+from rewardspec.logic.nodes import number_text as number_text
+from rewardspec.logic.nodes import one_minus as one_minus
+from rewardspec.logic.nodes import real_number, whole_number
 
-FormulaLike: TypeAlias = "Formula | str | bool"
-
-
-class Formula:
-    """Base class of all formulas.
-
-    Attributes:
-        args: The operands, outermost first; empty for constants and atoms.
-    """
-
-    __slots__ = ("__weakref__", "_hash", "args")
-
-    args: tuple[Formula, ...]
-    _hash: int
-
-    symbol: ClassVar[str] = ""
-    arity: ClassVar[int | None] = 0
-
-    def __init__(self, *args: FormulaLike) -> None:
-        operands = tuple(as_formula(arg) for arg in args)
-        if self.arity is not None and len(operands) != self.arity:
-            raise FormulaError(f"{type(self).__name__} takes {self.arity} formula(s). Received {len(operands)}.")
-        self._set(operands, hash((type(self).__name__, operands)))
-
-    def _set(self, args: tuple[Formula, ...], hash_value: int) -> None:
-        object.__setattr__(self, "args", args)
-        object.__setattr__(self, "_hash", hash_value)
-
-    # Values: immutable, hashable, compared by structure.
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"A formula cannot be changed; {name!r} was assigned to. Build a new formula instead.")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError("A formula cannot be changed.")
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Formula):
-            return NotImplemented
-        if self._hash != other._hash:
-            return False
-        # An explicit stack, and each pair at most once, since a formula may share its parts.
-        pairs = [(self, other)]
-        seen: set[tuple[int, int]] = set()
-        while pairs:
-            left, right = pairs.pop()
-            if left is right:
-                continue
-            if left._hash != right._hash or not left._same_node(right):
-                return False
-            key = (id(left), id(right))
-            if key not in seen:
-                seen.add(key)
-                pairs.extend(zip(left.args, right.args, strict=True))
-        return True
-
-    def _same_node(self, other: Formula) -> bool:
-        return type(self) is type(other) and len(self.args) == len(other.args)
-
-    def __bool__(self) -> bool:
-        raise TypeError("A formula has no truth value. Use &, | and ~ instead of 'and', 'or' and 'not'.")
-
-    def __copy__(self) -> Formula:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Formula:
-        return self
-
-    def __reduce__(self) -> tuple[Callable[[list[Any]], Formula], tuple[list[Any]]]:
-        # As a table of nodes: pickling the nested objects themselves would recurse, and repeat shared parts.
-        numbers: dict[Formula, int] = {}
-        nodes: list[Any] = []
-        for part in self.subformulas():
-            numbers[part] = len(nodes)
-            leaf = part.name if isinstance(part, Atom) else part.value if isinstance(part, Constant) else None
-            nodes.append((type(part), leaf, [numbers[arg] for arg in part.args]))
-        return _from_nodes, (nodes,)
-
-    # Operators.
-
-    def __and__(self, other: FormulaLike) -> Formula:
-        return And(self, other)
-
-    def __rand__(self, other: FormulaLike) -> Formula:
-        return And(other, self)
-
-    def __or__(self, other: FormulaLike) -> Formula:
-        return Or(self, other)
-
-    def __ror__(self, other: FormulaLike) -> Formula:
-        return Or(other, self)
-
-    def __xor__(self, other: FormulaLike) -> Formula:
-        return Xor(self, other)
-
-    def __rxor__(self, other: FormulaLike) -> Formula:
-        return Xor(other, self)
-
-    def __rshift__(self, other: FormulaLike) -> Formula:
-        return Implies(self, other)
-
-    def __rrshift__(self, other: FormulaLike) -> Formula:
-        return Implies(other, self)
-
-    def __invert__(self) -> Formula:
-        return Not(self)
-
-    # Looking inside.
-
-    def subformulas(self) -> Iterator[Formula]:
-        """Every distinct subformula once, operands before the formulas that use them; the formula itself comes last.
-
-        Example:
-            >>> [str(f) for f in Until("a", And("a", "b")).subformulas()]
-            ['a', 'b', 'a & b', 'a U (a & b)']
-        """
-        done: set[Formula] = set()
-        stack: list[tuple[Formula, bool]] = [(self, False)]
-        while stack:
-            formula, operands_done = stack.pop()
-            if operands_done:
-                yield formula
-            elif formula not in done:
-                done.add(formula)
-                stack.append((formula, True))
-                stack.extend((arg, False) for arg in reversed(formula.args))
-
-    def fold(self, combine: Callable[[Formula, tuple[Any, ...]], Any]) -> Any:
-        """Compute bottom-up: `combine(formula, results of its operands)` for every distinct subformula.
-
-        Example:
-            >>> Until("a", Next("b")).fold(lambda f, heights: 1 + max(heights, default=0))
-            3
-        """
-        results: dict[Formula, Any] = {}
-        for formula in self.subformulas():
-            results[formula] = combine(formula, tuple(results[arg] for arg in formula.args))
-        return results[self]
-
-    @property
-    def atoms(self) -> tuple[str, ...]:
-        """The names of the atoms, in the order in which the text mentions them."""
-        return tuple(f.name for f in self.subformulas() if isinstance(f, Atom))
-
-    @property
-    def size(self) -> int:
-        """The number of atoms, constants and operators in the text (an n-ary `&` counts n - 1 times)."""
-        return cast(int, self.fold(lambda f, sizes: sum(sizes) + max(1, len(sizes) - 1)))
-
-    # Showing.
-
-    def __str__(self) -> str:
-        return self.to_string()
-
-    def __repr__(self) -> str:
-        return f"parse({self.to_string()!r})"
-
-    def to_string(self, style: str = "ascii") -> str:
-        """The formula as text with the fewest parentheses.
-
-        Args:
-            style: `"ascii"` or `"unicode"`, which `parse` reads back to the same formula, or `"latex"`.
-        """
-        from rewardspec.logic.printing import to_string
-
-        return to_string(self, style)
-
-    def _repr_latex_(self) -> str:
-        return f"${self.to_string('latex')}$"
+_PLAIN = (0, None, 1.0)
 
 
-class Constant(Formula):
-    """`true` or `false`; use the instances `TRUE` and `FALSE`."""
-
-    __slots__ = ("value",)
-    value: bool
-
-    def __init__(self, value: bool) -> None:
-        object.__setattr__(self, "value", bool(value))
-        self._set((), hash(("Constant", self.value)))
-
-    def _same_node(self, other: Formula) -> bool:
-        return isinstance(other, Constant) and self.value == other.value
-
-
-class Atom(Formula):
-    """A named observation about one step, with a value in [0, 1]."""
-
-    __slots__ = ("name",)
-    name: str
-
-    def __init__(self, name: str) -> None:
-        if not isinstance(name, str) or not name:
-            raise FormulaError(f"An atom's name should be a non-empty string. Received {name!r}.")
-        object.__setattr__(self, "name", name)
-        self._set((), hash(("Atom", name)))
-
-    def _same_node(self, other: Formula) -> bool:
-        return isinstance(other, Atom) and self.name == other.name
+# Shapes: what kinds of operands and parameters operators have.
 
 
 class Unary(Formula):
     """An operator with one operand."""
 
     __slots__ = ()
-    arity = 1
+
+    def __init__(self, arg: FormulaLike) -> None:
+        self._set((as_formula(arg),))
 
     @property
     def arg(self) -> Formula:
@@ -240,7 +52,9 @@ class Binary(Formula):
     """An operator with two operands."""
 
     __slots__ = ()
-    arity = 2
+
+    def __init__(self, left: FormulaLike, right: FormulaLike) -> None:
+        self._set((as_formula(left), as_formula(right)))
 
     @property
     def left(self) -> Formula:
@@ -257,7 +71,6 @@ class Nary(Formula):
     """An associative operator with two operands or more, flattened."""
 
     __slots__ = ()
-    arity = None
 
     def __new__(cls, *args: FormulaLike) -> Formula:  # type: ignore[misc]
         """The operand itself where there is one only, so that `And(*formulas)` works for any number but none."""
@@ -271,134 +84,319 @@ class Nary(Formula):
         operands: list[Formula] = []
         for arg in map(as_formula, args):
             operands.extend(arg.args if type(arg) is type(self) else (arg,))
-        self._set(tuple(operands), hash((type(self).__name__, tuple(operands))))
+        self._set(tuple(operands))
+
+
+class Shift(Unary):
+    """An operator that looks so many steps ahead or back.
+
+    Args:
+        arg: The operand.
+        steps: How many steps away it is evaluated, at least 1.
+    """
+
+    __slots__ = ()
+    params: tuple[int]
+
+    def __init__(self, arg: FormulaLike, steps: int = 1) -> None:
+        self._set((as_formula(arg),), (whole_number("steps", steps, smallest=1),))
+
+    @property
+    def steps(self) -> int:
+        """How many steps away the operand is evaluated."""
+        return self.params[0]
+
+    @property
+    def annotation(self) -> str:
+        """`[3]`, or nothing for one step."""
+        return "" if self.steps == 1 else f"[{self.steps}]"
+
+
+class Timed(Formula):
+    """An operator over the steps of an interval, counted from the current one.
+
+    Args:
+        low: The nearest step of the interval, 0 for the current one.
+        high: The farthest step of the interval; None where it goes on to the end, or back to the start, of the trace.
+        discount: What each step of distance multiplies a value by, in (0, 1].
+    """
+
+    __slots__ = ()
+    params: tuple[int, int | None, float]
+
+    def _set_timed(self, args: tuple[Formula, ...], low: int, high: int | None, discount: float) -> None:
+        low = whole_number("low", low, smallest=0)
+        if high is not None:
+            high = whole_number("high", high, smallest=0)
+            if high < low:
+                raise FormulaError(f"The interval [{low},{high}] ends before it begins. Write [{high},{low}].")
+        factor = real_number("discount", discount)
+        if not 0.0 < factor <= 1.0:
+            raise FormulaError(f"`discount` should be above 0 and at most 1. Received {discount!r}.")
+        self._set(args, (low, high, factor))
+
+    @property
+    def low(self) -> int:
+        """The nearest step of the interval."""
+        return self.params[0]
+
+    @property
+    def high(self) -> int | None:
+        """The farthest step of the interval; None where it has no end."""
+        return self.params[1]
+
+    @property
+    def discount(self) -> float:
+        """What each step of distance multiplies a value by."""
+        return self.params[2]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is neither an interval nor a discount."""
+        return self.params == _PLAIN
+
+    @property
+    def annotation(self) -> str:
+        """`[2,5]`, `[2,]`, `[0,20;0.9]`, `[;0.9]`, or nothing."""
+        low, high, discount = self.params
+        interval = f"{low},{'' if high is None else high}" if (low, high) != (0, None) else ""
+        factor = f";{number_text(discount)}" if discount != 1.0 else ""
+        return f"[{interval}{factor}]" if interval or factor else ""
+
+
+class TimedUnary(Unary, Timed):
+    """A timed operator with one operand."""
+
+    __slots__ = ()
+
+    def __init__(self, arg: FormulaLike, low: int = 0, high: int | None = None, discount: float = 1.0) -> None:
+        self._set_timed((as_formula(arg),), low, high, discount)
+
+
+class TimedBinary(Binary, Timed):
+    """A timed operator with two operands."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, left: FormulaLike, right: FormulaLike, low: int = 0, high: int | None = None, discount: float = 1.0
+    ) -> None:
+        self._set_timed((as_formula(left), as_formula(right)), low, high, discount)
+
+
+class Counted(Unary):
+    """An operator that counts the steps from the current one on."""
+
+    __slots__ = ()
+    params: tuple[int]
+    fewest: ClassVar[int] = 0
+
+    def __init__(self, arg: FormulaLike, count: int) -> None:
+        self._set((as_formula(arg),), (whole_number("count", count, smallest=self.fewest),))
+
+    @property
+    def count(self) -> int:
+        """How many steps."""
+        return self.params[0]
+
+    @property
+    def annotation(self) -> str:
+        """`{3}`."""
+        return f"{{{self.count}}}"
+
+
+# Operators.
 
 
 class Not(Unary):
-    """`!φ`: one minus the value."""
+    """`!φ`: one minus the value; for robustness, minus the value."""
 
     __slots__ = ()
-    symbol = "!"
-
-
-class Next(Unary):
-    """`X φ`, strong next: the value at the next step, 0 at the last."""
-
-    __slots__ = ()
-    symbol = "X"
-
-
-class WeakNext(Unary):
-    """`WX φ`, weak next: the value at the next step, 1 at the last."""
-
-    __slots__ = ()
-    symbol = "WX"
-
-
-class Eventually(Unary):
-    """`F φ`: the largest value from now on."""
-
-    __slots__ = ()
-    symbol = "F"
-
-
-class Always(Unary):
-    """`G φ`: the smallest value from now on."""
-
-    __slots__ = ()
-    symbol = "G"
 
 
 class And(Nary):
     """`φ & ψ`: the smaller value."""
 
     __slots__ = ()
-    symbol = "&"
 
 
 class Or(Nary):
     """`φ | ψ`: the larger value."""
 
     __slots__ = ()
-    symbol = "|"
 
 
 class Implies(Binary):
     """`φ -> ψ`, that is `!φ | ψ`."""
 
     __slots__ = ()
-    symbol = "->"
 
 
 class Iff(Binary):
     """`φ <-> ψ`, that is `(φ -> ψ) & (ψ -> φ)`."""
 
     __slots__ = ()
-    symbol = "<->"
 
 
 class Xor(Binary):
     """`φ ^ ψ`, that is `!(φ <-> ψ)`."""
 
     __slots__ = ()
-    symbol = "^"
 
 
-class Until(Binary):
-    """`φ U ψ`: ψ comes, and φ holds until then."""
+class Affine(Unary):
+    """`0.8 * φ`, or `0.8 * φ + 0.1`: the value scaled, and raised.
+
+    Args:
+        arg: The operand.
+        scale: The factor, above 0.
+        offset: What is added, at least 0; scale and offset add up to at most 1.
+    """
 
     __slots__ = ()
-    symbol = "U"
+    params: tuple[float, float]
+
+    def __init__(self, arg: FormulaLike, scale: float, offset: float = 0.0) -> None:
+        factor, term = real_number("scale", scale), real_number("offset", offset)
+        if not (factor > 0.0 and term >= 0.0 and factor + term <= 1.0):
+            raise FormulaError(
+                "A scale should be above 0, an offset 0 or more, and the two at most 1 together, so that values stay "
+                f"in [0, 1]. Received a scale of {scale!r} and an offset of {offset!r}."
+            )
+        self._set((as_formula(arg),), (factor, term))
+
+    @property
+    def scale(self) -> float:
+        """The factor."""
+        return self.params[0]
+
+    @property
+    def offset(self) -> float:
+        """What is added."""
+        return self.params[1]
+
+    @property
+    def dual_params(self) -> tuple[object, ...]:
+        """1 - (scale · x + offset) is scale · (1 - x) + (1 - scale - offset)."""
+        return self.scale, one_minus(self.scale, self.offset)
 
 
-class Release(Binary):
+class Next(Shift):
+    """`X φ`, strong next: the value at the next step, 0 past the end.  `X[k] φ` looks k steps ahead."""
+
+    __slots__ = ()
+
+
+class WeakNext(Shift):
+    """`WX φ`, weak next: the value at the next step, 1 past the end.  `WX[k] φ` looks k steps ahead."""
+
+    __slots__ = ()
+
+
+class Eventually(TimedUnary):
+    """`F φ`: the largest value from now on.  `F[a,b] φ`: from a to b steps from now."""
+
+    __slots__ = ()
+
+
+class Always(TimedUnary):
+    """`G φ`: the smallest value from now on.  `G[a,b] φ`: from a to b steps from now."""
+
+    __slots__ = ()
+
+
+class Until(TimedBinary):
+    """`φ U ψ`: ψ comes, and φ holds until then.  `φ U[a,b] ψ`: ψ comes a to b steps from now."""
+
+    __slots__ = ()
+
+
+class Release(TimedBinary):
     """`φ R ψ`: ψ holds up to and including the step where φ does, or for ever."""
 
     __slots__ = ()
-    symbol = "R"
 
 
 class WeakUntil(Binary):
     """`φ W ψ`: `(φ U ψ) | G φ`."""
 
     __slots__ = ()
-    symbol = "W"
 
 
 class StrongRelease(Binary):
     """`φ M ψ`: `(φ R ψ) & F φ`."""
 
     __slots__ = ()
-    symbol = "M"
 
 
-TRUE = Constant(True)
-FALSE = Constant(False)
+class AtLeastTimes(Counted):
+    """`F{k} φ`: the k-th largest value from now on, so that φ holds at k steps at least."""
+
+    __slots__ = ()
+    fewest = 1
+
+    @property
+    def dual_params(self) -> tuple[object, ...]:
+        """Not at k steps or more is at all steps but k - 1 at most."""
+        return (self.count - 1,)
 
 
-def _from_nodes(nodes: list[Any]) -> Formula:
-    built: list[Formula] = []
-    for kind, leaf, args in nodes:
-        built.append(kind(leaf) if leaf is not None else kind(*(built[arg] for arg in args)))
-    return built[-1]
+class AllButTimes(Counted):
+    """`G{k} φ`: the (k+1)-th smallest value from now on, so that φ holds at all steps but k at most."""
+
+    __slots__ = ()
+
+    @property
+    def dual_params(self) -> tuple[object, ...]:
+        """Not at all steps but k at most is at k + 1 steps or more."""
+        return (self.count + 1,)
 
 
-def as_formula(value: FormulaLike) -> Formula:
-    """A formula as it is, a string parsed, a bool as a constant.
+class Previous(Shift):
+    """`Y φ`: the value at the step before, 0 at the first.  `Y[k] φ` looks k steps back."""
 
-    Example:
-        >>> as_formula("F goal") == Eventually(Atom("goal"))
-        True
-    """
-    if isinstance(value, Formula):
-        return value
-    if isinstance(value, str):
-        from rewardspec.logic.parsing import parse
+    __slots__ = ()
 
-        return parse(value)
-    if isinstance(value, bool):
-        return TRUE if value else FALSE
-    raise FormulaError(f"Expected a formula or its text. Received {value!r} of type {type(value).__name__}.")
+
+class WeakPrevious(Shift):
+    """`WY φ`: the value at the step before, 1 at the first.  `WY[k] φ` looks k steps back."""
+
+    __slots__ = ()
+
+
+class Once(TimedUnary):
+    """`O φ`: the largest value so far.  `O[a,b] φ`: from b to a steps ago."""
+
+    __slots__ = ()
+
+
+class Historically(TimedUnary):
+    """`H φ`: the smallest value so far.  `H[a,b] φ`: from b to a steps ago."""
+
+    __slots__ = ()
+
+
+class Since(TimedBinary):
+    """`φ S ψ`: ψ came, and φ has held since then.  `φ S[a,b] ψ`: ψ came b to a steps ago."""
+
+    __slots__ = ()
+
+
+class Trigger(TimedBinary):
+    """`φ T ψ`: ψ has held since and including the last step where φ did, or from the start."""
+
+    __slots__ = ()
 
 
 LAST = WeakNext(FALSE)
+FIRST = WeakPrevious(FALSE)
+
+
+def now(formula: FormulaLike) -> Formula:
+    """`now φ`, that is `F(last & φ)`: the value at the last step, which for a trace so far is the current one.
+
+    Example:
+        >>> now(Historically("quiet", 0, 5))
+        parse('F(last & H[0,5] quiet)')
+    """
+    return Eventually(And(LAST, formula))

@@ -1,46 +1,33 @@
-"""Which kind of formula is this: safety, propositional, or one that reads an atom at the first state only."""
+"""Which kind of formula is this: safe, co-safe, propositional, of the past, or one that reads the first state only."""
 
 from __future__ import annotations
 
-from rewardspec.logic.formulas import (
-    Always,
-    Atom,
-    Eventually,
-    Formula,
-    FormulaLike,
-    Next,
-    Release,
-    StrongRelease,
-    Until,
-    WeakNext,
-    WeakUntil,
-    as_formula,
-)
+from rewardspec.logic.formulas import FALSE, TRUE, Affine, Atom, Constant, Formula, FormulaLike, Timed, as_formula
 from rewardspec.logic.normal_form import to_nnf
-
-TEMPORAL = (Next, WeakNext, Eventually, Always, Until, Release, WeakUntil, StrongRelease)
+from rewardspec.logic.operators import FUTURE, OPERATORS, PAST, TEMPORAL
 
 
 def is_safe(formula: FormulaLike) -> bool:
-    """Whether the formula is syntactically safe: its negation normal form promises nothing for "some day".
+    """Whether the formula is syntactically safe: its negation normal form has no F, U, M or F{k} without a bound.
 
-    This is the paper's Definition 3, with weak next and weak until, which it can express, allowed too.
+    This is the paper's Definition 3, with weak next and weak until, which it can express, allowed too; so are bounded
+    operators, which `X` can express, and those of the past, whose value is known at each step.
 
     Example:
-        >>> is_safe("G !crash"), is_safe("!F crash"), is_safe("G(a -> F b)")
-        (True, True, False)
+        >>> is_safe("G !crash"), is_safe("!F crash"), is_safe("G(a -> F b)"), is_safe("G(a -> F[0,5] b)")
+        (True, True, False, True)
     """
-    return not any(isinstance(part, Until | Eventually | StrongRelease) for part in to_nnf(formula).subformulas())
+    return all(_is_bounded(part) or OPERATORS[type(part)].safe for part in to_nnf(formula).subformulas() if part.args)
 
 
 def is_cosafe(formula: FormulaLike) -> bool:
-    """Whether the negation is syntactically safe: the formula promises something for "some day" and nothing for ever.
+    """Whether the negation is syntactically safe: the formula's normal form has no G, R, W or G{k} without a bound.
 
     Example:
         >>> is_cosafe("F(a & F b)"), is_cosafe("G a")
         (True, False)
     """
-    return not any(isinstance(part, Release | Always | WeakUntil) for part in to_nnf(formula).subformulas())
+    return all(_is_bounded(part) or OPERATORS[type(part)].cosafe for part in to_nnf(formula).subformulas() if part.args)
 
 
 def is_propositional(formula: FormulaLike) -> bool:
@@ -48,22 +35,54 @@ def is_propositional(formula: FormulaLike) -> bool:
     return not any(isinstance(part, TEMPORAL) for part in as_formula(formula).subformulas())
 
 
-def unguarded_atoms(formula: FormulaLike) -> tuple[str, ...]:
-    """Atoms that occur outside every temporal operator: there they are read at the first state only.
+def is_past(formula: FormulaLike) -> bool:
+    """Whether the formula looks at no later step, so that its value at a step is known there.
 
     Example:
-        >>> unguarded_atoms("F G true & !reach_goal")
-        ('reach_goal',)
+        >>> is_past("H(a -> O[0,5] b)"), is_past("a"), is_past("O F a")
+        (True, True, False)
+    """
+    return not any(isinstance(part, FUTURE) for part in as_formula(formula).subformulas())
+
+
+def is_ltlf(formula: FormulaLike) -> bool:
+    """Whether the formula is plain LTLf: without intervals, counts, scales, discounts, numbers, or the past.
+
+    Example:
+        >>> is_ltlf("a U X b"), is_ltlf("F[0,5] a"), is_ltlf("G(a -> O b)")
+        (True, False, False)
+    """
+    return all(map(_is_ltlf_operator, as_formula(formula).subformulas()))
+
+
+def unguarded_atoms(formula: FormulaLike) -> tuple[str, ...]:
+    """Atoms that occur outside every operator of the future: there they are read at the first state only.
+
+    Example:
+        >>> unguarded_atoms("F G true & !reach_goal"), unguarded_atoms("H[0,5] quiet")
+        (('reach_goal',), ('quiet',))
     """
     found: dict[str, None] = {}
     seen: set[Formula] = set()
     stack = [as_formula(formula)]
     while stack:
         part = stack.pop()
-        if part in seen or isinstance(part, TEMPORAL):
+        if part in seen or isinstance(part, FUTURE):
             continue
         seen.add(part)
         if isinstance(part, Atom):
             found[part.name] = None
         stack.extend(reversed(part.args))
     return tuple(found)
+
+
+def _is_ltlf_operator(formula: Formula) -> bool:
+    if isinstance(formula, Atom):
+        return True
+    if isinstance(formula, Constant):
+        return formula in (TRUE, FALSE)
+    return not isinstance(formula, (*PAST, Affine)) and not formula.annotation
+
+
+def _is_bounded(formula: Formula) -> bool:
+    return isinstance(formula, Timed) and formula.high is not None

@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-from rewardspec.logic.formulas import (
-    Always,
-    And,
-    Atom,
-    Constant,
-    Eventually,
-    Formula,
-    FormulaLike,
-    Iff,
-    Implies,
-    Next,
-    Not,
-    Or,
-    Release,
-    StrongRelease,
-    Until,
-    WeakNext,
-    WeakUntil,
-    Xor,
-    as_formula,
-)
+from collections.abc import Callable
 
-DUAL: dict[type[Formula], type[Formula]] = {
-    And: Or,
-    Next: WeakNext,
-    Eventually: Always,
-    Until: Release,
-    WeakUntil: StrongRelease,
-}
-DUAL |= {dual: kind for kind, dual in DUAL.items()}
+from rewardspec.logic.formulas import And, Atom, Formula, FormulaLike, Iff, Implies, Not, Or, Xor, as_formula
+from rewardspec.logic.operators import OPERATORS
 
 
 def to_nnf(formula: FormulaLike) -> Formula:
     """The negation normal form, which has the same value on every trace.
 
     Example:
-        >>> str(to_nnf("!(a U X b)"))
-        '!a R WX !b'
+        >>> str(to_nnf("!(a U[0,5] X b)"))
+        '!a R[0,5] WX !b'
     """
     return _nnf(as_formula(formula), negated=False)
 
@@ -47,6 +21,19 @@ def to_nnf(formula: FormulaLike) -> Formula:
 def negate(formula: FormulaLike) -> Formula:
     """The negation normal form of the negation."""
     return _nnf(as_formula(formula), negated=True)
+
+
+def dual(formula: Formula, *negated: Formula) -> Formula:
+    """The negation of a formula in normal form, from the negations of its operands.
+
+    Example:
+        >>> from rewardspec.logic.parsing import parse
+        >>> dual(parse("F{3} a"), parse("!a")), dual(parse("0.75 * a"), parse("!a"))
+        (parse('G{2} !a'), parse('0.75 * !a + 0.25'))
+    """
+    kind: Callable[..., Formula] | None = OPERATORS[type(formula)].dual if formula.args else type(formula)
+    assert kind is not None, f"not in negation normal form: {formula}"
+    return kind(*negated, *formula.dual_params)
 
 
 def is_literal(formula: Formula) -> bool:
@@ -88,8 +75,6 @@ def _needs(formula: Formula, negated: bool) -> list[tuple[Formula, bool]]:
 
 def _combine(formula: Formula, negated: bool, parts: list[Formula]) -> Formula:
     match formula:
-        case Constant():
-            return Constant(formula.value != negated)
         case Atom():
             return Not(formula) if negated else formula
         case Not():
@@ -101,5 +86,4 @@ def _combine(formula: Formula, negated: bool, parts: list[Formula]) -> Formula:
             if isinstance(formula, Iff) != negated:
                 return And(Or(not_left, right), Or(left, not_right))
             return Or(And(left, not_right), And(not_left, right))
-    kind = DUAL[type(formula)] if negated else type(formula)
-    return kind(*parts)
+    return dual(formula, *parts) if negated else formula.rebuild(*parts)

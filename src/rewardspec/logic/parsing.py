@@ -6,36 +6,15 @@ import functools
 import importlib.resources
 import re
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import lark
 
 from rewardspec.errors import FormulaError, did_you_mean
-from rewardspec.logic.formulas import (
-    FALSE,
-    LAST,
-    TRUE,
-    Always,
-    And,
-    Atom,
-    Eventually,
-    Formula,
-    Iff,
-    Implies,
-    Nary,
-    Next,
-    Not,
-    Or,
-    Release,
-    StrongRelease,
-    Until,
-    WeakNext,
-    WeakUntil,
-    Xor,
-)
-from rewardspec.logic.syntax_errors import explain_syntax_error
-
-Syntax = Literal["rewardspec", "spot"]
+from rewardspec.logic.dialects import DIALECTS, Dialect, Syntax
+from rewardspec.logic.formulas import Affine, And, Atom, Constant, Formula, Nary, Or
+from rewardspec.logic.operators import AND, BETWEEN, CONSTANTS, IFF, IMPLIES, OR, PREFIX, XOR
+from rewardspec.logic.syntax_errors import LETTERS, MisuseError, checked, explain_misuse, explain_syntax_error
 
 
 def parse(text: str | Formula, *, syntax: Syntax = "rewardspec", atoms: Iterable[str] | None = None) -> Formula:
@@ -43,7 +22,8 @@ def parse(text: str | Formula, *, syntax: Syntax = "rewardspec", atoms: Iterable
 
     Args:
         text: The formula, in ASCII, word or Unicode form; the docs list every form. A formula is taken as it is.
-        syntax: `"spot"` reads a bare `X` as weak next, as Spot does; otherwise `X` is strong.
+        syntax: Whose formulas to read. `"spot"` reads a bare `X` as weak next, as Spot does; `"rtamt"` and `"reelay"`
+            read the word forms of those tools, and a formula of the past as one that is judged now, at the last step.
         atoms: The atoms that exist, if they are known; any other is then an error.
 
     Raises:
@@ -59,13 +39,16 @@ def parse(text: str | Formula, *, syntax: Syntax = "rewardspec", atoms: Iterable
         formula = text
     elif not isinstance(text, str):
         raise FormulaError(f"A formula's text should be a string. Received {text!r} of type {type(text).__name__}.")
-    elif syntax not in ("rewardspec", "spot"):
-        raise FormulaError(f"`syntax` should be 'rewardspec' or 'spot'. Received {syntax!r}.")
+    elif syntax not in DIALECTS:
+        known = ", ".join(map(repr, DIALECTS))
+        raise FormulaError(f"`syntax` should be one of {known}. Received {syntax!r}.")
     else:
         try:
-            formula = _Builder(syntax).build(text)
+            formula = _Builder(DIALECTS[syntax]).build(text)
         except lark.UnexpectedInput as error:
             raise explain_syntax_error(text, error) from None
+        except MisuseError as misuse:
+            raise explain_misuse(text, misuse) from None
     if atoms is not None:
         require_known_atoms(formula, atoms)
     return formula
@@ -96,38 +79,36 @@ def atom_hint(name: str, known: Iterable[str] = ()) -> str:
 
 def operators_run_together(name: str) -> str | None:
     """`"G F a"` for `"GFa"`: operators and an atom that were written without spaces; None for other names."""
-    match = re.fullmatch(r"(wX|WX|[GFXN])((?:wX|WX|[GFXN])*)([a-z_]\w*)", name)
-    if match is None:
-        return None
-    operators = re.findall(r"wX|WX|[GFXN]", match[1] + match[2])
-    return " ".join([*operators, match[3]])
+    letter = "|".join(LETTERS)
+    match = re.fullmatch(rf"((?:{letter})+)([a-z_]\w*)", name)
+    return None if match is None else " ".join([*re.findall(letter, match[1]), match[2]])
 
 
 @functools.cache
-def _parser() -> lark.Lark:
+def _parser(syntax: Syntax) -> lark.Lark:
     grammar = importlib.resources.files("rewardspec.logic").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return lark.Lark(grammar, parser="lalr", lexer="basic", maybe_placeholders=False)
+    names = {"IFF": IFF, "IMPLIES": IMPLIES, "OR": OR, "XOR": XOR, "AND": AND, "BETWEEN": BETWEEN, "PREFIX": PREFIX}
+    terminals = [f"{name}.2: {_pattern(DIALECTS[syntax].spellings(binding))}" for name, binding in names.items()]
+    terminals.append(f"CONSTANT.2: {_pattern(CONSTANTS)}")
+    terminals.extend(DIALECTS[syntax].terminals)
+    return lark.Lark("\n".join([grammar, *terminals]), parser="lalr", lexer="basic", maybe_placeholders=False)
 
 
-_BINARY = {"UNTIL": Until, "RELEASE": Release, "WEAK_UNTIL": WeakUntil, "STRONG_RELEASE": StrongRelease}
-_UNARY = {
-    "NOT": Not,
-    "NEXT": Next,
-    "STRONG_NEXT": Next,
-    "WEAK_NEXT": WeakNext,
-    "EVENTUALLY": Eventually,
-    "ALWAYS": Always,
-}
-
-
-_NARY: dict[str, type[Nary]] = {"and": And, "or": Or}
+def _pattern(spellings: Iterable[str]) -> str:
+    """A terminal that matches any of the spellings; a word only as a whole, so that `Fast` is an atom."""
+    longest_first = sorted(spellings, key=len, reverse=True)
+    choices = [re.escape(text) + (r"(?!\w)" if text.isidentifier() else "") for text in longest_first]
+    return "/" + "|".join(choices).replace("/", r"\/") + "/"
 
 
 class _Operands(NamedTuple):
     """The operands of an `&` or `|` that an enclosing one may still flatten."""
 
-    rule: str
+    kind: type[Nary]
     operands: list[Formula]
+
+
+_NARY: dict[str, type[Nary]] = {"and": And, "or": Or}
 
 
 class _Builder:
@@ -136,65 +117,55 @@ class _Builder:
     Equal parts of one text become one object, which keeps later passes linear in what is distinct.
     """
 
-    def __init__(self, syntax: Syntax) -> None:
-        self.unary: dict[str, type[Formula]] = dict(_UNARY)
-        if syntax == "spot":
-            self.unary["NEXT"] = WeakNext
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
         self.shared: dict[Formula, Formula] = {}
 
     def build(self, text: str) -> Formula:
-        tree = _parser().parse(text)
+        tree = _parser(self.dialect.name).parse(text)
         # `iter_subtrees` yields each subtree after its children, and holds its own stack.  The operands of nested
         # conjunctions, which flatten, are only collected until the outermost is reached.
         built: dict[int, Formula | _Operands] = {}
         for node in tree.iter_subtrees():
             rule = str(node.data)
-            parts = [built[id(child)] if isinstance(child, lark.Tree) else child for child in node.children]
+            parts = [built[id(child)] for child in node.children if isinstance(child, lark.Tree)]
             if rule == "group":
-                (built[id(node)],) = (part for part in parts if not isinstance(part, lark.Token))
+                (built[id(node)],) = parts
             elif rule in _NARY:
-                built[id(node)] = _Operands(rule, self._collect(rule, parts))
+                built[id(node)] = _Operands(_NARY[rule], self._collect(_NARY[rule], parts))
             else:
-                built[id(node)] = self._share(self.node(rule, [self._finished(part) for part in parts]))
-        return self._finished(built[id(tree)])  # type: ignore[return-value]  # a tree is no token
+                tokens = [child for child in node.children if isinstance(child, lark.Token)]
+                operands = [self._finished(part) for part in parts]
+                built[id(node)] = self._share(self._node(rule, tokens, operands))
+        return self.dialect.judged(self._finished(built[id(tree)]))
 
-    def _collect(self, rule: str, parts: list[Formula | _Operands | lark.Token]) -> list[Formula]:
+    def _collect(self, kind: type[Nary], parts: list[Formula | _Operands]) -> list[Formula]:
         operands: list[Formula] = []
         for part in parts:
-            if isinstance(part, _Operands) and part.rule == rule:
+            if isinstance(part, _Operands) and part.kind is kind:
                 operands.extend(part.operands)
-            elif not isinstance(part, lark.Token):
-                operands.append(self._finished(part))  # type: ignore[arg-type]
+            else:
+                operands.append(self._finished(part))
         return operands
 
-    def _finished(self, part: Formula | _Operands | lark.Token) -> Formula | lark.Token:
-        return self._share(_NARY[part.rule](*part.operands)) if isinstance(part, _Operands) else part
+    def _finished(self, part: Formula | _Operands) -> Formula:
+        return self._share(part.kind(*part.operands)) if isinstance(part, _Operands) else part
 
     def _share(self, formula: Formula) -> Formula:
         return self.shared.setdefault(formula, formula)
 
-    def node(self, rule: str, parts: list[Formula | lark.Token]) -> Formula:
-        operands = [part for part in parts if isinstance(part, Formula)]
-        tokens = [part for part in parts if isinstance(part, lark.Token)]
+    def _node(self, rule: str, tokens: list[lark.Token], operands: list[Formula]) -> Formula:
         match rule:
-            case "true":
-                return TRUE
-            case "false":
-                return FALSE
-            case "last":
-                return LAST
-            case "atom":
-                return Atom(str(tokens[0]))
+            case "constant":
+                return CONSTANTS[str(tokens[0])]
+            case "number":
+                return checked(tokens[0], "a number in [0, 1]", Constant, float(tokens[0]))
+            case "scale":
+                scale, *offset = (float(token) for token in tokens if token.type == "NUMBER")
+                return checked(tokens[0], "a scale such as '0.8 * a'", Affine, operands[0], scale, *offset)
             case "quoted_atom":
                 return Atom(re.sub(r"\\(.)", r"\1", tokens[0][1:-1], flags=re.DOTALL))
-            case "unary":
-                return self.unary[tokens[0].type](*operands)
-            case "binary":
-                return _BINARY[tokens[0].type](*operands)
-            case "xor":
-                return Xor(*operands)
-            case "implies":
-                return Implies(*operands)
-            case "iff":
-                return Iff(*operands)
-        raise AssertionError(f"the grammar has a rule {rule!r} that nothing builds")
+            case "atom":
+                return Atom(self.dialect.atom(str(tokens[0])))
+        symbol, *annotations = tokens
+        return self.dialect.operator(symbol, annotations[0] if annotations else None, operands)

@@ -3,47 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from rewardspec.errors import FormulaError
-from rewardspec.logic.formulas import (
-    LAST,
-    Always,
-    And,
-    Atom,
-    Constant,
-    Eventually,
-    Formula,
-    Iff,
-    Implies,
-    Nary,
-    Next,
-    Not,
-    Or,
-    Release,
-    StrongRelease,
-    Unary,
-    Until,
-    WeakNext,
-    WeakUntil,
-    Xor,
-)
+from rewardspec.logic.formulas import FIRST, LAST, Affine, Atom, Constant, Formula, Nary, Unary, number_text
+from rewardspec.logic.operators import BETWEEN, CONSTANTS, IMPLIES, OPERATORS, PREFIX, Operator
 
-_BINDING: dict[type[Formula], int] = {
-    Iff: 1,
-    Implies: 2,
-    Or: 3,
-    Xor: 4,
-    And: 5,
-    Until: 6,
-    Release: 6,
-    WeakUntil: 6,
-    StrongRelease: 6,
-}
-_UNARY_BINDING = 7
-_RIGHT_ASSOCIATIVE = (Implies, Until, Release, WeakUntil, StrongRelease)
-_RESERVED = frozenset(
-    ["X", "WX", "wX", "N", "F", "G", "U", "R", "W", "M", "true", "false", "last", "not", "and", "or", "xor"]
+RESERVED = frozenset(
+    word
+    for word in [*CONSTANTS, "now", *(text for row in OPERATORS.values() for text in row.spellings)]
+    if word.isidentifier()
 )
 # What means something else in LaTeX's math mode, where spaces would vanish too.
 _LATEX_CHARACTERS = {character: "\\" + character for character in " _#$%&{}"}
@@ -52,59 +22,41 @@ _LATEX_CHARACTERS |= {"\\": r"\backslash ", "^": r"{\wedge}", "~": r"{\sim}"}
 
 @dataclass(frozen=True)
 class Style:
-    """How to write each operator.
+    """How to write what the table of operators leaves open.
 
     Attributes:
-        symbols: Text of each operator, constant and `last`.
-        space_after: Unary operators that stand off from what follows unless it is a parenthesis.
+        symbol: The symbol of an operator.
+        spaced: Whether a letter that stands before its operand is set off by a space.
+        latex: Whether the text is LaTeX, with names and annotations to match.
     """
 
     true: str
     false: str
-    last: str
-    symbols: dict[type[Formula], str]
-    space_after: frozenset[type[Formula]] = field(default_factory=frozenset)
+    symbol: Callable[[Operator], str]
+    spaced: bool = False
     latex: bool = False
 
     def atom(self, name: str) -> str:
         """The atom's name, quoted where it is not a plain identifier."""
         if self.latex:
-            return r"\mathit{" + "".join(_LATEX_CHARACTERS.get(character, character) for character in name) + "}"
-        if re.fullmatch(r"[^\W\d]\w*", name) and name not in _RESERVED:
+            return r"\mathit{" + _escaped(name) + "}"
+        if re.fullmatch(r"[^\W\d]\w*", name) and name not in RESERVED:
             return name
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
 
+    def operator(self, formula: Formula) -> str:
+        """The symbol with its interval or count."""
+        symbol = self.symbol(OPERATORS[type(formula)])
+        if self.latex and formula.annotation:
+            return f"{symbol.rstrip()}_{{{_escaped(formula.annotation)}}} "
+        return symbol + formula.annotation
 
-_LETTERS: dict[type[Formula], str] = {Until: "U", Release: "R", WeakUntil: "W", StrongRelease: "M"}
-_ASCII: dict[type[Formula], str] = {Next: "X", WeakNext: "WX", Eventually: "F", Always: "G", Not: "!"}
-_CONNECTIVES: dict[type[Formula], str] = {And: "&", Or: "|", Xor: "^", Implies: "->", Iff: "<->"}
 
 STYLES = {
-    "ascii": Style(
-        "true",
-        "false",
-        "last",
-        _LETTERS | _ASCII | _CONNECTIVES,
-        frozenset({Next, WeakNext, Eventually, Always}),
-    ),
-    "unicode": Style(
-        "⊤",
-        "⊥",
-        "last",
-        _LETTERS
-        | {Next: "○", WeakNext: "●", Eventually: "◇", Always: "□", Not: "¬"}
-        | {And: "∧", Or: "∨", Xor: "⊕", Implies: "→", Iff: "↔"},
-    ),
-    "latex": Style(
-        r"\top",
-        r"\bot",
-        r"\mathit{last}",
-        {kind: rf"\mathbin{{\mathcal{{{letter}}}}}" for kind, letter in _LETTERS.items()}
-        | {Next: r"\bigcirc ", WeakNext: r"\bullet ", Eventually: r"\Diamond ", Always: r"\Box ", Not: r"\lnot "}
-        | {And: r"\land", Or: r"\lor", Xor: r"\oplus", Implies: r"\rightarrow", Iff: r"\leftrightarrow"},
-        latex=True,
-    ),
+    "ascii": Style("true", "false", lambda row: row.text, spaced=True),
+    "unicode": Style("⊤", "⊥", lambda row: row.unicode),
+    "latex": Style(r"\top", r"\bot", lambda row: row.latex, latex=True),
 }
 
 
@@ -118,8 +70,8 @@ def to_string(formula: Formula, style: str = "ascii", *, longest: int | None = N
 
     Example:
         >>> from rewardspec.logic.parsing import parse
-        >>> to_string(parse("(!(a)) U ((a) & (F(b)))"))
-        '!a U (a & F b)'
+        >>> to_string(parse("(!(a)) U ((a) & (F[<=5](b)))"))
+        '!a U (a & F[0,5] b)'
         >>> to_string(parse("G(a -> X b)"), "unicode")
         '□(a → ○b)'
     """
@@ -147,24 +99,47 @@ def _pieces(formula: Formula, style: Style) -> list[Formula | str]:
     if isinstance(formula, Atom):
         return [style.atom(formula.name)]
     if isinstance(formula, Constant):
-        return [style.true if formula.value else style.false]
-    if isinstance(formula, WeakNext) and formula == LAST:
-        return [style.last]
-    symbol = style.symbols[type(formula)]
+        return [{1.0: style.true, 0.0: style.false}.get(formula.value) or number_text(formula.value)]
+    if formula in (LAST, FIRST):
+        name = "last" if formula == LAST else "first"
+        return [rf"\mathit{{{name}}}" if style.latex else name]
+    if isinstance(formula, Affine):
+        return _affine_pieces(formula, style)
+    symbol = style.operator(formula)
     if isinstance(formula, Unary):
-        if _binding(formula.arg) < _UNARY_BINDING:
+        if _binding(formula.arg) < PREFIX:
             return [symbol, "(", formula.arg, ")"]
-        return [symbol, " " if type(formula) in style.space_after else "", formula.arg]
+        return [symbol, " " if style.spaced and symbol[0].isalpha() else "", formula.arg]
     pieces: list[Formula | str] = []
     for position, operand in enumerate(formula.args):
         if position:
-            pieces.append(f" {symbol} ")
+            pieces.append(f" {symbol.strip()} ")
         pieces.extend(["(", operand, ")"] if _needs_parentheses(formula, operand, position) else [operand])
     return pieces
 
 
+def _affine_pieces(formula: Affine, style: Style) -> list[Formula | str]:
+    times, arg = r"\cdot" if style.latex else "*", formula.arg
+    operand = ["(", arg, ")"] if _binding(arg) < PREFIX or (formula.offset and _takes_offset(arg)) else [arg]
+    plus = f" + {number_text(formula.offset)}" if formula.offset else ""
+    return [f"{number_text(formula.scale)} {times} ", *operand, plus]
+
+
+def _takes_offset(formula: Formula) -> bool:
+    """Whether an offset written after the formula would be taken for one of a scale inside it."""
+    while isinstance(formula, Unary) and not isinstance(formula, Affine):
+        if _binding(formula.arg) < PREFIX:
+            return False
+        formula = formula.arg
+    return isinstance(formula, Affine) and formula.offset == 0.0
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX_CHARACTERS.get(character, character) for character in text)
+
+
 def _binding(formula: Formula) -> int:
-    return _BINDING.get(type(formula), _UNARY_BINDING)
+    return OPERATORS[type(formula)].binding if formula.args else PREFIX
 
 
 def _needs_parentheses(outer: Formula, operand: Formula, position: int) -> bool:
@@ -173,5 +148,4 @@ def _needs_parentheses(outer: Formula, operand: Formula, position: int) -> bool:
         return theirs < ours
     if isinstance(outer, Nary):
         return False  # flattened, so an equal binding cannot occur
-    associates_here = 1 if isinstance(outer, _RIGHT_ASSOCIATIVE) else 0
-    return position != associates_here
+    return position != (1 if ours in (IMPLIES, BETWEEN) else 0)

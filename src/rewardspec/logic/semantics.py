@@ -1,71 +1,54 @@
-"""What formulas mean: the definition that everything else is tested against.
+"""What formulas mean: their value at every position of a trace, straight from the definition.
 
-The value of a formula at a position of a trace follows the table below, in which n is the last position:
-
-    true, false   1, 0                      X φ    v(φ, i+1), or 0 when i = n
-    p             the label of p at i       WX φ   v(φ, i+1), or 1 when i = n
-    !φ            1 - v(φ, i)               φ U ψ  max over j ≥ i of min(v(ψ, j), min over i ≤ k < j of v(φ, k))
-    φ & ψ, φ | ψ  min, max                  φ R ψ  min over j ≥ i of max(v(ψ, j), max over i ≤ k < j of v(φ, k))
-    F φ, G φ      max, min over j ≥ i
-
-Each of these follows, at position i, from values at i and at i + 1, so one pass backwards over the trace computes it.
+The table of the definition is in the docs, the definition of each operator in `columns`.  Values are degrees between 0
+and 1, or, with `semantics="robustness"`, real numbers: there `!x` is -x, `true` is +∞, and labels are any finite reals.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Literal, SupportsFloat, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from rewardspec.errors import LabelError
-from rewardspec.logic.formulas import (
-    Always,
-    And,
-    Atom,
-    Constant,
-    Eventually,
-    Formula,
-    FormulaLike,
-    Iff,
-    Implies,
-    Next,
-    Not,
-    Or,
-    Release,
-    StrongRelease,
-    Until,
-    WeakNext,
-    WeakUntil,
-    Xor,
-    as_formula,
-)
+from rewardspec.errors import FormulaError, LabelError
+from rewardspec.logic.columns import DEGREE, ROBUSTNESS, Column, Domain
+from rewardspec.logic.formulas import Affine, Atom, Constant, Formula, FormulaLike, Timed, as_formula
+from rewardspec.logic.operators import OPERATORS
 from rewardspec.logic.parsing import atom_hint
 
 Trace: TypeAlias = Mapping[str, Sequence[float] | npt.NDArray[np.floating]]
-Values: TypeAlias = list[float]
+Semantics: TypeAlias = Literal["degree", "robustness"]
+
+LABEL_TOLERANCE = 1e-6  # a label that is this near to [0, 1] is taken as 0 or 1
+_DOMAINS: dict[Semantics, Domain] = {"degree": DEGREE, "robustness": ROBUSTNESS}
 
 
-def evaluate(formula: FormulaLike, trace: Trace) -> float:
+def evaluate(formula: FormulaLike, trace: Trace, semantics: Semantics = "degree") -> float:
     """The value of a formula on a trace, straight from the definition.
 
     Args:
         formula: The formula or its text.
-        trace: For each atom, its labels from the first state to the last; each in [0, 1].
+        trace: For each atom, its labels from the first state to the last.
+        semantics: `"degree"` for labels and values in [0, 1]; `"robustness"` for labels that are any finite reals,
+            with minus for negation and infinite `true` and `false`, as in signal temporal logic.
 
     Raises:
-        LabelError: An atom is missing, a label is not in [0, 1], the lengths differ, or the trace is empty.
+        LabelError: An atom is missing, a label is out of range, the lengths differ, or the trace is empty.
+        FormulaError: The formula has a scale, a discount or a constant, and robustness was asked for.
 
     Example:
         >>> evaluate("G(request -> F grant)", {"request": [0.2, 0.9, 0.1], "grant": [0.0, 0.3, 0.6]})
         0.6
+        >>> evaluate("F[0,1] x", {"x": [-2.5, 1.5, 7.0]}, semantics="robustness")
+        1.5
     """
-    return evaluate_positions(formula, trace)[0]
+    return evaluate_positions(formula, trace, semantics)[0]
 
 
-def evaluate_prefixes(formula: FormulaLike, trace: Trace) -> Values:
+def evaluate_prefixes(formula: FormulaLike, trace: Trace, semantics: Semantics = "degree") -> Column:
     """The value on every prefix of the trace, each evaluated anew: what a monitor should say after every step.
 
     Example:
@@ -73,19 +56,45 @@ def evaluate_prefixes(formula: FormulaLike, trace: Trace) -> Values:
         [0.1, 0.7, 0.7]
     """
     formula = as_formula(formula)
-    labels, length = read_trace(formula, trace)
+    domain = domain_of(formula, semantics)
+    labels, length = read_trace(formula, trace, semantics)
     return [
-        _evaluate(formula, {name: values[:n] for name, values in labels.items()}, n)[0] for n in range(1, length + 1)
+        _evaluate(formula, {name: values[:n] for name, values in labels.items()}, n, domain)[0]
+        for n in range(1, length + 1)
     ]
 
 
-def evaluate_positions(formula: FormulaLike, trace: Trace) -> Values:
+def evaluate_positions(formula: FormulaLike, trace: Trace, semantics: Semantics = "degree") -> Column:
     """The value at every position of the trace; `evaluate` is the first of them."""
     formula = as_formula(formula)
-    return _evaluate(formula, *read_trace(formula, trace))
+    domain = domain_of(formula, semantics)
+    return _evaluate(formula, *read_trace(formula, trace, semantics), domain)
 
 
-def read_trace(formula: Formula, trace: Trace) -> tuple[dict[str, Values], int]:
+def domain_of(formula: Formula, semantics: Semantics) -> Domain:
+    """The domain of values, or a FormulaError where the formula has no meaning in it."""
+    if semantics not in _DOMAINS:
+        raise FormulaError(f"`semantics` should be 'degree' or 'robustness'. Received {semantics!r}.")
+    if semantics == "robustness":
+        for part in formula.subformulas():
+            what = _only_of_degrees(part)
+            if what is not None:
+                raise FormulaError(
+                    f"Robustness has no {what}, since its values have no largest and smallest: `{part}`. "
+                    "Leave it out, or use labels in [0, 1] and semantics='degree'."
+                )
+    return _DOMAINS[semantics]
+
+
+def _only_of_degrees(part: Formula) -> str | None:
+    if isinstance(part, Affine):
+        return "scales"
+    if isinstance(part, Timed) and part.discount != 1.0:
+        return "discounts"
+    return "constants but true and false" if isinstance(part, Constant) and 0.0 < part.value < 1.0 else None
+
+
+def read_trace(formula: Formula, trace: Trace, semantics: Semantics = "degree") -> tuple[dict[str, Column], int]:
     """The labels of the formula's atoms as lists of floats, checked, and the length of the trace."""
     if not isinstance(trace, Mapping):
         raise LabelError(f"A trace should map each atom to its labels. Received a {type(trace).__name__}.")
@@ -100,81 +109,43 @@ def read_trace(formula: Formula, trace: Trace) -> tuple[dict[str, Values], int]:
         if name not in trace:
             known = ", ".join(map(str, trace)) or "none"
             raise LabelError(f"The trace has no labels for atom {name!r}; it has: {known}.{atom_hint(name, trace)}")
-        labels[name] = [_label(name, step, value) for step, value in enumerate(trace[name])]
+        labels[name] = [_label(name, step, value, semantics) for step, value in enumerate(trace[name])]
     return labels, length
 
 
 def _length(name: str, values: object) -> int:
     try:
-        return len(values)  # type: ignore[arg-type]
+        return len(cast(Sequence[object], values))
     except TypeError:
         message = f"The labels of {name!r} should be a sequence, one for each step. Received {values!r}."
         raise LabelError(message) from None
 
 
-def _label(name: str, step: int, value: object) -> float:
+def _label(name: str, step: int, value: object, semantics: Semantics) -> float:
     try:
         if isinstance(value, str | bytes):
             raise TypeError  # text that looks like a number is a column read wrongly, not a label
-        number = float(value)  # type: ignore[arg-type]
+        number = float(cast(SupportsFloat, value))
     except (TypeError, ValueError, OverflowError):
         raise LabelError(f"The label of {name!r} at step {step} is not a number: {value!r}.") from None
-    if not 0.0 <= number <= 1.0:
-        what = "NaN" if math.isnan(number) else repr(number)
-        raise LabelError(f"The label of {name!r} at step {step} should be in [0, 1]. Received {what}.")
-    return number
+    if semantics == "robustness":
+        if math.isfinite(number):
+            return number
+    elif -LABEL_TOLERANCE <= number <= 1.0 + LABEL_TOLERANCE:
+        return min(max(number, 0.0), 1.0)
+    wanted = "finite" if semantics == "robustness" else "in [0, 1]"
+    what = "NaN" if math.isnan(number) else repr(number)
+    raise LabelError(f"The label of {name!r} at step {step} should be {wanted}. Received {what}.")
 
 
-def _evaluate(formula: Formula, labels: dict[str, Values], length: int) -> Values:
+def _evaluate(formula: Formula, labels: dict[str, Column], length: int, domain: Domain) -> Column:
     """The value at every position, from labels that have been checked."""
-    values: dict[Formula, Values] = {}
-    for part in formula.subformulas():
-        values[part] = _positions(part, [values[arg] for arg in part.args], labels, length)
-    return values[formula]
 
+    def values(part: Formula, columns: tuple[Column, ...]) -> Column:
+        if isinstance(part, Atom):
+            return labels[part.name]
+        if isinstance(part, Constant):
+            return [{0.0: domain.bottom, 1.0: domain.top}.get(part.value, part.value)] * length
+        return OPERATORS[type(part)].definition(domain, part, *columns)
 
-def _positions(formula: Formula, args: list[Values], labels: dict[str, Values], length: int) -> Values:
-    """The values of one operator at every position, from those of its operands."""
-    match formula:
-        case Constant():
-            return [1.0 if formula.value else 0.0] * length
-        case Atom():
-            return labels[formula.name]
-        case Not():
-            return [1.0 - a for a in args[0]]
-        case And():
-            return [min(column) for column in zip(*args, strict=True)]
-        case Or():
-            return [max(column) for column in zip(*args, strict=True)]
-        case Implies():
-            return [max(1.0 - a, b) for a, b in zip(*args, strict=True)]
-        case Iff():
-            return [min(max(1.0 - a, b), max(1.0 - b, a)) for a, b in zip(*args, strict=True)]
-        case Xor():
-            return [max(min(a, 1.0 - b), min(b, 1.0 - a)) for a, b in zip(*args, strict=True)]
-        case Next():
-            return [*args[0][1:], 0.0]
-        case WeakNext():
-            return [*args[0][1:], 1.0]
-        # Each of the rest compares now with `later`, its own value at i + 1; beyond the end that is 0 or 1.
-        case Eventually():
-            return _backwards(lambda later, a: max(a, later), 0.0, args)
-        case Always():
-            return _backwards(lambda later, a: min(a, later), 1.0, args)
-        case Until():
-            return _backwards(lambda later, a, b: max(b, min(a, later)), 0.0, args)
-        case WeakUntil():
-            return _backwards(lambda later, a, b: max(b, min(a, later)), 1.0, args)
-        case Release():
-            return _backwards(lambda later, a, b: min(b, max(a, later)), 1.0, args)
-        case StrongRelease():
-            return _backwards(lambda later, a, b: min(b, max(a, later)), 0.0, args)
-    raise AssertionError(f"no meaning is given to {type(formula).__name__}")
-
-
-def _backwards(rule: Callable[..., float], beyond_the_end: float, args: Iterable[Values]) -> Values:
-    later, values = beyond_the_end, []
-    for now in zip(*(reversed(arg) for arg in args), strict=True):
-        later = rule(later, *now)
-        values.append(later)
-    return values[::-1]
+    return formula.fold(values)

@@ -7,27 +7,43 @@ values: `p & !p` is not `false`, since min(p, 1 - p) can be 0.5.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rewardspec.logic.formulas import (
     FALSE,
+    LAST,
+    MOST_STEPS,
     TRUE,
+    Affine,
+    AllButTimes,
     Always,
     And,
+    AtLeastTimes,
     Constant,
     Eventually,
     Formula,
     FormulaLike,
+    Historically,
     Next,
+    Not,
+    Once,
     Or,
+    Previous,
     Release,
+    Shift,
+    Since,
     StrongRelease,
+    Timed,
+    Trigger,
     Until,
     WeakNext,
+    WeakPrevious,
     WeakUntil,
+    one_minus,
 )
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import to_nnf
+from rewardspec.logic.operators import PAST, unfold
 
 _PAIRWISE_LIMIT = 128  # operands of one & or | among which implied ones are looked for
 
@@ -43,7 +59,7 @@ def simplify(formula: FormulaLike) -> Formula:
         >>> str(simplify("G F(a & X b)"))
         'false'
     """
-    return to_nnf(formula).fold(Simplifier().node)  # type: ignore[no-any-return]
+    return to_nnf(formula).fold(Simplifier().node)
 
 
 class Simplifier:
@@ -55,7 +71,9 @@ class Simplifier:
     def node(self, formula: Formula, args: tuple[Formula, ...]) -> Formula:
         """The simplified form of `formula`'s operator applied to simplified operands."""
         rule: Callable[..., Formula] | None = self._rules.get(type(formula))
-        return formula if rule is None else rule(self, *args)
+        if rule is None or formula.params not in ((), (1,), (0, None, 1.0)):
+            return self.timed(formula, args)
+        return rule(self, *args)
 
     def conjunction(self, *args: Formula) -> Formula:
         """`&`, without operands that others imply."""
@@ -90,41 +108,43 @@ class Simplifier:
 
     def next(self, a: Formula) -> Formula:
         """`X`."""
-        return FALSE if a == FALSE else Next(a)
+        return self.timed(Next(a), (a,))
 
     def weak_next(self, a: Formula) -> Formula:
         """`WX`."""
-        return TRUE if a == TRUE else WeakNext(a)
+        return self.timed(WeakNext(a), (a,))
 
     def eventually(self, a: Formula) -> Formula:
         """`F`."""
         match a:
-            case Constant() | Eventually():
-                return a
-            case Until():
+            case And(args=args) if LAST in args:
+                return self.finally_(self.conjunction(*(part for part in args if part != LAST)))
+            case Until() if a.low == 0:
                 return self.eventually(a.right)
             case StrongRelease():
                 return self.eventually(self.conjunction(a.left, a.right))
             case WeakNext():
                 return TRUE  # it holds at the last position
-            case Always():
+            case Always() if a.is_plain:
                 return self.finally_(a.arg)
-        return Eventually(a)
+            case Always() if a.low > 0:
+                return TRUE
+        return self.timed(Eventually(a), (a,))
 
     def always(self, a: Formula) -> Formula:
         """`G`."""
         match a:
-            case Constant() | Always():
-                return a
-            case Release():
+            case Release() if a.low == 0:
                 return self.always(a.right)
             case WeakUntil():
                 return self.always(self.disjunction(a.left, a.right))
             case Next():
                 return FALSE  # it fails at the last position
-            case Eventually():
+            case Eventually() if a.is_plain:
                 return self.finally_(a.arg)
-        return Always(a)
+            case Eventually() if a.low > 0:
+                return FALSE
+        return self.timed(Always(a), (a,))
 
     def finally_(self, a: Formula) -> Formula:
         """`F G` and `G F`, which on finite traces are both the value at the last position."""
@@ -132,45 +152,16 @@ class Simplifier:
         return last if isinstance(last, Constant) else Eventually(Always(last))
 
     def at_last(self, formula: Formula) -> Formula:
-        """A propositional formula with the same value at the last position of a trace."""
-
-        def collapse(part: Formula, args: tuple[Formula, ...]) -> Formula:
-            match part:
-                case Next():
-                    return FALSE
-                case WeakNext():
-                    return TRUE
-                case Eventually() | Always():
-                    return args[0]
-                case Until() | Release():
-                    return args[1]
-                case WeakUntil():
-                    return self.disjunction(*args)
-                case StrongRelease():
-                    return self.conjunction(*args)
-            return self.node(part, args)
-
-        return formula.fold(collapse)  # type: ignore[no-any-return]
+        """A formula without operators of the future that has the same value at the last position of a trace."""
+        return _AtLast(self).value(formula)
 
     def until(self, a: Formula, b: Formula) -> Formula:
         """`U`."""
-        if isinstance(b, Constant | Eventually) or self.implies(a, b):
-            return b
-        if a == TRUE:
-            return self.eventually(b)
-        if isinstance(b, Until) and a == b.left:
-            return b
-        return Until(a, b)
+        return self.timed(Until(a, b), (a, b))
 
     def release(self, a: Formula, b: Formula) -> Formula:
         """`R`."""
-        if isinstance(b, Constant | Always) or is_finally(b) or self.implies(b, a):
-            return b
-        if a == FALSE:
-            return self.always(b)
-        if isinstance(b, Release) and a == b.left:
-            return b
-        return Release(a, b)
+        return b if is_finally(b) else self.timed(Release(a, b), (a, b))
 
     def weak_until(self, a: Formula, b: Formula) -> Formula:
         """`W`."""
@@ -201,7 +192,162 @@ class Simplifier:
         StrongRelease: strong_release,
     }
 
+    # Time: the laws are the same ahead and back, with an interval and without.
+
+    def timed(self, formula: Formula, args: tuple[Formula, ...]) -> Formula:
+        """An operator that has parameters, or that looks back, applied to simplified operands."""
+        match formula:
+            case Shift():
+                return self._shift(formula, args[0])
+            case Eventually() | Once():
+                return self._some(formula, args[0])
+            case Always() | Historically():
+                return self._every(formula, args[0])
+            case Until() | Since():
+                return self._until(formula, *args)
+            case Release() | Trigger():
+                return self._release(formula, *args)
+            case AtLeastTimes():
+                return self.eventually(args[0]) if formula.count == 1 else self._counted(formula, args[0], FALSE)
+            case AllButTimes():
+                return self.always(args[0]) if formula.count == 0 else self._counted(formula, args[0], TRUE)
+            case Affine():
+                return self.affine(args[0], formula.scale, formula.offset)
+        return formula.rebuild(*args) if args else formula
+
+    def affine(self, a: Formula, scale: float, offset: float) -> Formula:
+        """A scale and an offset; nested ones become one."""
+        if (scale, offset) == (1.0, 0.0):
+            return a
+        if isinstance(a, Constant):
+            return Constant(min(scale * a.value + offset, 1.0))
+        if isinstance(a, Affine) and scale * a.scale > 0.0:
+            return self.affine(a.arg, scale * a.scale, min(scale * a.offset + offset, one_minus(scale * a.scale)))
+        return Affine(a, scale, offset)
+
+    @staticmethod
+    def _shift(formula: Shift, a: Formula) -> Formula:
+        direction, strong = _DIRECTIONS[type(formula)], isinstance(formula, Next | Previous)
+        if a == (FALSE if strong else TRUE):
+            return a
+        moves = direction.some if strong else direction.every
+        if isinstance(a, moves) and not a.is_plain and a.discount == 1.0:
+            return _moved(a, formula.steps, formula.steps)
+        longer = isinstance(a, Shift) and max(formula.steps, a.steps) > 1
+        if isinstance(a, Shift) and type(a) is type(formula) and longer and formula.steps + a.steps <= MOST_STEPS:
+            return type(formula)(a.arg, formula.steps + a.steps)
+        return formula.rebuild(a)
+
+    def _some(self, formula: Eventually | Once, a: Formula) -> Formula:
+        direction = _DIRECTIONS[type(formula)]
+        low, high, discount = formula.params
+        if a == FALSE or (low == 0 and (high == 0 or isinstance(a, Constant))):
+            return a
+        if low == high and discount == 1.0:
+            return self._shift(direction.next(a, low), a)
+        if isinstance(a, direction.some) and a.discount == discount:
+            return _moved(a, low, high)
+        if formula.is_plain and isinstance(a, direction.weak_next):
+            return TRUE  # it holds at the end of the trace, or at its start
+        return formula.rebuild(a)
+
+    def _every(self, formula: Always | Historically, a: Formula) -> Formula:
+        direction = _DIRECTIONS[type(formula)]
+        low, high, discount = formula.params
+        if a == TRUE or (low == 0 and (high == 0 or isinstance(a, Constant))):
+            return a
+        if low == high and discount == 1.0:
+            return self._shift(direction.weak_next(a, low), a)
+        if isinstance(a, direction.every) and a.discount == discount:
+            return _moved(a, low, high)
+        if formula.is_plain and isinstance(a, direction.next):
+            return FALSE
+        return formula.rebuild(a)
+
+    def _until(self, formula: Until | Since, a: Formula, b: Formula) -> Formula:
+        direction = _DIRECTIONS[type(formula)]
+        if b == FALSE or (a == FALSE and formula.low > 0):
+            return FALSE
+        if formula.low == 0 and (formula.high == 0 or isinstance(b, Constant) or self.implies(a, b)):
+            return b
+        if a == TRUE:
+            return self.node(direction.some(b, *formula.params), (b,))
+        plain = formula.is_plain and isinstance(b, Timed) and b.is_plain
+        absorbs = isinstance(b, direction.some) or (isinstance(b, direction.until) and a == b.left)
+        return b if plain and absorbs else formula.rebuild(a, b)
+
+    def _release(self, formula: Release | Trigger, a: Formula, b: Formula) -> Formula:
+        direction = _DIRECTIONS[type(formula)]
+        if b == TRUE or (a == TRUE and formula.low > 0):
+            return TRUE
+        if formula.low == 0 and (formula.high == 0 or isinstance(b, Constant) or self.implies(b, a)):
+            return b
+        if a == FALSE:
+            return self.node(direction.every(b, *formula.params), (b,))
+        plain = formula.is_plain and isinstance(b, Timed) and b.is_plain
+        absorbs = isinstance(b, direction.every) or (isinstance(b, direction.release) and a == b.left)
+        return b if plain and absorbs else formula.rebuild(a, b)
+
+    @staticmethod
+    def _counted(formula: Formula, a: Formula, absorbing: Formula) -> Formula:
+        return a if a == absorbing else formula.rebuild(a)
+
+
+class _Direction(NamedTuple):
+    """The operators that look ahead, or those that look back."""
+
+    next: type[Shift]
+    weak_next: type[Shift]
+    some: type[Eventually] | type[Once]
+    every: type[Always] | type[Historically]
+    until: type[Until] | type[Since]
+    release: type[Release] | type[Trigger]
+
+
+_AHEAD = _Direction(Next, WeakNext, Eventually, Always, Until, Release)
+_BACK = _Direction(Previous, WeakPrevious, Once, Historically, Since, Trigger)
+_DIRECTIONS: dict[type[Formula], _Direction] = {kind: way for way in (_AHEAD, _BACK) for kind in way}
+
+
+def _moved(formula: Timed, low: int, high: int | None) -> Formula:
+    """A timed operator whose interval begins and ends so many steps later."""
+    end = None if high is None or formula.high is None else formula.high + high
+    if max(formula.low + low, end or 0) > MOST_STEPS:
+        return type(formula)(formula, low, high, formula.discount)
+    return type(formula)(*formula.args, formula.low + low, end, formula.discount)
+
+
+class _AtLast:
+    """What one letter means where no other follows."""
+
+    def __init__(self, simplifier: Simplifier) -> None:
+        self.conjunction, self.disjunction = simplifier.conjunction, simplifier.disjunction
+        self.affine = simplifier.affine
+        self._simplifier = simplifier
+        self._values: dict[Formula, Formula] = {}
+
+    def value(self, formula: Formula) -> Formula:
+        """The formula at the last position; what lies under an operator of the past is left as it is."""
+        for part in formula.subformulas():
+            whole = not part.args or isinstance(part, (Not, *PAST))
+            self._values[part] = part if whole else unfold(part, self)
+        return self._values[formula]
+
+    def now(self, formula: Formula) -> Formula:
+        return self._values[formula]
+
+    def later(self, formula: Formula, strong: bool) -> Formula:
+        return FALSE if strong else TRUE
+
+    def earlier(self, formula: Formula, strong: bool) -> Formula:
+        raise AssertionError("operators of the past are left as they are")
+
 
 def is_finally(formula: Formula) -> bool:
     """Whether the formula is `F G φ`: the value at the last position, the same from everywhere."""
-    return isinstance(formula, Eventually) and isinstance(formula.arg, Always)
+    return (
+        isinstance(formula, Eventually)
+        and formula.is_plain
+        and isinstance(formula.arg, Always)
+        and formula.arg.is_plain
+    )

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 
 import lark
 
 from rewardspec.errors import FormulaError
+from rewardspec.logic.formulas import Formula
+from rewardspec.logic.operators import BETWEEN, OPERATORS, PREFIX
 
-_OPERANDS = frozenset(
-    [
-        "NOT",
-        "NEXT",
-        "STRONG_NEXT",
-        "WEAK_NEXT",
-        "EVENTUALLY",
-        "ALWAYS",
-        "LPAR",
-        "TRUE",
-        "FALSE",
-        "LAST",
-        "NAME",
-        "QUOTED",
-    ]
-)
-_OPERATORS = frozenset(["AND", "OR", "XOR", "IMPLIES", "IFF", "UNTIL", "RELEASE", "WEAK_UNTIL", "STRONG_RELEASE"])
+_OPERANDS = frozenset(["PREFIX", "LPAR", "CONSTANT", "NUMBER", "NAME", "QUOTED"])
+_OPERATORS = frozenset(["AND", "OR", "XOR", "IMPLIES", "IFF", "BETWEEN"])
 
 _CHARACTER_REMEDIES = {
     "=": "Comparisons belong in an atom's function; equivalence is '<->' and implication '->'.",
@@ -36,23 +24,55 @@ _CHARACTER_REMEDIES = {
     "'": "Quoted atoms use double quotes.",
     "/": "Conjunction is '&'.",
     "\\": "Disjunction is '|'.",
-    "[": "'always' is 'G' or '[]'; strong next is 'X' or 'X[!]'. Time bounds are not part of this logic.",
-    "{": "Group with round parentheses.",
+    "[": "Close the interval with ']', as in 'F[0,5] a'; 'always' is 'G' or '[]'.",
+    "{": "Group with round parentheses; a count is a whole number, as in 'F{3} a'.",
 }
+_TOKEN_REMEDIES = {
+    "INTERVAL": "An interval follows a temporal operator, as in 'F[0,5] a'; a name with brackets needs double quotes.",
+    "COUNT": "A count follows F or G, as in 'F{3} a'; group with round parentheses.",
+    "TIMES": "A scale is a number before the formula, as in '0.8 * a'; conjunction is '&'.",
+    "PLUS": "Only a scaled formula is raised by a number, as in '0.8 * a + 0.1'; disjunction is '|'.",
+}
+_FOREIGN_WORDS = {"never": "G !", "henceforth": "G", "sometime": "F", "sometimes": "F"}
 
-_OPERATORS_IN_WORDS = {
-    "always": "G",
-    "globally": "G",
-    "eventually": "F",
-    "finally": "F",
-    "next": "X",
-    "until": "U",
-    "release": "R",
-    "releases": "R",
-    "unless": "W",
-    "implies": "->",
-    "iff": "<->",
-}
+_PREFIXES = frozenset(text for row in OPERATORS.values() if row.binding == PREFIX for text in row.spellings)
+_LOOKING_BACK = frozenset(text for row in OPERATORS.values() if row.tense == "past" for text in row.spellings)
+_WORDS = frozenset(text for row in OPERATORS.values() for text in row.spellings if re.fullmatch("[a-z_]+", text))
+_LETTERS_BETWEEN = frozenset(row.text for row in OPERATORS.values() if row.binding == BETWEEN)
+# The operators that are one capital letter before their operand, or two; the longer ones first.
+LETTERS = sorted((text for text in _PREFIXES if re.fullmatch("[wW]?[A-Z]", text)), key=lambda text: (-len(text), text))
+
+
+class MisuseError(Exception):
+    """Text that the grammar allows and that means nothing, such as an interval that ends before it begins.
+
+    Args:
+        token: Where it stands.
+        found: What was found there.
+        expected: What could have stood there.
+        remedy: What to write instead.
+    """
+
+    def __init__(self, token: lark.Token, found: str, expected: str, remedy: str) -> None:
+        super().__init__(found)
+        self.position = token.start_pos or 0
+        self.found = found
+        self.expected = expected
+        self.remedy = remedy
+
+
+def checked(token: lark.Token, expected: str, build: Callable[..., Formula], *args: object) -> Formula:
+    """What `build` makes of the arguments; where it refuses them, the error points at the token."""
+    try:
+        return build(*args)
+    except FormulaError as error:
+        raise MisuseError(token, f"{str(token)!r} cannot be used", expected, str(error)) from None
+
+
+def explain_misuse(text: str, misuse: MisuseError) -> FormulaError:
+    """A FormulaError that shows the line, a caret under the place, what was expected, and what to do."""
+    line, column = _line_and_column(text, misuse.position)
+    return _error(text, line, column, misuse.found, (misuse.expected,), misuse.remedy)
 
 
 def explain_syntax_error(text: str, error: lark.UnexpectedInput) -> FormulaError:
@@ -67,6 +87,10 @@ def explain_syntax_error(text: str, error: lark.UnexpectedInput) -> FormulaError
         expected = ("an operator",)
         line, column = _line_and_column(text, position)
         found = f"{name!r} was read as an atom"
+    return _error(text, line, column, found, expected, remedy)
+
+
+def _error(text: str, line: int, column: int, found: str, expected: tuple[str, ...], remedy: str) -> FormulaError:
     shown, caret = _window(text.split("\n")[line - 1], column)
     message = f"{found} at line {line}, column {column}.\n\n    {shown}\n    {caret}\nExpected {_join(expected)}."
     if remedy:
@@ -107,52 +131,68 @@ def _diagnose(text: str, error: lark.UnexpectedInput, line: int, column: int) ->
         if not text.strip():
             return "The formula is empty", "Write one, for example 'F goal' or 'G !crash'."
         opened = _unclosed_parenthesis(text)
-        remedy = "Finish the formula."
-        if opened is not None:
-            remedy = f"Finish the formula and close the '(' opened at line {opened[0]}, column {opened[1]}."
-        return "The formula stops too early", remedy
-    if isinstance(error, lark.UnexpectedCharacters):
-        if text.startswith('""', error.pos_in_stream):
-            return "Empty quoted atom", "Put the atom's name between the double quotes."
-        return f"Unexpected character {error.char!r}", _CHARACTER_REMEDIES.get(error.char, "")
-    token = error.token  # type: ignore[attr-defined]
-    found = f"Unexpected {str(token)!r}"
-    if token.type == "RPAR" and _unclosed_parenthesis(text[: token.start_pos]) is None:
-        return found, "This ')' closes nothing: remove it, or open a '(' before it."
-    if token.type == "NAME" and str(token).upper() in ("U", "R", "W", "M"):
-        return found, f"Temporal operators are upper-case: did you mean '{str(token).upper()}'?"
-    if token.type == "NAME" and str(token).lower() in ("and", "or", "xor"):
-        return found, f"Operators in words are lower-case: did you mean '{str(token).lower()}'?"
+        closing = "" if opened is None else f" and close the '(' opened at line {opened[0]}, column {opened[1]}"
+        return (
+            "The formula stops too early",
+            f"Finish the formula{closing}. {_reserved_name(text, _LOOKING_BACK)}".strip(),
+        )
+    if isinstance(error, lark.UnexpectedToken):
+        token = error.token
+        return f"Unexpected {str(token)!r}", _token_remedy(text, token)
+    position = error.pos_in_stream or 0
+    if text.startswith('""', position):
+        return "Empty quoted atom", "Put the atom's name between the double quotes."
+    character = text[position]
+    return f"Unexpected character {character!r}", _CHARACTER_REMEDIES.get(character, "")
+
+
+def _token_remedy(text: str, token: lark.Token) -> str:
+    word, position = str(token), token.start_pos or 0
+    if token.type == "RPAR" and _unclosed_parenthesis(text[:position]) is None:
+        return "This ')' closes nothing: remove it, or open a '(' before it."
+    if token.type == "NAME" and word.upper() in _LETTERS_BETWEEN:
+        return f"Temporal operators are upper-case: did you mean '{word.upper()}'?"
+    if token.type == "NAME" and word.lower() in _WORDS:
+        return f"Operators in words are lower-case: did you mean '{word.lower()}'?"
     if token.type in _OPERANDS:
-        return found, "Join the two formulas with an operator."
-    if token.type in ("UNTIL", "RELEASE", "WEAK_UNTIL", "STRONG_RELEASE"):
-        return found, f"{str(token)!r} stands between two formulas; an atom of that name needs double quotes."
-    return found, ""
+        return "Join the two formulas with an operator."
+    if token.type == "BETWEEN":
+        return f"{word!r} stands between two formulas; an atom of that name needs double quotes."
+    return _TOKEN_REMEDIES.get(token.type) or _reserved_name(text[:position], _PREFIXES)
+
+
+def _reserved_name(before: str, operators: Collection[str]) -> str:
+    """A remedy where the text ends in one of the operators, which may have been meant as an atom."""
+    word = re.search(r"(?<![\w\"])([^\W\d]\w*)\s*$", before)
+    if word is None or word[1] not in operators:
+        return ""
+    return f"{word[1]!r} is an operator, which needs a formula after it; an atom of that name needs double quotes."
 
 
 def _mistaken_operator(text: str, error: lark.UnexpectedInput) -> tuple[int, str, str] | None:
     """Position and name of an atom that was meant as an operator, with what to write instead.
 
     Example:
-        `always p`: the error is found at `p`, which cannot follow an atom; the mistake is the word before it.
+        `FG p`: the error is found at `p`, which cannot follow an atom; the mistake is the word before it.
     """
     if not isinstance(error, lark.UnexpectedToken) or error.token.type not in _OPERANDS:
         return None
     here = error.token.start_pos or 0
-    words = [(here, str(error.token))]
     before = re.search(r"(?<![\w\"])([^\W\d]\w*)\s*$", text[:here])
-    if before is not None:
-        words.insert(0, (before.start(1), before[1]))
-    for position, word in words:
-        written = _OPERATORS_IN_WORDS.get(word.lower())
-        if written is not None:
-            return position, word, f"The operator is written '{written}'; an atom of that name needs double quotes."
-        together = re.fullmatch(r"(?:wX|WX|[GFXN]){2,}", word)
-        if together is not None and position != here:
-            apart = " ".join(re.findall(r"wX|WX|[GFXN]", word))
-            return position, word, f"Operators need spaces between them: did you mean '{apart}'?"
-        if position != here and len(word) == 1 and word.upper() in "FGX" and word.islower():
-            return position, word, f"Temporal operators are upper-case: did you mean '{word.upper()}'?"
+    if before is None:
+        return None
+    word, position = before[1], before.start(1)
+    if word.lower() in _FOREIGN_WORDS:
+        written = _FOREIGN_WORDS[word.lower()]
+        return position, word, f"The operator is written '{written}'; an atom of that name needs double quotes."
+    if word != word.lower() and word.lower() in _WORDS:
+        return position, word, f"Operators in words are lower-case: did you mean '{word.lower()}'?"
+    letter = "|".join(LETTERS)
+    if re.fullmatch(f"(?:{letter}){{2,}}", word):
+        apart = " ".join(re.findall(letter, word))
+        return position, word, f"Operators need spaces between them: did you mean '{apart}'?"
+    if len(word) == 1 and word.islower() and word.upper() in LETTERS:
+        return position, word, f"Temporal operators are upper-case: did you mean '{word.upper()}'?"
     return None
 
 

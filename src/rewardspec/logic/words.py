@@ -1,101 +1,149 @@
-"""A formula in plain English, for people who do not read temporal logic every day."""
+"""A formula in plain English, for people who do not read temporal logic every day.
+
+The table of operators has a sentence for each.  In it `{a}` and `{b}` stand for the operands, grouped where their end
+would be unclear, and `{A}` and `{B}` for the operands as they are; the rest says which steps are meant:
+
+    {away}   at the next step; 3 steps from now               {some}   sooner or later; within 5 steps
+    {by}     (nothing); within 5 steps                        {every}  at every step; now and at the next 5 steps
+    {count}  2 steps                                          {scale}, {plus}  the parameters of a scale
+"""
 
 from __future__ import annotations
 
 from rewardspec.logic.formulas import (
+    FIRST,
     LAST,
+    Affine,
     Always,
     And,
     Atom,
     Constant,
+    Counted,
     Eventually,
     Formula,
     FormulaLike,
-    Iff,
-    Implies,
-    Next,
+    Nary,
     Not,
-    Or,
-    Release,
-    StrongRelease,
-    Until,
-    WeakNext,
-    WeakUntil,
-    Xor,
+    Shift,
+    Timed,
+    Unary,
     as_formula,
+    number_text,
 )
+from rewardspec.logic.operators import OPERATORS, Tense
 
 _LONGEST = 40  # operators and atoms beyond which words help nobody
+_NAMED: dict[Formula, str] = {LAST: "this is the last step", FIRST: "this is the first step"}
 
 
 def paraphrase(formula: FormulaLike) -> str | None:
     """The formula in words, or None where it is too long to be worth it.
 
     Example:
-        >>> paraphrase("G(request -> F grant)")
-        'at every step: if request then sooner or later: grant'
+        >>> paraphrase("G(request -> F[0,20] grant)")
+        'at every step: if request then within 20 steps: grant'
         >>> paraphrase("!a U (a & F b)")
         'not a until (a and sooner or later: b), which must come'
     """
     formula = as_formula(formula)
-    if formula.size > _LONGEST:
-        return None
-    words: str = formula.fold(_words)
-    return words
+    return None if formula.size > _LONGEST else formula.fold(_words)
 
 
 def _words(formula: Formula, args: tuple[str, ...]) -> str:
-    if formula == LAST:
-        return "this is the last step"
-    match formula:
-        case Constant():
-            return "true" if formula.value else "false"
-        case Atom():
-            return formula.name
-        case Always(args=(Eventually(args=(_,)),)) | Eventually(args=(Always(args=(_,)),)):
-            return f"at the last step: {args[0].partition(': ')[2]}"
+    if formula in _NAMED:
+        return _NAMED[formula]
+    if isinstance(formula, Atom):
+        return formula.name
+    if isinstance(formula, Constant):
+        return {1.0: "true", 0.0: "false"}.get(formula.value) or number_text(formula.value)
+    judged_at_last = _at_last(formula, args)
+    if judged_at_last is not None:
+        return f"at the last step: {judged_at_last}"
+    row = OPERATORS[type(formula)]
     grouped = [_grouped(arg, text) for arg, text in zip(formula.args, args, strict=True)]
+    if isinstance(formula, Nary):
+        if isinstance(formula, And) and _is_prefix(formula.args[-1]):
+            grouped[-1] = args[-1]  # nothing comes after it that could be mistaken for a part of it
+        return row.words.join(grouped)
+    sentence = row.words
+    if row.timed_words is not None and isinstance(formula, Timed) and not formula.is_plain:
+        sentence = row.timed_words
+    operands = {"a": grouped[0], "A": args[0], "b": grouped[-1], "B": args[-1]}
+    return sentence.format(**operands, **_steps(formula, row.tense))
+
+
+def _at_last(formula: Formula, args: tuple[str, ...]) -> str | None:
+    """What `F G φ`, `G F φ` and `F(last & φ)` say of the last step, which surprises newcomers."""
     match formula:
-        case Not():
-            return f"not {grouped[0]}"
-        case And():
-            return " and ".join([*grouped[:-1], args[-1] if _is_prefix(formula.args[-1]) else grouped[-1]])
-        case Or():
-            return " or ".join(grouped)
-        case Implies():
-            return f"if {grouped[0]} then {args[1]}"
-        case Iff():
-            return f"{grouped[0]} exactly when {grouped[1]}"
-        case Xor():
-            return f"either {grouped[0]} or {grouped[1]} but not both"
-        case Next():
-            return f"at the next step, which must come: {args[0]}"
-        case WeakNext():
-            return f"at the next step, if there is one: {args[0]}"
-        case Eventually():
-            return f"sooner or later: {args[0]}"
-        case Always():
-            return f"at every step: {args[0]}"
-        case Until():
-            return f"{grouped[0]} until {grouped[1]}, which must come"
-        case WeakUntil():
-            return f"{grouped[0]} until {grouped[1]}, or to the end"
-        case Release():
-            return f"{grouped[1]} up to and including the step where {grouped[0]}, or to the end"
-        case StrongRelease():
-            return f"{grouped[1]} up to and including the step where {grouped[0]}, which must come"
-    raise AssertionError(f"no words for {type(formula).__name__}")
+        case Always(args=(Eventually() as inner,)) | Eventually(args=(Always() as inner,)):
+            plain = isinstance(formula, Timed) and formula.is_plain and inner.is_plain
+            return args[0].partition(": ")[2] if plain else None
+        case Eventually(args=(And(args=(first, *_)),)) if formula.is_plain and first == LAST:
+            return args[0].removeprefix(f"{_NAMED[LAST]} and ")
+    return None
+
+
+def _steps(formula: Formula, tense: Tense | None) -> dict[str, str]:
+    """What the words of the table say about steps and numbers."""
+    if isinstance(formula, Shift):
+        return {"away": _away(formula.steps, tense)}
+    if isinstance(formula, Counted):
+        return {"count": _plural(formula.count)}
+    if isinstance(formula, Affine):
+        plus = f" plus {number_text(formula.offset)}" if formula.offset else ""
+        return {"scale": number_text(formula.scale), "plus": plus}
+    return _interval(formula, tense) if isinstance(formula, Timed) else {}
+
+
+def _away(steps: int, tense: Tense | None) -> str:
+    if steps == 1:
+        return "at the step before" if tense == "past" else "at the next step"
+    return f"{steps} steps {_direction(tense)}"
+
+
+def _interval(formula: Timed, tense: Tense | None) -> dict[str, str]:
+    low, high, discount = formula.params
+    away = _direction(tense)
+    factor = f" (times {number_text(discount)} for each step)" if discount != 1.0 else ""
+    if high is None and low == 0:
+        some, by, every = (
+            ("at some step so far", "", "at every step so far")
+            if tense == "past"
+            else ("sooner or later", "", "at every step")
+        )
+    elif high is None:
+        some = by = f"at least {_plural(low)} {away}"
+        every = (
+            f"at every step, from {_plural(low)} {away} on"
+            if tense != "past"
+            else f"at every step up to {_plural(low)} ago"
+        )
+    elif low == high:
+        some = by = every = "now" if low == 0 else f"exactly {_plural(low)} {away}"
+    elif low == 0:
+        some = by = f"within the last {_plural(high)}" if tense == "past" else f"within {_plural(high)}"
+        every = f"now and at the {'last' if tense == 'past' else 'next'} {_plural(high)}"
+    else:
+        some = by = f"{low} to {high} steps {away}"
+        every = f"at every step {low} to {high} steps {away}"
+    by = f" {by}" if by else ""
+    return {"some": some + factor, "by": by + factor, "every": every + factor}
+
+
+def _direction(tense: Tense | None) -> str:
+    return "ago" if tense == "past" else "from now"
+
+
+def _plural(steps: int) -> str:
+    return "1 step" if steps == 1 else f"{steps} steps"
 
 
 def _grouped(formula: Formula, text: str) -> str:
     """The text in parentheses, where its end would otherwise be unclear."""
-    return text if isinstance(formula, Atom | Constant) or formula == LAST or _is_negated_atom(formula) else f"({text})"
-
-
-def _is_negated_atom(formula: Formula) -> bool:
-    return isinstance(formula, Not) and isinstance(formula.arg, Atom)
+    negated_atom = isinstance(formula, Not) and isinstance(formula.arg, Atom)
+    return text if not formula.args or formula in _NAMED or negated_atom else f"({text})"
 
 
 def _is_prefix(formula: Formula) -> bool:
     """Whether the words start with where to look, so that nothing after them can be mistaken."""
-    return isinstance(formula, Next | WeakNext | Eventually | Always)
+    return isinstance(formula, Unary) and OPERATORS[type(formula)].tense is not None and formula not in _NAMED

@@ -209,7 +209,7 @@ def test_a_bad_label_in_a_part_of_the_batch_names_the_environment() -> None:
         return -0.1 if action is None and broken else 0.5
 
     broken = False
-    envs = MonitorReward(SyncVectorEnv([cartpole] * 3), Spec([("F first", 1)], atoms={"first": first}))
+    envs = MonitorReward(SyncVectorEnv([cartpole] * 3), Spec([('F "first"', 1)], atoms={"first": first}))
     envs.reset(seed=0)
     ended = np.zeros(3, dtype=bool)
     while not ended[2] or ended[:2].any():

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import Always, And, Eventually, Formula, Iff, Implies, Not, Or, Xor
-from rewardspec.logic.fragments import TEMPORAL, is_propositional
+from rewardspec.logic.fragments import is_propositional
+from rewardspec.logic.operators import TEMPORAL
 from rewardspec.logic.simplification import simplify
 from rewardspec.synthesis.boolean.combination import Connective, complement, product
 from rewardspec.synthesis.boolean.decision_diagrams import Budget, Diagrams

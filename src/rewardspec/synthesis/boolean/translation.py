@@ -41,8 +41,9 @@ from rewardspec.logic.formulas import (
     WeakNext,
     WeakUntil,
 )
-from rewardspec.logic.fragments import TEMPORAL
-from rewardspec.logic.normal_form import DUAL
+from rewardspec.logic.fragments import is_ltlf
+from rewardspec.logic.normal_form import dual
+from rewardspec.logic.operators import TEMPORAL
 from rewardspec.synthesis.boolean.decision_diagrams import BooleanDiagrams, Budget, Diagram, Diagrams
 from rewardspec.synthesis.boolean.minimization import Machine
 
@@ -62,6 +63,8 @@ def translate(
     Raises:
         SynthesisError: There are more states than `max_states`, or the budget is used up.
     """
+    if not is_ltlf(formula):
+        raise SynthesisError("intervals, counts, scales, discounts and the past cannot be synthesized yet")
     return _Translation(formula, atoms, budget).machine(store, max_states)
 
 
@@ -199,10 +202,8 @@ def _negations(parts: list[Formula]) -> dict[Formula, Formula]:
 
 def _negation(part: Formula, negations: dict[Formula, Formula]) -> Formula:
     match part:
-        case Constant():
-            return Constant(not part.value)
         case Atom():
             return Not(part)
         case Not():
             return part.arg
-    return DUAL[type(part)](*(negations[arg] for arg in part.args))
+    return dual(part, *(negations[arg] for arg in part.args))

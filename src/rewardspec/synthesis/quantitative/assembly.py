@@ -94,7 +94,7 @@ def guard_expression(formula: Formula) -> Expression:
                 return minimum(*args)
         return maximum(*args)
 
-    return formula.fold(build)  # type: ignore[no-any-return]
+    return formula.fold(build)
 
 
 def side_by_side(parts: Sequence[Part]) -> tuple[Part, list[list[Expression]]]:

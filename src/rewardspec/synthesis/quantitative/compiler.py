@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import And, Formula, Or
-from rewardspec.logic.fragments import TEMPORAL
 from rewardspec.logic.normal_form import negate
+from rewardspec.logic.operators import TEMPORAL
 from rewardspec.logic.printing import to_string
 from rewardspec.machines.expressions import Expression, maximum, minimum, register
 from rewardspec.synthesis.effort import Effort

@@ -31,9 +31,9 @@ from rewardspec.logic.formulas import (
     WeakNext,
     WeakUntil,
 )
-from rewardspec.logic.fragments import TEMPORAL
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import is_literal
+from rewardspec.logic.operators import TEMPORAL
 from rewardspec.machines.polynomials import ONE, ZERO, Polynomial, Term, bits, maximum, minimum
 from rewardspec.synthesis.effort import Effort
 

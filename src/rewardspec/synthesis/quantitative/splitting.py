@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import (
     Always,
     And,
@@ -29,8 +30,9 @@ from rewardspec.logic.formulas import (
     WeakNext,
     WeakUntil,
 )
-from rewardspec.logic.fragments import TEMPORAL
+from rewardspec.logic.fragments import is_ltlf
 from rewardspec.logic.normal_form import to_nnf
+from rewardspec.logic.operators import TEMPORAL
 from rewardspec.logic.simplification import Simplifier, is_finally
 
 _MOST_PIECES = 16  # an operator is split into at most this many
@@ -44,7 +46,9 @@ def split(formula: Formula) -> Formula:
         >>> str(split(parse("(F a & F b) U c")))
         'F a U c & F b U c'
     """
-    return to_nnf(formula).fold(_Splitter().node)  # type: ignore[no-any-return]
+    if not is_ltlf(formula):
+        raise SynthesisError("intervals, counts, scales, discounts and the past cannot be synthesized yet")
+    return to_nnf(formula).fold(_Splitter().node)
 
 
 class _Splitter(Simplifier):

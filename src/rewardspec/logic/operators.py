@@ -1,0 +1,288 @@
+"""The table of operators: everything the library knows about each, in one place.
+
+Parsing, printing, evaluation, negation normal form, fragments, words and synthesis read this table.  A new operator
+needs a row here, a class in `formulas`, and its definition in `columns`, which the tests hold against their own.
+
+The *one-letter meaning* of an operator says how its value at a position follows from its operands there and from
+formulas one step away; synthesis is built on it.  `unfold` computes it, in whatever form its caller works with:
+
+    F φ      = φ | X F φ               φ U ψ      = ψ | φ & X(φ U ψ)          F{k} φ = φ & X F{k-1} φ | X F{k} φ
+    F[0,b] φ = φ | X F[0,b-1] φ        φ U[a,b] ψ = φ & X(φ U[a-1,b-1] ψ)     F[;γ] φ = φ | γ * X F[;γ] φ
+
+Their duals follow; operators of the past have the same laws with Y and WY in place of X and WX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+from rewardspec.logic import columns
+from rewardspec.logic import formulas as fm
+from rewardspec.logic.formulas import Formula
+
+T = TypeVar("T")
+Tense: TypeAlias = Literal["future", "past"]
+
+
+class Unfolding(Protocol[T]):
+    """Where `unfold` puts together the meaning of one letter: formulas, polynomials, diagrams, arrays."""
+
+    def now(self, formula: Formula) -> T:
+        """An operand, at the current position."""
+
+    def later(self, formula: Formula, strong: bool) -> T:
+        """A formula at the next position; past the end false where it is strong, else true."""
+
+    def earlier(self, formula: Formula, strong: bool) -> T:
+        """A formula at the position before; before the start false where it is strong, else true."""
+
+    def conjunction(self, *values: T) -> T:
+        """The smallest."""
+
+    def disjunction(self, *values: T) -> T:
+        """The largest."""
+
+    def affine(self, value: T, scale: float, offset: float) -> T:
+        """The value, scaled and raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A row of the table.
+
+    Attributes:
+        kind: The class of its formulas.
+        binding: How tightly it binds; see `BINDINGS`.
+        spellings: Every way to write it, the one that is printed first.
+        unicode: Its symbol in Unicode.
+        latex: Its symbol in LaTeX.
+        definition: Its values at every position, from those of its operands.
+        words: In plain English; `words` says what the braces stand for.
+        timed_words: The same with an interval, where that is said differently.
+        dual: The operator that is left when a negation is pushed inside; None where normal form spells it out.
+        unfolding: Its one-letter meaning; None for what normal form spells out.
+        tense: Whether it looks ahead, back, or neither.
+        safe: Whether it may stand in a syntactically safe formula, without a bound.
+        cosafe: Whether it may stand in a syntactically co-safe formula, without a bound.
+    """
+
+    kind: type[Formula]
+    binding: int
+    spellings: tuple[str, ...]
+    unicode: str
+    latex: str
+    definition: columns.Definition
+    words: str
+    timed_words: str | None = None
+    dual: type[Formula] | None = None
+    unfolding: Callable[..., Any] | None = None
+    tense: Tense | None = None
+    safe: bool = True
+    cosafe: bool = True
+
+    @property
+    def text(self) -> str:
+        """The spelling that is printed in ASCII."""
+        return self.spellings[0]
+
+
+# How tightly operators bind, loosest first; `BETWEEN` and `IMPLIES` group to the right.
+IFF, IMPLIES, OR, XOR, AND, BETWEEN, PREFIX = range(1, 8)
+
+
+# One-letter meanings.  `ahead` is `later` or, for operators of the past, `earlier`.
+
+
+def _again(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T], strong: bool) -> T:
+    """A timed operator one step further on, where its interval is a step nearer and its values are discounted."""
+    low, high, discount = f.params
+    rest = f if f.is_plain else type(f)(*f.args, max(low - 1, 0), None if high is None else high - 1, discount)
+    value = ahead(rest, strong)
+    return value if discount == 1.0 else u.affine(value, discount, 0.0 if strong else fm.one_minus(discount))
+
+
+def _conjunction(f: Any, u: Unfolding[T], ahead: object) -> T:
+    return u.conjunction(*map(u.now, f.args))
+
+
+def _disjunction(f: Any, u: Unfolding[T], ahead: object) -> T:
+    return u.disjunction(*map(u.now, f.args))
+
+
+def _affine(f: Any, u: Unfolding[T], ahead: object) -> T:
+    return u.affine(u.now(f.arg), f.scale, f.offset)
+
+
+def _next(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+    return ahead(f.arg if f.steps == 1 else type(f)(f.arg, f.steps - 1), isinstance(f, fm.Next | fm.Previous))
+
+
+def _eventually(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+    if f.low > 0:
+        return _again(f, u, ahead, strong=True)
+    return u.now(f.arg) if f.high == 0 else u.disjunction(u.now(f.arg), _again(f, u, ahead, strong=True))
+
+
+def _always(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+    if f.low > 0:
+        return _again(f, u, ahead, strong=False)
+    return u.now(f.arg) if f.high == 0 else u.conjunction(u.now(f.arg), _again(f, u, ahead, strong=False))
+
+
+def _until(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+    if f.low == f.high == 0:
+        return u.now(f.right)
+    waiting = u.conjunction(u.now(f.left), _again(f, u, ahead, strong=True))
+    return waiting if f.low > 0 else u.disjunction(u.now(f.right), waiting)
+
+
+def _release(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+    if f.low == f.high == 0:
+        return u.now(f.right)
+    released = u.disjunction(u.now(f.left), _again(f, u, ahead, strong=False))
+    return released if f.low > 0 else u.conjunction(u.now(f.right), released)
+
+
+def _weak_until(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+    return u.disjunction(u.conjunction(u.now(f.left), ahead(f, False)), u.now(f.right))
+
+
+def _strong_release(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+    return u.conjunction(u.disjunction(u.now(f.left), ahead(f, True)), u.now(f.right))
+
+
+def _at_least_times(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+    here, again = u.now(f.arg), ahead(f, True)
+    if f.count > 1:
+        here = u.conjunction(here, ahead(fm.AtLeastTimes(f.arg, f.count - 1), True))
+    return u.disjunction(here, again)
+
+
+def _all_but_times(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+    here, again = u.now(f.arg), ahead(f, False)
+    if f.count > 0:
+        here = u.disjunction(here, ahead(fm.AllButTimes(f.arg, f.count - 1), False))
+    return u.conjunction(here, again)
+
+
+_ROWS = (
+    Operator(fm.Iff, IFF, ("<->", "<=>", "iff", "↔", "⇔"), "↔", r"\leftrightarrow",
+             columns.equivalence, "{a} exactly when {b}"),
+    Operator(fm.Implies, IMPLIES, ("->", "=>", "implies", "→", "⇒"), "→", r"\rightarrow",
+             columns.implication, "if {a} then {B}"),
+    Operator(fm.Or, OR, ("|", "||", "or", "∨"), "∨", r"\lor",
+             columns.disjunction, " or ", dual=fm.And, unfolding=_disjunction),
+    Operator(fm.Xor, XOR, ("^", "xor", "⊕"), "⊕", r"\oplus",
+             columns.exclusive_or, "either {a} or {b} but not both"),
+    Operator(fm.And, AND, ("&", "&&", "and", "∧"), "∧", r"\land",
+             columns.conjunction, " and ", dual=fm.Or, unfolding=_conjunction),
+    Operator(fm.Not, PREFIX, ("!", "~", "not", "¬"), "¬", r"\lnot ",
+             columns.negation, "not {a}"),
+    Operator(fm.Affine, PREFIX, (), "", "",
+             columns.affine, "{scale} times {a}{plus}", dual=fm.Affine, unfolding=_affine),
+    # Future.
+    Operator(fm.Next, PREFIX, ("X", "X[!]", "next", "○"), "○", r"\bigcirc ",
+             columns.next_, "{away}, which must come: {A}", dual=fm.WeakNext, unfolding=_next, tense="future"),
+    Operator(fm.WeakNext, PREFIX, ("WX", "wX", "N", "●"), "●", r"\bullet ",
+             columns.weak_next, "{away}, if there is one: {A}", dual=fm.Next, unfolding=_next, tense="future"),
+    Operator(fm.Eventually, PREFIX, ("F", "<>", "eventually", "finally", "within", "◇"), "◇", r"\Diamond ",
+             columns.eventually, "{some}: {A}",
+             dual=fm.Always, unfolding=_eventually, tense="future", safe=False),
+    Operator(fm.Always, PREFIX, ("G", "[]", "always", "globally", "□"), "□", r"\Box ",
+             columns.always, "{every}: {A}",
+             dual=fm.Eventually, unfolding=_always, tense="future", cosafe=False),
+    Operator(fm.AtLeastTimes, PREFIX, ("F", "<>", "eventually", "finally", "◇"), "◇", r"\Diamond ",
+             columns.at_least_times, "at {count} or more: {A}",
+             dual=fm.AllButTimes, unfolding=_at_least_times, tense="future", safe=False),
+    Operator(fm.AllButTimes, PREFIX, ("G", "[]", "always", "globally", "□"), "□", r"\Box ",
+             columns.all_but_times, "at every step but {count} at most: {A}",
+             dual=fm.AtLeastTimes, unfolding=_all_but_times, tense="future", cosafe=False),
+    Operator(fm.Until, BETWEEN, ("U", "until"), "U", r"\mathbin{\mathcal{U}}",
+             columns.until, "{a} until {b}, which must come{by}",
+             dual=fm.Release, unfolding=_until, tense="future", safe=False),
+    Operator(fm.Release, BETWEEN, ("R", "release", "releases"), "R", r"\mathbin{\mathcal{R}}",
+             columns.release, "{b} up to and including the step where {a}, or to the end",
+             "{every}: {b}, unless {a} came before",
+             dual=fm.Until, unfolding=_release, tense="future", cosafe=False),
+    Operator(fm.WeakUntil, BETWEEN, ("W", "unless"), "W", r"\mathbin{\mathcal{W}}",
+             columns.weak_until, "{a} until {b}, or to the end",
+             dual=fm.StrongRelease, unfolding=_weak_until, tense="future", cosafe=False),
+    Operator(fm.StrongRelease, BETWEEN, ("M",), "M", r"\mathbin{\mathcal{M}}",
+             columns.strong_release, "{b} up to and including the step where {a}, which must come",
+             dual=fm.WeakUntil, unfolding=_strong_release, tense="future", safe=False),
+    # Past.
+    Operator(fm.Previous, PREFIX, ("Y", "previous", "previously", "prev", "⊖"), "⊖", r"\ominus ",
+             columns.past(columns.next_), "{away}, which must exist: {A}",
+             dual=fm.WeakPrevious, unfolding=_next, tense="past"),
+    Operator(fm.WeakPrevious, PREFIX, ("WY", "wY", "⊜"), "⊜", r"\widetilde{\ominus} ",
+             columns.past(columns.weak_next), "{away}, if there is one: {A}",
+             dual=fm.Previous, unfolding=_next, tense="past"),
+    Operator(fm.Once, PREFIX, ("O", "once", "◆"), "◆", r"\blacklozenge ",
+             columns.past(columns.eventually), "{some}: {A}",
+             dual=fm.Historically, unfolding=_eventually, tense="past"),
+    Operator(fm.Historically, PREFIX, ("H", "historically", "■"), "■", r"\blacksquare ",
+             columns.past(columns.always), "{every}: {A}",
+             dual=fm.Once, unfolding=_always, tense="past"),
+    Operator(fm.Since, BETWEEN, ("S", "since"), "S", r"\mathbin{\mathcal{S}}",
+             columns.past(columns.until), "{a} ever since {b}, which must have come{by}",
+             dual=fm.Trigger, unfolding=_until, tense="past"),
+    Operator(fm.Trigger, BETWEEN, ("T", "trigger", "triggers", "triggered"), "T", r"\mathbin{\mathcal{T}}",
+             columns.past(columns.release), "{b} since and including the step where {a}, or from the start",
+             "{every}: {b}, unless {a} came since",
+             dual=fm.Since, unfolding=_release, tense="past"),
+)  # fmt: skip
+
+OPERATORS: dict[type[Formula], Operator] = {row.kind: row for row in _ROWS}
+CONSTANTS: dict[str, Formula] = {
+    "true": fm.TRUE, "⊤": fm.TRUE, "false": fm.FALSE, "⊥": fm.FALSE, "last": fm.LAST, "first": fm.FIRST,
+}  # fmt: skip
+
+FUTURE = tuple(row.kind for row in _ROWS if row.tense == "future")
+PAST = tuple(row.kind for row in _ROWS if row.tense == "past")
+TEMPORAL = FUTURE + PAST
+
+
+def unfold(formula: Formula, unfolding: Unfolding[T]) -> T:
+    """The one-letter meaning of an operator in negation normal form; literals and constants have none.
+
+    Args:
+        formula: The formula; only its outermost operator is unfolded.
+        unfolding: What to put the meaning together with.
+    """
+    row = OPERATORS[type(formula)]
+    assert row.unfolding is not None, f"not in negation normal form: {formula}"
+    ahead = unfolding.earlier if row.tense == "past" else unfolding.later
+    value: T = row.unfolding(formula, unfolding, ahead)
+    return value
+
+
+class _Expansion:
+    def now(self, formula: Formula) -> Formula:
+        return formula
+
+    def later(self, formula: Formula, strong: bool) -> Formula:
+        return fm.Next(formula) if strong else fm.WeakNext(formula)
+
+    def earlier(self, formula: Formula, strong: bool) -> Formula:
+        return fm.Previous(formula) if strong else fm.WeakPrevious(formula)
+
+    def conjunction(self, *values: Formula) -> Formula:
+        return fm.And(*values)
+
+    def disjunction(self, *values: Formula) -> Formula:
+        return fm.Or(*values)
+
+    def affine(self, value: Formula, scale: float, offset: float) -> Formula:
+        return fm.Affine(value, scale, offset)
+
+
+def expand(formula: Formula) -> Formula:
+    """The expansion law of a formula's outermost operator: an equal formula that looks at most one step away.
+
+    Example:
+        >>> expand(fm.Until("a", "b", 0, 5)), expand(fm.Once("a", discount=0.5))
+        (parse('b | a & X(a U[0,4] b)'), parse('a | 0.5 * Y O[;0.5] a'))
+    """
+    return unfold(formula, _Expansion())

@@ -1,0 +1,1 @@
+"""What the three safety gridworlds share: their enumeration, the Gymnasium environment, and pictures of boards."""
