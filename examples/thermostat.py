@@ -13,9 +13,9 @@ from pathlib import Path
 import gymnasium as gym
 
 import rewardspec as rs
-from rewardspec.audit.audit import audit
-from rewardspec.audit.intents import intent_from_atoms
+from rewardspec.audit import audit
 from rewardspec.finite.models import finite_model
+from rewardspec.tasks import Intent
 
 COLDEST, HOTTEST, START = 0, 30, 12
 
@@ -68,7 +68,7 @@ def main() -> None:
     for cost in (0.5, 3.0):
         pairs = [rs.Pair("F G heating", -cost) if pair.name == "heat costs" else pair for pair in spec.pairs]
         priced = spec.replace(pairs=pairs)
-        (finding,) = audit(model, priced, intent_from_atoms(model, priced, goal="comfortable", hazard="frozen"))
+        (finding,) = audit(model, priced, Intent(goal="comfortable", hazard="frozen"))
         print(f"if heat costs {cost}: {finding.verdict}. {finding.sentence}")
 
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rewardspec.audit.audit import DISCOUNTS, LEARNER_DISCOUNT, Finding
-from rewardspec.audit.subjects import Subject, subject_of
+from rewardspec import tasks
+from rewardspec.audit.auditing import DISCOUNTS, LEARNER_DISCOUNT, Finding, audit_task, rewards_of
+from rewardspec.audit.maps import plot_paths
 from rewardspec.cli.audit import completion_of, steps_of, unsafe_of
 from rewardspec.drawing.run_plot import save
 from rewardspec.spec.payment import PAYMENTS
+from rewardspec.spec.spec import Spec
+from rewardspec.tasks.task import Task
 
 DOCS = Path(__file__).resolve().parent.parent
 FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")
@@ -69,81 +72,87 @@ def main() -> None:
     """Write the page and the pictures."""
     (DOCS / "paper" / "audit.md").write_text(page(), encoding="utf-8")
     for name in PICTURES:
-        subject = subject_of(name)
-        findings = [subject.audit(reward, (LEARNER_DISCOUNT,))[0] for reward in shown(subject)]
-        episodes = [subject.play(finding, seed=0) for finding in findings]
-        save(subject.picture(findings, episodes), DOCS / "images" / "audit" / f"{name}.png")
+        task = tasks.get(name)
+        findings = audit_task(task, shown(task))
+        with task.make() as env:
+            episodes = [finding.play(env, seed=0) for finding in findings]
+            picture = plot_paths(task.title, env, findings, episodes)
+        save(picture, DOCS / "images" / "audit" / f"{name}.png")
 
 
 def page() -> str:
     """The page's text."""
-    subjects = {name: subject_of(name) for name in FINITE}
-    findings = {name: [s.audit(reward, DISCOUNTS) for reward in shown(s)] for name, s in subjects.items()}
+    finite = {name: tasks.get(name) for name in FINITE}
+    findings = {
+        name: [audit_task(task, {reward: spec}, DISCOUNTS) for reward, spec in shown(task).items()]
+        for name, task in finite.items()
+    }
+    sokoban = audit_task(finite["sokoban"], {"quantitative": finite["sokoban"].spec("quantitative", payment="delta")})
     parts = [
         INTRODUCTION,
-        *_optimal(subjects, findings),
+        *_optimal(finite, findings),
         "\n## How the verdict changes with the discount\n\n",
-        *_by_discount(subjects, findings),
+        *_by_discount(finite, findings),
         "\n",
         REASONS.format(
             island=findings["island_navigation"][1][DISCOUNTS.index(LEARNER_DISCOUNT)],
-            sokoban=subject_of("sokoban", payment="delta").audit("quantitative", (LEARNER_DISCOUNT,))[0],
+            sokoban=sokoban[0],
         ),
         "\n## How the verdict changes with the payment\n\n",
         f"At discount {LEARNER_DISCOUNT:g}, for the corrected specs.\n\n",
         *_by_payment(),
         "\n## Optimal paths\n\n",
-        *(f"![{subjects[name].title}](../images/audit/{name}.png)\n\n" for name in PICTURES),
+        *(f"![{finite[name].title}](../images/audit/{name}.png)\n\n" for name in PICTURES),
         "Made by `python docs/scripts/audit.py`; for one environment, `rewardspec audit sokoban --picture FILE`.\n",
     ]
     return "".join(parts)
 
 
-def shown(subject: Subject) -> list[str]:
+def shown(task: Task) -> dict[str, Spec]:
     """The rewards to show: not the quantitative one where it is the Boolean one over again."""
-    boolean, quantitative = subject.rewards["boolean"], subject.rewards["quantitative"]
+    boolean, quantitative = task.specs["boolean"], task.specs["quantitative"]
     same = boolean.pairs == quantitative.pairs and boolean.atom_functions == quantitative.atom_functions
-    return [name for name in subject.rewards if not (same and name.startswith("quantitative"))]
+    rewards = rewards_of(task)
+    return {name: spec for name, spec in rewards.items() if not (same and name.startswith("quantitative"))}
 
 
-def _name(subject: Subject, reward: str) -> str:
-    return reward.replace("boolean", "both specs") if "quantitative" not in shown(subject) else reward
+def _name(task: Task, reward: str) -> str:
+    return reward.replace("boolean", "both specs") if "quantitative" not in shown(task) else reward
 
 
-def _optimal(subjects: dict[str, Subject], findings: dict[str, list[list[Finding]]]) -> Iterator[str]:
+def _optimal(finite: dict[str, Task], findings: dict[str, list[list[Finding]]]) -> Iterator[str]:
     yield "| environment | reward | optimal return | task completion | steps to the goal | unsafe | verdict |\n"
     yield "|---|---|--:|--:|--:|---|---|\n"
     chosen = {name: [g[DISCOUNTS.index(LEARNER_DISCOUNT)] for g in groups] for name, groups in findings.items()}
     for name, rows in chosen.items():
         for f in rows:
             numbers = f"{f.best.total:,.2f} | {completion_of(f)} | {steps_of(f)} | {unsafe_of(f)}"
-            yield f"| {subjects[name].title} | {_name(subjects[name], f.reward)} | {numbers} | {f.verdict} |\n"
+            yield f"| {finite[name].title} | {_name(finite[name], f.reward)} | {numbers} | {f.verdict} |\n"
     yield "\n"
     for name, rows in chosen.items():
         for f in rows:
             if f.verdict != "aligned":
-                yield f"- **{subjects[name].title}, {_name(subjects[name], f.reward)}**: {f.sentence}\n"
+                yield f"- **{finite[name].title}, {_name(finite[name], f.reward)}**: {f.sentence}\n"
 
 
-def _by_discount(subjects: dict[str, Subject], findings: dict[str, list[list[Finding]]]) -> Iterator[str]:
+def _by_discount(finite: dict[str, Task], findings: dict[str, list[list[Finding]]]) -> Iterator[str]:
     yield f"| environment | reward | {' | '.join(f'{discount:g}' for discount in DISCOUNTS)} |\n"
     yield f"|---|---|{'---|' * len(DISCOUNTS)}\n"
     for name, groups in findings.items():
         for group in groups:
-            reward = _name(subjects[name], group[0].reward)
-            yield f"| {subjects[name].title} | {reward} | {' | '.join(f.verdict for f in group)} |\n"
+            reward = _name(finite[name], group[0].reward)
+            yield f"| {finite[name].title} | {reward} | {' | '.join(f.verdict for f in group)} |\n"
 
 
 def _by_payment() -> Iterator[str]:
     yield f"| environment | reward | {' | '.join(PAYMENTS)} |\n"
     yield f"|---|---|{'---|' * len(PAYMENTS)}\n"
     for name in FINITE:
-        subjects = {payment: subject_of(name, payment=payment) for payment in PAYMENTS}
-        some = subjects["value"]
-        for reward in shown(some):
-            if reward in ("boolean", "quantitative"):
-                verdicts = [s.audit(reward, (LEARNER_DISCOUNT,))[0].verdict for s in subjects.values()]
-                yield f"| {some.title} | {_name(some, reward)} | {' | '.join(verdicts)} |\n"
+        task = tasks.get(name)
+        for reward in task.specs:
+            if reward in shown(task):
+                found = (audit_task(task, {reward: task.spec(reward, payment=payment)}) for payment in PAYMENTS)
+                yield f"| {task.title} | {_name(task, reward)} | {' | '.join(f.verdict for [f] in found)} |\n"
 
 
 if __name__ == "__main__":

@@ -19,10 +19,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from rewardspec import tasks
-from rewardspec.audit.optimal_policies import Episodes
-from rewardspec.audit.subjects import subject_of
+from rewardspec.audit.intent import aims_of
+from rewardspec.audit.policies import Episodes
+from rewardspec.finite.models import finite_model
 from rewardspec.finite.products import build_product
-from rewardspec.tasks.task import Task
+from rewardspec.tasks.task import Task, base_spec
 
 FOLDER = Path(__file__).resolve().parent.parent / "images" / "episodes"
 INK, ATOM, VALUE, REWARD = "#333344", "#9aa5b8", "#5b3fa8", "#d65438"
@@ -106,9 +107,9 @@ def play(task: Task) -> tuple[dict[str, list[float]], list[tuple[float, ...]], l
 
 def planned(task: Task) -> Callable[[Any, Any], Any]:
     """The policy that serves a finite task best."""
-    subject = subject_of(task)
-    product = build_product(subject.model, subject.rewards["base"])
-    policy = Episodes(product, subject.intent, task.max_episode_steps, 1.0).kindest()
+    model = finite_model(task.make())
+    product = build_product(model, base_spec())
+    policy = Episodes(product, aims_of(task, model), task.max_episode_steps, 1.0).kindest()
     nodes = {int(state): node for node, state in enumerate(product.state)}  # one node a state: base has no memory
     steps = iter(range(task.max_episode_steps))
     return lambda obs, env: int(policy.actions[next(steps)][nodes[int(obs)]])

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from rewardspec.cli import main
+from rewardspec.errors import SynthesisError
 
 
 def report_on(formula: str, capsys, *options: str) -> str:
@@ -35,7 +36,7 @@ def test_it_tells_what_a_person_wants_to_know(capsys):
     [
         ("p & q", "propositional"),
         ("X p", "bounded"),
-        ("G !crash", "veto"),
+        ("G !crash", "safety"),
         ("F goal", "co-safety"),
         ("G F goal", "mixed"),
     ],
@@ -49,6 +50,17 @@ def test_control_states_are_told_apart(capsys):
     assert "1 register, 2 control states" in out
     assert "in state 0:" in out
     assert "in state 1:" in out
+
+
+def test_a_range_that_is_too_costly_to_find_leaves_the_rest(capsys, monkeypatch):
+    def too_costly(self, state):
+        raise SynthesisError("finding the bounds takes too long")
+
+    monkeypatch.setattr("rewardspec.machines.monitor.Monitor.bounds", too_costly)
+    out = report_on("G !crash & landed", capsys)
+    assert "Monitor     2 registers" in out or "Monitor     1 register" in out
+    assert "Range       not known: finding the bounds takes too long\nAutomaton" in out
+    assert "Warning     'landed' is read at the first state only" in out
 
 
 def test_warnings_come_last(capsys):

@@ -112,12 +112,45 @@ def test_a_missing_file_exits_2(capsys):
     assert "Cannot read the spec 'no_such_spec.toml': No such file" in capsys.readouterr().err
 
 
-def test_atoms_may_be_in_a_module_beside(check, tmp_path):
-    (tmp_path / "atoms_beside.py").write_text("def goal(obs, action, next_obs):\n    return 1.0\n")
+def test_atoms_may_be_in_a_module_beside_which_is_named_before_it_is_imported(check, tmp_path):
+    (tmp_path / "atoms_beside.py").write_text("def goal(obs, action, next_obs):\n    return 1.0\nnear = goal\n")
     before = list(sys.path)
-    status, out, _ = check('atoms.goal = "atoms_beside:goal"\npairs = [["F goal", 1]]')
+    text = 'atoms.goal = "atoms_beside:goal"\natoms.near = "atoms_beside:near"\npairs = [["F (goal & near)", 1]]'
+    status, out, err = check(text)
     assert status == 0, out
+    assert err == "Importing atoms_beside, which spec.toml names; --no-references refuses that.\n"
     assert sys.path == before
+
+
+def test_references_can_be_refused(check, tmp_path):
+    (tmp_path / "atoms_unseen.py").write_text("raise SystemExit('imported')")
+    text = 'atoms.goal = "atoms_unseen:goal"\npairs = [["F goal", 1]]'
+    status, _, err = check(text, "--no-references")
+    assert status == 2
+    assert err.startswith("error: spec.toml: In atom 'goal': it names the function 'atoms_unseen:goal'")
+    assert "atoms_unseen" not in sys.modules
+    assert main(["probe", "spec.toml", "--env", "CartPole-v1", "--no-references"]) == 2
+    assert main(["draw", "spec.toml", "-o", "goal.svg"]) == 0  # which needs no atoms at all
+    assert "atoms_unseen" not in sys.modules
+    assert check('pairs = [["F goal", 1]]', "--no-references")[0] == 0
+
+
+def test_comparisons_in_formulas_are_atoms_that_need_no_entry(check):
+    text = 'observation = ["x", "v"]\npairs = [[\'G "abs(x) < 2.4"\', 1]]'
+    status, out, _ = check(text, "--env", "CartPole-v1")
+    assert (status, "nothing that looks wrong" in out) == (0, True)
+    status, _, err = check(text.replace("(x)", "(y)") + '\natoms.v = "v"')
+    assert status == 2
+    assert "The atom 'abs(y) < 2.4' has no function, and cannot be read as a comparison: Unknown name 'y'" in err
+
+
+def test_atoms_may_read_the_info_of_a_reset(check):
+    lake = 'atoms.slips = "1 - info.prob"\npairs = [["G !slips", 1]]'
+    status, out, _ = check(lake, "--env", "FrozenLake-v1")
+    assert (status, "nothing that looks wrong" in out) == (0, True)
+    status, _, err = check(lake.replace("prob", "probability"), "--env", "FrozenLake-v1")
+    assert status == 2
+    assert "the entry 'probability' of the info, which has the keys 'prob'" in err
 
 
 # With an environment.
@@ -159,7 +192,8 @@ def test_a_spec_without_pairs_is_an_error(check):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (("--env", "NoSuch-v0"), "Cannot make the environment 'NoSuch-v0'"),
+        (("--env", "NoSuch-v0"), "cannot make 'NoSuch-v0'"),
+        (("--env", "MiniGrid-NoSuch-v0"), "Name the module that registers it too: minigrid:MiniGrid-NoSuch-v0."),
         (("--env", "CartPole-v1", "--resets", "0"), "--resets should be at least 1"),
     ],
 )

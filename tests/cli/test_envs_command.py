@@ -126,7 +126,7 @@ def test_any_environment_with_a_table_is_audited_with_a_spec_of_its_own(capsys, 
     assert "FrozenLake-v1, discount 0.9" in output
     assert "spec: " in output
     assert "--goal ATOM" in refused(capsys, "audit", "FrozenLake-v1", "--spec", str(path))
-    assert "it has: goal" in refused(capsys, "audit", "FrozenLake-v1", "--spec", str(path), "--goal", "finish")
+    assert "Did you mean 'goal'" in refused(capsys, "audit", "FrozenLake-v1", "--spec", str(path), "--goal", "gaol")
 
 
 def test_an_environment_of_a_module_that_is_not_there_is_refused_clearly(capsys, tmp_path):
@@ -144,7 +144,22 @@ def test_an_environment_may_come_from_the_current_folder(capsys, tmp_path, monke
     (tmp_path / "spec.toml").write_text(FOREIGN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     output = run(capsys, "audit", "lake_of_mine:LakeOfMine-v0", "--spec", "spec.toml", "--goal", "goal")
-    assert "lake_of_mine:LakeOfMine-v0, discount 0.9" in output
+    assert "LakeOfMine-v0, discount 0.9" in output
+
+
+def test_another_goal_and_hazard_can_be_given_as_formulas(capsys):
+    output = run(capsys, "audit", "frozen-lake", "--goal", "reach_hole", "--hazard", "reach_goal & !reach_hole")
+    assert "boolean as printed: aligned. Every optimal policy reaches the goal safely, after 2 steps." in output
+    output = run(capsys, "audit", "frozen-lake", "--hazard", "false")
+    assert "\nboolean       " in output.replace("boolean as", "")
+
+
+def test_another_package_s_environment_is_asked_for_with_its_module(capsys, tmp_path):
+    path = tmp_path / "spec.toml"
+    path.write_text(SPEC, encoding="utf-8")
+    arguments = ("--spec", str(path), "--goal", "reach_goal")
+    assert "minigrid:MiniGrid-Empty-5x5-v9" in refused(capsys, "audit", "MiniGrid-Empty-5x5-v9", *arguments)
+    assert "MODULE:Maze-v0" in refused(capsys, "audit", "Maze-v0", *arguments)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +169,7 @@ def test_an_environment_may_come_from_the_current_folder(capsys, tmp_path, monke
         (["frozen_lakes"], "Did you mean"),
         (["frozen-lake", "--discount", "1.5"], "`--discount` should be in [0, 1]. Received 1.5"),
         (["frozen-lake", "--spec", "nowhere.toml"], "nowhere.toml"),
-        (["frozen-lake", "--goal", "reach_goal"], "Leave --goal and --hazard out"),
+        (["frozen-lake", "--goal", "F reach_goal"], "read off single transitions"),
         (["frozen-lake", "--picture", "paths.xyz"], "Cannot tell the picture's format from 'paths.xyz'"),
         (["my_module:MyEnv-v0"], "An environment of your own needs a spec: --spec FILE"),
     ],

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from rewardspec.cli import main
+from rewardspec.errors import SynthesisError
 
 FORMULA = "G(request -> F grant)"
 EPISODE = "request,grant\n0,0\n0.75,0\n0,0.5\n"
@@ -43,8 +44,15 @@ def test_it_prints_value_and_bounds_after_every_step(trace, capsys):
         " request , grant \r\n0, 0\r\n0.75, 0\r\n0, 0.5\r\n",
         "\ufeff" + EPISODE,
         EPISODE.replace("\n", "\n\n"),
+        EPISODE.replace(",", ";"),
+        EPISODE.replace(",", "\t"),
+        "request,grant\nFalse,false\n0.75,FALSE\n0, 0.5\n",
+        EPISODE.replace("0.5", "0.5000000000001").replace("0.75,0", "0.75,-1e-9"),
     ],
-    ids=["other columns", "spaces and CRLF", "byte order mark", "blank lines"],
+    ids=[
+        *("other columns", "spaces and CRLF", "byte order mark", "blank lines", "semicolons", "tabs", "truths"),
+        "rounding errors",
+    ],
 )
 def test_the_ways_in_which_csv_files_differ_do_not_matter(text, trace, capsys):
     assert main(["monitor", FORMULA, "--trace", trace(text)]) == 0
@@ -111,6 +119,7 @@ def test_a_missing_column_is_named_with_the_nearest_one_there_is(trace, capsys):
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
+        ("yes", "the label of 'grant' should be a number in [0, 1]. Received 'yes'. Write one there."),
         ("soon", "the label of 'grant' should be a number in [0, 1]. Received 'soon'. Write one there."),
         ("", "the label of 'grant' should be a number in [0, 1]. Received ''. Write one there."),
         ("nan", "the label of 'grant' should be in [0, 1]. Received nan. Write a number there."),
@@ -121,6 +130,10 @@ def test_a_missing_column_is_named_with_the_nearest_one_there_is(trace, capsys):
 )
 def test_a_bad_cell_is_reported_with_its_line(cell, message, trace, capsys):
     assert error_for(capsys, trace(f"request,grant\n0,0\n0,{cell}\n")) == f"error: episode.csv, line 3: {message}\n"
+
+
+def test_a_decimal_comma_is_answered_with_a_point(trace, capsys):
+    assert "Received '0,5'. Write it with a point: 0.5." in error_for(capsys, trace("request;grant\n0;0\n0;0,5\n"))
 
 
 def test_a_row_of_the_wrong_length(trace, capsys):
@@ -144,3 +157,66 @@ def test_a_header_alone(trace, capsys):
 def test_steps_before_a_mistake_have_been_printed(trace, capsys):
     assert main(["monitor", FORMULA, "--trace", trace("request,grant\n0,0\n0,2\n")]) == 2
     assert capsys.readouterr().out == "step,value,lower,upper\n0,1,0,1\n"
+
+
+def test_values_go_on_where_only_the_bounds_are_too_costly(trace, tmp_path, capsys, monkeypatch):
+    def too_costly(self, state):
+        raise SynthesisError("finding the bounds takes too long")
+
+    monkeypatch.setattr("rewardspec.machines.monitor.Monitor.bounds", too_costly)
+    assert main(["monitor", FORMULA, "--trace", trace(EPISODE), "--plot", "run.svg"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "step,value\n0,1\n1,0.25\n2,0.5\n"
+    assert captured.err == "Values only, without bounds: finding the bounds takes too long\nWrote run.svg\n"
+    assert (tmp_path / "run.svg").exists()
+
+
+# Spec files.
+
+SPEC = """
+penalty = -1
+payment = "{payment}"
+pairs = [["F goal", 2], {{ name = "safety", formula = "G safe", weight = 1 }}]
+atoms = {{ goal = "next_obs[0]", safe = "a_module_that_nothing_imports:safe" }}
+"""
+LABELS = "goal,safe\n0,1\n0.5,1\n0.75,0.5\n"
+
+
+@pytest.fixture
+def spec(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(payment: str = "value") -> str:
+        (tmp_path / "spec.toml").write_text(SPEC.format(payment=payment))
+        return "spec.toml"
+
+    return write
+
+
+def test_a_spec_file_gives_the_values_of_its_formulas_and_the_reward(spec, trace, capsys):
+    assert main(["monitor", spec(), "--trace", trace(LABELS + "0,0\n")]) == 0
+    assert capsys.readouterr().out == (
+        "step,F goal,safety,violated,reward\n0,0,1,0,\n1,0.5,1,0,2\n2,0.75,0.5,0,2\n3,0.75,0,1,-1\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("payment", "rewards"),
+    [("delta", ["2", "0"]), ("final", ["0", "2"]), ("potential", ["0.98", "-0.02"])],
+)
+def test_the_rewards_of_a_spec_file_are_paid_as_it_says(payment, rewards, spec, trace, capsys):
+    assert main(["monitor", spec(payment), "--trace", trace(LABELS)]) == 0
+    assert [line.split(",")[-1] for line in capsys.readouterr().out.splitlines()[2:]] == rewards
+
+
+def test_what_a_trace_says_of_the_environment_is_read(spec, trace, capsys):
+    text = "goal,safe,base_reward,terminated\n0,1,0,False\n0.5,1,10,True\n"
+    assert main(["monitor", spec("potential"), "--trace", trace(text)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].split(",")[-1] == "9"
+    assert main(["monitor", spec("final"), "--trace", trace(text + "0.75,1,0,False\n")]) == 0
+    assert [line.split(",")[-1] for line in capsys.readouterr().out.splitlines()[2:]] == ["2", "2.5"]
+
+
+def test_a_plot_is_of_one_formula(spec, trace, capsys):
+    assert main(["monitor", spec(), "--trace", trace(LABELS), "--plot", "run.svg"]) == 2
+    assert "--plot draws one formula" in capsys.readouterr().err

@@ -44,4 +44,4 @@ def test_its_status_tells_errors(write, capsys):
 
 def test_an_environment_that_does_not_exist_is_told(write, capsys):
     assert main(["probe", write("F upright"), "--env", "CartPool-v1"]) == 2
-    assert "Cannot make the environment 'CartPool-v1'" in capsys.readouterr().err
+    assert "cannot make 'CartPool-v1'" in capsys.readouterr().err

@@ -173,14 +173,14 @@ def test_text_from_elsewhere_is_escaped(text):
 
 
 def test_the_audit_names_what_cannot_be_solved(monkeypatch):
-    large = RewardSetup(Spec([Pair("F reach_goal", 1)], atoms=registry.get("taxi").quantitative), None, "")
+    large = RewardSetup(Spec([Pair("F reach_goal", 1)], atoms=registry.get("taxi").atoms), None, "")
     monkeypatch.setattr(report_specs, "reward_setup", lambda task, reward: large)
-    audit = report_specs.audit
+    audit_task = report_specs.audit_task
 
-    def too_large(model, spec, intent, reward):
-        return audit(model, spec, intent, reward=reward, max_nodes=10 if reward == "best" else 200_000)
+    def too_large(task, rewards):
+        return audit_task(task, rewards, max_nodes=10 if "best" in rewards else 200_000)
 
-    monkeypatch.setattr(report_specs, "audit", too_large)
+    monkeypatch.setattr(report_specs, "audit_task", too_large)
     shown = parsed(verdicts(registry.get("frozen_lake")))
     assert shown.tags.count("tr") == 5
     assert "10" in "".join(shown.text)

@@ -6,7 +6,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from rewardspec import Spec, tasks
+from rewardspec import tasks
 from rewardspec.finite.models import ModelError, finite_model
 
 FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")
@@ -33,19 +33,6 @@ def test_every_state_and_action_does_what_the_model_says(name):
         obs, reward, terminated, truncated, _ = env.unwrapped.step(int(model.action[k]))
         assert (obs, reward, terminated) == (model.successor[k], model.reward[k], model.terminated[k])
         assert not truncated
-
-
-@pytest.mark.parametrize("name", FINITE)
-@pytest.mark.parametrize("kind", ["boolean", "quantitative"])
-def test_the_labels_of_all_transitions_are_those_of_each(name, kind):
-    task = tasks.get(name)
-    spec, model = task.spec(kind), finite_model(task.make())
-    labels, first = model.labels(spec), model.initial_labels(spec)
-    for k in np.random.default_rng(0).choice(len(model), min(len(model), 300), replace=False):
-        one = spec.labels(int(model.source[k]), int(model.action[k]), int(model.successor[k]))
-        assert {atom: column[k] for atom, column in labels.items()} == one
-    for k, start in enumerate(model.starts):
-        assert {a: column[k] for a, column in first.items()} == spec.labels(int(start), None, int(start))
 
 
 def test_the_first_states_are_those_that_resets_give():
@@ -100,5 +87,37 @@ def test_a_first_state_that_cannot_be_told_is_refused_and_one_that_can_is_found(
     assert model.max_episode_steps is None
 
 
-def test_a_spec_without_atoms_can_still_be_labelled():
-    assert finite_model(Coin(seed_decides=False)).labels(Spec([("true", 1)], atoms={})) == {}
+BAD_OUTCOMES = [
+    ([(0.5, 0, 0.0, False)], "outcomes whose probabilities add up to 0.5"),
+    ([(0.9, 0, 0.0, False), (0.9, 1, 0.0, True)], "outcomes whose probabilities add up to 1.8"),
+    ([(0.0, 0, 0.0, False)], "outcomes whose probabilities add up to 0"),
+    ([(1.5, 0, 0.0, False), (-0.5, 1, 0.0, True)], "an outcome of probability -0.5"),
+    ([(float("nan"), 0, 0.0, False)], "an outcome of probability nan"),
+    ([(float("inf"), 0, 0.0, False)], "an outcome of probability inf"),
+    ([(1.0, 0, float("nan"), False)], "an outcome that pays nan"),
+    ([(1.0, 0, float("-inf"), True)], "an outcome that pays -inf"),
+    ([(1.0, 7, 0.0, False)], r"leads to state 7, which Discrete\(2\) does not contain"),
+]
+
+
+@pytest.mark.parametrize(("outcomes", "message"), BAD_OUTCOMES)
+def test_impossible_outcomes_are_refused_with_their_state_and_action(outcomes, message):
+    env = Coin(seed_decides=False)
+    env.P[1][0] = outcomes
+    with pytest.raises(ModelError, match=rf"table `P` of Coin, action 0 in state 1 .*{message}"):
+        finite_model(env)
+
+
+def test_rounding_of_probabilities_is_allowed_and_an_action_may_be_missing():
+    env = Coin(seed_decides=False)
+    env.P[0][0] = [(1 / 3, 0, 0.0, False)] * 2 + [(0.333333333, 1, 0.0, True)]
+    env.P[1][1] = []
+    assert len(finite_model(env)) == 5
+
+
+@pytest.mark.parametrize("chances", [[1.0], [0.0, 0.0], [1.5, -0.5], [float("nan"), 1.0], [float("inf"), 0.0]])
+def test_an_impossible_distribution_of_first_states_is_refused(chances):
+    env = Coin()
+    env.initial_state_distrib = np.array(chances)
+    with pytest.raises(ModelError, match="`initial_state_distrib` of Coin should be a probability for each of its 2"):
+        finite_model(env)

@@ -7,6 +7,7 @@ import pytest
 
 from rewardspec import Spec, tasks
 from rewardspec.finite.models import ModelError, finite_model
+from rewardspec.finite.product_search import ProductSearch
 from rewardspec.finite.products import Product, build_product
 from rewardspec.spec.payment import PAYMENTS
 
@@ -108,3 +109,20 @@ def test_an_outcome_that_the_table_does_not_list_is_an_error():
     product = build_product(finite_model(task.make()), task.spec("boolean"))
     with pytest.raises(ModelError, match="Action 0 led to state 15"):
         product.follow(0, 0, 15)
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_atoms_called_for_one_transition_at_a_time_find_the_same_nodes(name):
+    task = tasks.get(name)
+    model = finite_model(task.make())
+    for spec in task.specs.values():
+        batch, single = (ProductSearch(model, spec, 10_000, one_by_one=one_by_one) for one_by_one in (False, True))
+        for one, two in zip(batch.layers(), single.layers(), strict=True):
+            np.testing.assert_array_equal(one.successor, two.successor)
+            np.testing.assert_array_equal(one.reward, two.reward)
+        assert batch.starts.tolist() == single.starts.tolist()
+
+
+def test_a_spec_without_atoms_has_a_product():
+    product = build_product(finite_model(tasks.get("frozen_lake").make()), Spec([("true", 1)], atoms={}))
+    assert (product.reward == 1.0).all()

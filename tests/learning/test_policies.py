@@ -46,6 +46,16 @@ def test_saving_keeps_everything(tmp_path, lake_policy, pole_policy):
     assert [path.name for path in tmp_path.iterdir()] == ["policy.npz"]
 
 
+def test_the_references_of_a_policy_file_can_be_refused(tmp_path, lake_policy):
+    lake_policy.save(tmp_path / "policy.npz")
+    with pytest.raises(PolicyFileError, match=r"cannot be used: In atom .* it names the function .* refused here"):
+        load_policy(tmp_path / "policy.npz", references=False)
+    atoms = {"reach_goal": "next_obs == 15", "reach_hole": "next_obs == 5"}
+    plain = dataclasses.replace(lake_policy, spec=lake_policy.spec.replace(atoms=atoms))
+    plain.save(tmp_path / "policy.npz")
+    assert load_policy(tmp_path / "policy.npz", references=False).spec == plain.spec
+
+
 def test_a_policy_is_shown_on_one_line(lake_policy):
     assert repr(lake_policy) == (
         f"<Policy for frozen_lake: table of 3 runs, paid by {lake_policy.spec!r}, observing registers; "

@@ -5,7 +5,7 @@ import pytest
 
 import rewardspec as rs
 from rewardspec import tasks
-from rewardspec.audit.value_iteration import solve
+from rewardspec.audit.solving import solve
 from rewardspec.finite.products import build_product
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.q_learning import QLearning, learn_tables

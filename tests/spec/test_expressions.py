@@ -12,9 +12,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rewardspec as rs
 from rewardspec.errors import SpecError
 from rewardspec.spec.atoms.components import read_components, reader
-from rewardspec.spec.atoms.expression_atoms import compile_atom
+from rewardspec.spec.atoms.expression_atoms import compile_atom, predicate_atom
 from rewardspec.spec.atoms.operations import ARITIES
 
 XY = {"x": (0,), "y": (1,)}
@@ -402,6 +403,69 @@ def test_every_function_has_a_floats_and_an_arrays_form():
         atom = compile_atom(f"{name}({', '.join(filter(None, ['x', arguments]))})", XY)
         assert most is None or most >= least
         assert atom(None, 0, np.array([[0.5, 0.0]]))[0] == atom(None, 0, np.array([0.5, 0.0]))
+
+
+# Comparisons as atoms of formulas.
+
+
+@pytest.mark.parametrize(
+    ("text", "holds", "margin"),
+    [
+        ("x < 4", 1.0, 1.0),
+        ("x <= 2", 0.0, -1.0),
+        ("x > 2.5", 1.0, 0.5),
+        ("abs(x - 5) >= 3", 0.0, -1.0),
+        ("x == 3", 1.0, 0.0),
+        ("x == 5", 0.0, -2.0),
+        ("x != 5", 1.0, 2.0),
+        ("2 < x < 3.5", 1.0, 0.5),
+        ("x > 2 and y > 2", 0.0, -1.0),
+        ("x > 2 or y > 2", 1.0, 1.0),
+        ("not x > 2", 0.0, -1.0),
+        ("not (x > 2 and y > 2)", 1.0, 1.0),
+        ("before.x < next_obs[0] + info.lives", 1.0, 5.0),
+    ],
+)
+def test_a_comparison_is_an_atom_and_has_a_margin(text, holds, margin):
+    transition = np.array([0.0, 0.0]), 0, np.array([3.0, 1.0]), {"lives": 2}
+    assert predicate_atom(text, XY)(*transition) == holds
+    assert predicate_atom(text, XY, margin=True)(*transition) == margin
+    assert pickle.loads(pickle.dumps(predicate_atom(text, XY, margin=True)))(*transition) == margin
+    assert predicate_atom(text, XY) != predicate_atom(text, XY, margin=True)
+
+
+@given(st.floats(-9, 9), st.floats(-9, 9))
+def test_the_margin_is_positive_only_where_the_comparison_holds(x, y):
+    for text in ("x < y", "x >= y", "x != y", "not x == y", "x < y or y < 2", "-1 < x <= 1 and not y > x"):
+        holds, margin = (predicate_atom(text, XY, margin=m)(None, 0, np.array([x, y])) for m in (False, True))
+        assert holds == 1.0 if margin > 0 else holds == 0.0 if margin < 0 else True
+
+
+@pytest.mark.parametrize("text", ["x", "abs(x)", "0.5 * (x > 2)", "x > 2 and y", "proximity(x, 0, 1)", "1"])
+def test_other_expressions_are_no_comparisons(text):
+    with pytest.raises(SpecError, match=r"is no comparison\. Compare two quantities"):
+        predicate_atom(text, XY)
+
+
+def test_a_formula_may_hold_comparisons_that_need_no_entry_in_atoms():
+    both = rs.Spec([('G "abs(next_obs[0]) < 2.4"', 1), ("F goal", 1)], atoms={"goal": "next_obs[1]"})
+    assert both.labels(None, 0, np.array([2.0, 0.5])) == {"abs(next_obs[0]) < 2.4": 1.0, "goal": 0.5}
+    alone = rs.Spec([('G "abs(next_obs[0]) < 2.4"', 1)])
+    batch = alone.labels(None, 0, np.array([[2.0], [3.0]]), batch=2)
+    assert [column.tolist() for column in batch.values()] == [[1.0, 0.0]]
+    given = rs.Spec([('G "abs(next_obs[0]) < 2.4"', 1)], atoms={"abs(next_obs[0]) < 2.4": "0.25"})
+    assert given.labels(None, 0, np.array([2.0]))["abs(next_obs[0]) < 2.4"] == 0.25
+
+
+def test_a_name_that_is_no_comparison_is_left_to_those_who_give_labels():
+    assert rs.Spec([('F "x > 2"', 1)]).atom_functions is None  # there is no x
+    assert rs.Spec([('F "next_obs[0] > 2" & F b', 1)]).atom_functions is None
+    with pytest.raises(
+        SpecError, match="'x > 2' has no function, and cannot be read as a comparison: Unknown name 'x'"
+    ):
+        rs.Spec([('F "x > 2"', 1)], atoms={})
+    with pytest.raises(SpecError, match="No function is given for atom 'b'"):
+        rs.Spec([('F "next_obs[0] > 2" & F b', 1)], atoms={})
 
 
 # Components.

@@ -3,6 +3,7 @@
 import functools
 import os
 import pickle
+import sys
 import tomllib
 
 import numpy as np
@@ -131,8 +132,10 @@ def test_a_threshold_makes_the_labels_boolean():
             },
         ),
         loads_spec(FULL),
+        loads_spec("observation = ['x']\natoms.y = 'x / 2'\npairs = [['G \"abs(x) < 2.4\" & F y', 1]]"),
+        Spec([('F "next_obs[0] > 0.45"', 1)], atoms={"next_obs[1] > 2": "next_obs[1] > 2"}).boolean(0.5),
     ],
-    ids=range(7),
+    ids=range(9),
 )
 def test_what_is_saved_comes_back(spec, tmp_path):
     dump_spec(spec, tmp_path / "spec.toml")
@@ -371,6 +374,28 @@ HUGE = "0x" + "f" * 4_000
 def test_a_number_of_thousands_of_digits_is_refused_like_any_other(text):
     with pytest.raises(SpecError, match="Received"):
         loads_spec(text)
+
+
+def test_references_can_be_refused(tmp_path, monkeypatch):
+    (tmp_path / "atoms_that_must_not_run.py").write_text("raise SystemExit('it ran')")
+    monkeypatch.syspath_prepend(tmp_path)
+    text = "atoms.a = '{}'\npairs = [['F a', 1]]"
+    path = tmp_path / "spec.toml"
+    for reference in ("atoms_that_must_not_run:f", "os:system"):
+        path.write_text(text.format(reference))
+        for load in (lambda: Spec.load(path, references=False), lambda: loads_spec(path.read_text(), references=False)):
+            with pytest.raises(SpecError, match=f"In atom 'a': it names the function '{reference}'.* refused here"):
+                load()
+    assert "atoms_that_must_not_run" not in sys.modules
+    path.write_text(text.format("next_obs[0] / 2"))
+    assert Spec.load(path, references=False) == Spec.load(path)
+
+
+def test_a_file_names_its_comparisons_by_its_components():
+    spec = loads_spec("observation = ['x', 'v']\npairs = [['G \"abs(v) < 2\"', 1]]")
+    assert spec.labels(None, 0, np.array([9.0, 1.0])) == {"abs(v) < 2": 1.0}
+    assert "[atoms]" not in dumps_spec(spec)
+    assert loads_spec(dumps_spec(spec)) == spec
 
 
 def test_a_text_is_required():

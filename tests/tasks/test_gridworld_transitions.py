@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rewardspec import tasks
+from rewardspec.tasks.gridworlds import GridWorld
 from rewardspec.tasks.paper.conveyor_belt import ConveyorBelt
-from rewardspec.tasks.paper.gridworlds.world import GridWorld
 from rewardspec.tasks.paper.island_navigation import IslandNavigation
 from rewardspec.tasks.paper.sokoban import Sokoban
 

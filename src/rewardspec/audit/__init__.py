@@ -1,1 +1,5 @@
 """The audit: what a reward really asks for, found by solving a finite environment exactly."""
+
+from rewardspec.audit.auditing import Finding, audit, audit_task, rewards_of
+
+__all__ = ["Finding", "audit", "audit_task", "rewards_of"]

@@ -1,24 +1,43 @@
-"""The maps of the finite environments, as characters, and the way an agent took on them."""
+"""Maps of finite environments, as characters, and the way an agent took on them, as text and as pictures."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gymnasium as gym
+import numpy as np
 from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
 from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
-from rewardspec.tasks.paper.gridworlds.world import GridWorld
+from rewardspec.errors import Error, MissingExtraError
+from rewardspec.tasks.gridworlds import GridWorld
+
+if TYPE_CHECKING:
+    from rewardspec.audit.auditing import Finding
+    from rewardspec.audit.policies import PlayedEpisode
 
 Place: TypeAlias = tuple[int, int]
 """Row and column, from the top left."""
 
 _ARROWS = {(-1, 0): "↑", (1, 0): "↓", (0, -1): "←", (0, 1): "→"}
 _STAYED, _ENDED = "•", "◎"
+
+_INK, _PATH, _FLOOR = "#333344", "#d65438", "#eceae2"
+_COLORS = {
+    "#": "#545860",
+    "W": "#4287c8",
+    "H": "#4287c8",
+    "C": "#6b4a3a",
+    "G": "#7aba68",
+    ">": "#c4b4a0",
+    "X": "#96663c",
+    "O": "#8458a8",
+}
+_SHOWN = "GHCXOSRYB>"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +60,8 @@ class Map:
 def map_of(env: gym.Env[Any, Any], start: int) -> Map | None:
     """The map of an environment, as an episode sees it that starts in a state; None where there is none to draw.
 
+    Gridworlds have one, and environments whose `desc` holds a character for each state, row by row, as Frozen Lake's.
+
     Example:
         >>> from rewardspec import tasks
         >>> board = map_of(tasks.get("frozen_lake").make(), 0)
@@ -51,15 +72,18 @@ def map_of(env: gym.Env[Any, Any], start: int) -> Map | None:
     if isinstance(inner, GridWorld):
         states = inner.model.states
         return Map(tuple(inner.draw(states[start])), lambda state: states[state].agent)
-    if isinstance(inner, FrozenLakeEnv):
-        tiles: Any = inner.desc
-        lake = tuple("".join(tile.decode() for tile in row) for row in tiles)
-        return Map(lake, lambda state: divmod(state, len(lake[0])), legend="S start, F ice, H hole, G goal")
+    if isinstance(inner, TaxiEnv):
+        return _taxi(inner, start)
     if isinstance(inner, CliffWalkingEnv):
         rows, columns = inner.shape
         plain, edge = "." * columns, "S" + "C" * (columns - 2) + "G"
         return Map((plain,) * (rows - 1) + (edge,), lambda state: divmod(state, columns), legend="C cliff, G goal")
-    return _taxi(inner, start) if isinstance(inner, TaxiEnv) else None
+    tiles = np.asarray(getattr(inner, "desc", ""))
+    if tiles.ndim != 2 or tiles.size != getattr(inner.observation_space, "n", None):
+        return None
+    lines = tuple("".join(tile.decode() if isinstance(tile, bytes) else str(tile) for tile in row) for row in tiles)
+    legend = "S start, F ice, H hole, G goal" if isinstance(inner, FrozenLakeEnv) else ""
+    return Map(lines, lambda state: divmod(state, len(lines[0])), legend=legend)
 
 
 def _taxi(env: Any, start: int) -> Map:
@@ -86,7 +110,7 @@ def draw_path(board: Map, states: Sequence[int], mark: Callable[[str], str] = st
     Args:
         board: The map.
         states: The states that were visited.
-        mark: What to make of a mark, such as colouring it.
+        mark: What to make of a mark, such as coloring it.
 
     Example:
         >>> from rewardspec import tasks
@@ -109,3 +133,66 @@ def draw_path(board: Map, states: Sequence[int], mark: Callable[[str], str] = st
         )
         for r, row in enumerate(board.rows)
     ]
+
+
+def plot_paths(
+    title: str, env: gym.Env[Any, Any], findings: Sequence[Finding], episodes: Sequence[PlayedEpisode]
+) -> Any:
+    """A matplotlib figure of what was played for each finding, side by side; wide maps stand below each other.
+
+    Raises:
+        Error: The environment has no map.
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot", "Plotting") from None
+    boards = [board for episode in episodes if (board := map_of(env, episode.states[0])) is not None]
+    if not boards:
+        raise Error(f"There is no map of {title} to draw a path on.")
+    rows, columns = len(boards[0].rows), len(boards[0].rows[0])
+    across = min(len(boards), 1 if columns > 2 * rows else 3)
+    down = -(-len(boards) // across)
+    width, height = (7.0, 3.0) if across == 1 else (3.0, 3.0 * rows / columns + 0.8)
+    figure = Figure(figsize=(width * across, height * down + 0.3), layout="constrained")
+    axes = figure.subplots(down, across, squeeze=False).ravel()
+    for axis in axes[len(boards) :]:
+        axis.set_visible(False)
+    for axis, board, finding, episode in zip(axes, boards, findings, episodes, strict=False):
+        _draw(axis, board, finding, episode)
+    figure.suptitle(f"{title}: optimal paths, discount {findings[0].discount:g}", color=_INK, x=0.01, ha="left")
+    return figure
+
+
+def _draw(axis: Any, board: Map, finding: Finding, episode: PlayedEpisode) -> None:
+    from matplotlib.patches import Rectangle
+
+    rows = board.rows
+    for r, row in enumerate(rows):
+        for c, tile in enumerate(row):
+            # On the taxi's map, the one with thin walls, G is a stop like R, Y and B.
+            color = _FLOOR if board.walls else _COLORS.get(tile, _FLOOR)
+            axis.add_patch(Rectangle((c - 0.5, r - 0.5), 1, 1, facecolor=color, edgecolor="white", linewidth=0.8))
+            if tile in _SHOWN:
+                axis.text(c, r, tile, ha="center", va="center", color=_INK, fontsize=8)
+    for r, c in board.walls:
+        axis.plot([c + 0.5, c + 0.5], [r - 0.5, r + 0.5], color=_INK, linewidth=3)
+    # Each step lies a little lower than the one before, so that a way there and back can be told from one way.
+    shift = [0.3 * k / max(len(episode.states) - 1, 1) - 0.15 for k in range(len(episode.states))]
+    places = [board.place(state) for state in episode.states]
+    xs = [place[1] + d for place, d in zip(places, shift, strict=True)]
+    ys = [place[0] + d for place, d in zip(places, shift, strict=True)]
+    axis.plot(xs, ys, color=_PATH, linewidth=1.8, alpha=0.85)
+    axis.plot(xs[:1], ys[:1], "o", color=_PATH, markersize=5)
+    axis.plot(xs[-1:], ys[-1:], "*", color=_PATH, markeredgecolor=_INK, markersize=12)
+    axis.set_xlim(-0.5, len(rows[0]) - 0.5)
+    axis.set_ylim(len(rows) - 0.5, -0.5)
+    axis.set_aspect("equal")
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.spines[:].set_visible(False)
+    axis.set_title(finding.reward, loc="left", color=_INK, fontsize=9)
+    taxi = f"\n{board.legend}" if board.walls else ""
+    caption = f"{finding.verdict}; {len(episode.actions)} steps, return {episode.total:,.1f}"
+    axis.set_xlabel(caption + taxi, color=_INK, fontsize=8)

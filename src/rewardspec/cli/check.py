@@ -61,11 +61,16 @@ def _report(formula: Formula) -> Iterator[tuple[str, str]]:
     monitor: Monitor | None = None
     try:
         monitor = synthesize(formula)
-        yield "Monitor", _machine(monitor)
-        lower, upper = monitor.bounds(monitor.initial_state())
-        yield "Range", f"constant {lower:g}" if lower == upper else f"{lower:g} to {upper:g}"
     except SynthesisError as error:
         yield "Monitor", textwrap.fill(f"refused: {error}", 88)
+    if monitor is not None:
+        yield "Monitor", _machine(monitor)
+        try:
+            lower, upper = monitor.bounds(monitor.initial_state())
+            yield "Range", f"constant {lower:g}" if lower == upper else f"{lower:g} to {upper:g}"
+        except SynthesisError as error:
+            yield "Range", textwrap.fill(f"not known: {error}", 88)
+            monitor = None
     try:
         boolean = synthesize_boolean(formula)
         count = len(boolean.states)

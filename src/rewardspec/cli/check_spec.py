@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardspec.cli.options import importing_from_here
+from rewardspec.cli.options import add_no_references, draft_in, importing_from_here, made
 from rewardspec.errors import SpecError, SynthesisError
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe
@@ -17,7 +17,7 @@ from rewardspec.spec.atoms.components import why_unreadable
 from rewardspec.spec.lint.linter import Finding, lint_pairs
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
-from rewardspec.spec.toml_reading import SpecDraft, read_draft
+from rewardspec.spec.toml_reading import SpecDraft
 
 _INDENT = 12
 _WIDTH = 88
@@ -26,6 +26,7 @@ _RESETS = 100
 
 def add_spec_options(parser: argparse.ArgumentParser) -> None:
     """The options that only spec files need."""
+    add_no_references(parser)
     parser.add_argument(
         "--env",
         metavar="ID",
@@ -40,8 +41,8 @@ def add_spec_options(parser: argparse.ArgumentParser) -> None:
 def check_spec(arguments: argparse.Namespace) -> int:
     """Print what there is to know about the spec; 1 where it has errors, else 0."""
     with importing_from_here():
-        draft = read_draft(arguments.formula)
-        firsts = [] if arguments.env is None else _first_observations(arguments.env, arguments.resets)
+        draft = draft_in(arguments.formula, arguments)
+        firsts = [] if arguments.env is None else _first_states(arguments.env, arguments.resets)
         missing = list(_missing_components(draft, arguments.env, firsts))
         # Where the observation is not what the file says, labels would be those of other numbers, or none at all.
         initial_labels = _initial_labels(draft.spec(), firsts) if firsts and not missing else None
@@ -108,33 +109,28 @@ def _pair(pair: Pair, penalty: float) -> str:
     return "\n".join(lines)
 
 
-def _first_observations(env_id: str, resets: int) -> list[Any]:
-    """The observations after some resets of an environment."""
-    import gymnasium
-
+def _first_states(env_id: str, resets: int) -> list[tuple[Any, dict[str, Any]]]:
+    """The observations after some resets of an environment, each with its info."""
     if resets < 1:
         raise SpecError(f"--resets should be at least 1. Received {resets}.")
+    env = made(env_id)
     try:
-        env = gymnasium.make(env_id)
-    except (gymnasium.error.Error, ImportError) as error:
-        raise SpecError(f"Cannot make the environment {env_id!r}: {error}") from error
-    try:
-        return [env.reset(seed=seed)[0] for seed in range(resets)]
+        return [env.reset(seed=seed) for seed in range(resets)]
     finally:
         env.close()
 
 
-def _missing_components(draft: SpecDraft, env_id: str, firsts: list[Any]) -> Iterator[Finding]:
+def _missing_components(draft: SpecDraft, env_id: str, firsts: list[tuple[Any, Any]]) -> Iterator[Finding]:
     """Components that the file names and an environment's observations do not have."""
     for name, path in draft.components.items() if firsts else ():
-        why = why_unreadable(firsts[0], path)
+        why = why_unreadable(firsts[0][0], path)
         if why is not None:
             message = f"The observation component {name!r} cannot be read in {env_id}: it is {why}."
             remedy = "Correct `observation` in the file, or give the environment that it was written for."
             yield Finding("missing-component", "error", None, message, remedy)
 
 
-def _initial_labels(spec: Spec, firsts: list[Any]) -> dict[str, Any]:
+def _initial_labels(spec: Spec, firsts: list[tuple[Any, Any]]) -> dict[str, Any]:
     """The labels of the states after some resets."""
-    rows = [spec.labels(obs, None, obs, step=0) for obs in firsts]
+    rows = [spec.labels(obs, None, obs, info, step=0) for obs, info in firsts]
     return {atom: np.array([row[atom] for row in rows]) for atom in spec.atoms}

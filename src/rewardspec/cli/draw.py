@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from rewardspec.cli.options import add_formula, command, formula_of, importing_from_here
+from rewardspec.cli.options import add_formula, command, formula_of
 from rewardspec.drawing import render
 from rewardspec.drawing.diagrams import diagram_of
 from rewardspec.errors import SpecError
@@ -49,8 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _draw_spec(arguments: argparse.Namespace) -> int:
-    with importing_from_here():
-        draft = read_draft(arguments.formula)
+    draft = read_draft(arguments.formula, atoms=False)
     if not draft.pairs:
         raise SpecError(f'The spec {arguments.formula!r} has no pairs to draw. Add one: pairs = [["F goal", 1]].')
     most = draft.options.get("max_registers", DEFAULT_REGISTERS)

@@ -1,4 +1,4 @@
-"""`rewardspec envs [NAME]`: the twelve environments of the paper's evaluation and their specifications."""
+"""`rewardspec envs [NAME]`: tasks and their specifications."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from rewardspec.cli.options import command
+from rewardspec.cli.options import command, importing_from_here
 from rewardspec.errors import Error, MissingExtraError
 
 if TYPE_CHECKING:
@@ -25,13 +25,16 @@ def add_parser(commands: Any) -> None:
     parser = command(
         commands,
         "envs",
-        "list the twelve environments with their specifications, or show one in full",
+        "list the tasks with their specifications, or show one in full",
         """
         rewardspec envs
         rewardspec envs frozen-lake --picture lake.png
+        rewardspec envs my_tasks:MAZE
         """,
     )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the environment to show in full")
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="the task to show in full; module:NAME for one of your own"
+    )
     parser.add_argument("--picture", metavar="FILE", help="write a picture of the environment's first state")
     parser.set_defaults(run=run)
 
@@ -45,9 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
             raise Error("A picture shows one environment. Give its NAME.")
         print("\n".join(_list([tasks.get(name) for name in tasks.names()])))
         return 0
-    task = tasks.get(arguments.name)
+    with importing_from_here():
+        task = tasks.get(arguments.name)
     for title, text in _full(task):
-        print(f"{title:<{_INDENT}}{textwrap.indent(text, ' ' * _INDENT)[_INDENT:]}")
+        print(f"{title:<{_INDENT - 1}} {textwrap.indent(text, ' ' * _INDENT)[_INDENT:]}")
     if arguments.picture is not None:
         _picture(task, arguments.picture)
         print(f"Wrote {arguments.picture}")
@@ -78,11 +82,12 @@ def _distinct(specs: Mapping[str, Spec]) -> list[tuple[str, Spec]]:
 
 
 def _full(task: Task) -> Iterator[tuple[str, str]]:
-    # Gymnasium imports what stands before the colon, which registers this library's.
-    make = f"rewardspec.tasks:{task.id}" if task.id is not None else str(task.env)
-    yield task.title, f"{task.family}; gymnasium.make({make!r}); {task.max_episode_steps} steps; {task.learner}"
-    yield "Goal", task.goal
-    yield "Base reward", _filled(task.base_reward)
+    limit = "" if task.max_episode_steps is None else f" {task.max_episode_steps} steps;"
+    yield task.title, f"{task.family}; {task.made_by};{limit} {task.learner}"
+    if task.goal:
+        yield "Goal", _filled(task.goal)
+    if task.base_reward:
+        yield "Base reward", _filled(task.base_reward)
     for name, measure in task.measures.items():
         yield "Completion" if name == "task_completion" else name.capitalize(), _filled(measure.words)
     for name, spec in task.specs.items():

@@ -1,23 +1,23 @@
-"""`rewardspec monitor FORMULA --trace FILE.csv`: the value and its bounds after every step of a recorded trace."""
+"""`rewardspec monitor FORMULA --trace FILE.csv`, or `SPEC.toml`: values after every step of a recorded trace."""
 
 from __future__ import annotations
 
 import argparse
 import csv
-import io
-import math
-import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from rewardspec.cli.options import add_formula, command, formula_of
+from rewardspec.cli.traces import Row, rows_of
 from rewardspec.drawing.run_plot import check_picture_path, plot_run, save
-from rewardspec.errors import LabelError
-from rewardspec.logic.parsing import atom_hint
+from rewardspec.errors import Error, SynthesisError
+from rewardspec.logic.formulas import Formula
+from rewardspec.spec.spec import Spec
+from rewardspec.spec.toml_reading import read_draft
 from rewardspec.synthesis.quantitative.synthesize import synthesize
+
+_ENDS = ("base_reward", "terminated", "truncated")  # columns of a trace that a spec reads beside its atoms
 
 
 def add_parser(commands: Any) -> None:
@@ -25,10 +25,17 @@ def add_parser(commands: Any) -> None:
     parser = command(
         commands,
         "monitor",
-        "run a formula's monitor over a trace and print its value and bounds after every step",
+        "run a formula's monitor over a trace and print its value and bounds after every step; of a spec file, the "
+        "values of its formulas and the reward",
         """
         rewardspec monitor "G(request -> F grant)" --trace episode.csv --plot episode.png
+        rewardspec monitor spec.toml --trace episode.csv
         """,
+    )
+    parser.epilog = (
+        f"{parser.epilog}\n\nThe trace has a column for each atom, and a row for each step, of labels in [0, 1]. An\n"
+        "argument that ends in .toml is a spec file. Then the first row is the state after reset, which\n"
+        "pays nothing, and columns base_reward, terminated and truncated are read where there are any."
     )
     add_formula(parser)
     parser.add_argument(
@@ -42,97 +49,82 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print CSV with the columns step, value, lower and upper."""
-    formula = formula_of(arguments)
-    monitor = synthesize(formula)
-    if arguments.plot:
-        check_picture_path(arguments.plot)
-    state = monitor.initial_state()
+    """Print CSV, each row as soon as it is known, so that a trace can be piped in while it is being recorded."""
     output = csv.writer(sys.stdout, lineterminator="\n")
-    labels: dict[str, list[float]] = {atom: [] for atom in monitor.atoms}
-    rows: list[tuple[float, float, float]] = []
-    with _opened(arguments.trace) as file:
-        for step, letter in enumerate(_letters(file, monitor.atoms, arguments.trace)):
-            if step == 0:
-                output.writerow(["step", "value", "lower", "upper"])
-            state, value = monitor.step(state, letter)
-            lower, upper = monitor.bounds(state)
-            # Each row as soon as it is known, so that a trace can be piped in while it is being recorded.
-            output.writerow([step, *(_number(x) for x in (value, lower, upper))])
-            sys.stdout.flush()
-            if arguments.plot:
-                rows.append((value, lower, upper))
-                for atom, column in labels.items():
-                    column.append(letter[atom])
-    if arguments.plot:
-        values, lowers, uppers = (list(column) for column in zip(*rows, strict=True))
-        save(plot_run(str(formula), labels, values, lowers, uppers), arguments.plot)
-        print(f"Wrote {arguments.plot}", file=sys.stderr)
+    if arguments.formula.endswith(".toml"):
+        if arguments.plot:
+            raise Error("--plot draws one formula. `rewardspec explain` tells more of a spec; or give the formula.")
+        draft = read_draft(arguments.formula, atoms=False)  # labels come from the trace
+        lines = _lines_of_spec(Spec(draft.pairs, **draft.options), arguments.trace)
+    else:
+        if arguments.plot:
+            check_picture_path(arguments.plot)
+        lines = _lines_of_formula(formula_of(arguments), arguments.trace, arguments.plot)
+    for line in lines:
+        output.writerow(line)
+        sys.stdout.flush()
     return 0
+
+
+def _lines_of_formula(formula: Formula, trace: str, plot: str | None) -> Iterator[list[Any]]:
+    monitor = synthesize(formula)
+    state = monitor.initial_state()
+    try:
+        monitor.bounds(state)
+        bounds = True
+    except SynthesisError as error:
+        print(f"Values only, without bounds: {error}", file=sys.stderr)
+        bounds = False
+    labels: dict[str, list[float]] = {atom: [] for atom in monitor.atoms}
+    drawn: list[tuple[float, ...]] = []
+    for step, row in enumerate(rows_of(trace, monitor.atoms)):
+        if step == 0:
+            yield ["step", "value", "lower", "upper"] if bounds else ["step", "value"]
+        state, value = monitor.step(state, row.labels)
+        numbers = (value, *monitor.bounds(state)) if bounds else (value,)
+        yield [step, *map(_number, numbers)]
+        if plot:
+            drawn.append(numbers)
+            for atom, column in labels.items():
+                column.append(row.labels[atom])
+    if plot:
+        columns = [list(column) for column in zip(*drawn, strict=True)]
+        save(plot_run(str(formula), labels, *columns), plot)
+        print(f"Wrote {plot}", file=sys.stderr)
+
+
+def _lines_of_spec(spec: Spec, trace: str) -> Iterator[list[Any]]:
+    state: Any = None
+    for step, (row, is_last) in enumerate(
+        _marked(rows_of(trace, spec.atoms, _ENDS), hold_back=spec.payment == "final")
+    ):
+        if step == 0:
+            yield ["step", *map(str, spec.pairs), "violated", "reward"]
+            state, reward = spec.start(row.labels), ""
+        else:
+            ends = row.others
+            # Where the trace does not tell, its end is where the episode was cut short.
+            truncated = bool(ends.get("truncated", is_last and not ends.get("terminated")))
+            paid = spec.step(
+                state, row.labels, ends.get("base_reward", 0.0), bool(ends.get("terminated", False)), truncated
+            )
+            state, reward = paid[0], _number(paid[1])
+        yield [step, *map(_number, spec.values(state)), int(spec.violated(state)), reward]
+
+
+def _marked(rows: Iterator[Row], hold_back: bool) -> Iterator[tuple[Row, bool]]:
+    """Each row, and whether it is known to be the last; to know that, a row is held back until the next has come."""
+    if not hold_back:
+        yield from ((row, False) for row in rows)
+        return
+    before: Row | None = None
+    for row in rows:
+        if before is not None:
+            yield before, False
+        before = row
+    if before is not None:
+        yield before, True
 
 
 def _number(value: float) -> str:
     return f"{float(value):.10g}"
-
-
-@contextmanager
-def _opened(name: str) -> Iterator[TextIO]:
-    try:
-        if name == "-":
-            # Its bytes, so that a byte order mark or another encoding is treated as in a file.
-            yield io.TextIOWrapper(sys.stdin.buffer, newline="", encoding="utf-8-sig")
-            return
-        with Path(name).open(newline="", encoding="utf-8-sig") as file:
-            yield file
-    except BrokenPipeError:
-        raise  # of our output, not of the trace
-    except csv.Error as error:
-        raise LabelError(f"Cannot read the trace {name!r}: {error}.") from None
-    except FileNotFoundError:
-        place = os.path.abspath(name)
-        raise LabelError(f"Cannot read the trace {name!r}: there is no file {place!r}. Correct the name.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise LabelError(f"Cannot read the trace {name!r}: {reason}. Give a CSV file of UTF-8 text.") from None
-
-
-def _letters(file: TextIO, atoms: tuple[str, ...], name: str) -> Iterator[dict[str, float]]:
-    """The labels of each row, checked."""
-    reader = csv.reader(file)
-    header = [cell.strip() for cell in next(reader, [])]
-    if not header:
-        raise LabelError(f"The trace {name!r} is empty. Its first row should name the atoms.")
-    for atom in atoms:
-        if header.count(atom) > 1:
-            raise LabelError(f"The trace {name!r} has {header.count(atom)} columns {atom!r}. Keep one.")
-        if atom not in header:
-            raise LabelError(
-                f"The trace {name!r} has no column {atom!r}; it has: {', '.join(header)}.{atom_hint(atom, header)}"
-            )
-    places = {atom: header.index(atom) for atom in atoms}
-    found = False
-    for row in reader:
-        if not row:
-            continue
-        found = True
-        if len(row) != len(header):
-            raise LabelError(f"{name}, line {reader.line_num}: expected {len(header)} cells. Received {len(row)}.")
-        yield {atom: _cell(row[place], atom, name, reader.line_num) for atom, place in places.items()}
-    if not found:
-        raise LabelError(f"The trace {name!r} has a header and no rows. It should have one row for each step.")
-
-
-def _cell(text: str, atom: str, name: str, line: int) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise LabelError(
-            f"{name}, line {line}: the label of {atom!r} should be a number in [0, 1]. Received {text!r}. "
-            "Write one there."
-        ) from None
-    if not 0.0 <= value <= 1.0:
-        remedy = "Scale the column." if math.isfinite(value) else "Write a number there."
-        raise LabelError(
-            f"{name}, line {line}: the label of {atom!r} should be in [0, 1]. Received {text.strip()}. {remedy}"
-        )
-    return value

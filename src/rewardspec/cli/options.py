@@ -12,9 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rewardspec.errors import Error, FormulaError
+from rewardspec.errors import Error, FormulaError, SpecError
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.parsing import parse
+from rewardspec.spec.spec import Spec
+from rewardspec.spec.toml_reading import SpecDraft, read_draft
 
 
 def command(commands: Any, name: str, summary: str, example: str) -> argparse.ArgumentParser:
@@ -73,10 +75,56 @@ def _no_formula(name: str) -> Error:
         what = f"{name!r} is a file, and a formula is wanted here."
     else:
         what = f"{name!r} looks like a file, and there is none of that name in {os.getcwd()!r}."
-    return Error(
-        f"{what} Give a formula, such as 'F goal'; `rewardspec check` and `rewardspec draw` also take a spec file, "
-        "whose name ends in .toml."
+    return Error(f"{what} Give a formula, such as 'F goal', or a spec file, whose name ends in .toml.")
+
+
+def add_no_references(parser: argparse.ArgumentParser) -> None:
+    """The option of commands that read spec files."""
+    parser.add_argument(
+        "--no-references",
+        action="store_true",
+        help="refuse a spec file whose atoms name Python functions, which would be imported",
     )
+
+
+def draft_in(path: str, arguments: argparse.Namespace) -> SpecDraft:
+    """What a spec file says; what it imports is told on standard error, before it is imported."""
+    told: set[str] = set()
+
+    def announce(reference: str) -> None:
+        module = reference.strip().partition(":")[0]
+        if module not in told:
+            told.add(module)
+            print(f"Importing {module}, which {path} names; --no-references refuses that.", file=sys.stderr)
+
+    return read_draft(path, references=not arguments.no_references, announce=announce)
+
+
+def spec_in(path: str, arguments: argparse.Namespace) -> Spec:
+    """The spec in a file; what it imports is told on standard error."""
+    draft = draft_in(path, arguments)
+    try:
+        return draft.spec()
+    except Error as error:
+        raise SpecError(f"{path}: {error}") from error
+
+
+def made(env_id: str) -> Any:
+    """The Gymnasium environment of an id, `module:id` or `module:Class`.
+
+    Raises:
+        Error: There is no such environment, or it cannot be made.
+    """
+    import gymnasium
+
+    from rewardspec.tasks.making import find_spec
+
+    try:
+        return gymnasium.make(find_spec(env_id))
+    except (gymnasium.error.Error, ImportError) as error:
+        if isinstance(error, Error):
+            raise
+        raise Error(f"Cannot make the environment {env_id!r}: {error}") from error
 
 
 @contextmanager

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from rewardspec.cli.options import command, importing_from_here
-from rewardspec.errors import SpecError
+from rewardspec.cli.options import add_no_references, command, importing_from_here, made, spec_in
 
 
 def add_parser(commands: Any) -> None:
@@ -21,7 +20,8 @@ def add_parser(commands: Any) -> None:
         """,
     )
     parser.add_argument("spec", metavar="SPEC", help="the spec, a TOML file")
-    parser.add_argument("--env", metavar="ID", required=True, help="the Gymnasium environment")
+    add_no_references(parser)
+    parser.add_argument("--env", metavar="ID", required=True, help="the Gymnasium environment: an id, or MODULE:ID")
     parser.add_argument(
         "--episodes", metavar="N", type=int, default=20, help="how many episodes (default: %(default)s)"
     )
@@ -31,17 +31,11 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play, and print what was seen; 1 where that has errors, else 0."""
-    import gymnasium
-
-    from rewardspec.spec import Spec
     from rewardspec.wrappers.probing import probe
 
     with importing_from_here():
-        spec = Spec.load(arguments.spec)
-        try:
-            env = gymnasium.make(arguments.env)
-        except (gymnasium.error.Error, ImportError) as error:
-            raise SpecError(f"Cannot make the environment {arguments.env!r}: {error}") from error
+        spec = spec_in(arguments.spec, arguments)
+        env = made(arguments.env)
         try:
             seen = probe(env, spec, episodes=arguments.episodes, seed=arguments.seed)
         finally:

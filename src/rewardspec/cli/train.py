@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rewardspec.cli.audit import aligned
-from rewardspec.cli.options import command, importing_from_here, options_for
+from rewardspec.cli.options import add_no_references, command, importing_from_here, options_for, spec_in
 from rewardspec.errors import Error, UnknownEnvironmentError
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def add_parser(commands: Any) -> None:
         help="what pays: base, boolean, quantitative or best (default: %(default)s)",
     )
     reward.add_argument("--spec", metavar="FILE", help="pay by this spec, a TOML file")
+    add_no_references(parser)
     parser.add_argument(
         "--observe", choices=_OBSERVE, help="what of the monitor the learner sees (default: the reward's)"
     )
@@ -126,12 +127,11 @@ def _task(name: str) -> Task:
 
 def _reward(arguments: argparse.Namespace, task: Task) -> tuple[str, RewardSetup]:
     from rewardspec.experiments.rewards import RewardSetup, reward_setup
-    from rewardspec.spec.toml_reading import load_spec
 
     if arguments.spec is None:
         name, setup = arguments.reward, reward_setup(task, arguments.reward)
     else:
-        spec = load_spec(arguments.spec)
+        spec = spec_in(arguments.spec, arguments)
         spec = spec if spec.atom_functions else spec.replace(atoms=task.atoms)
         name, setup = "spec", RewardSetup(spec, "registers", f"The spec {arguments.spec}.")
     if arguments.observe is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -11,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import Error
-from rewardspec.spec.spec import Spec
 
 _RESETS = 32
 """Seeds with which an environment that does not tell its first state is asked for it."""
+_ROUNDING = 1e-6
+"""How far probabilities may add up to something other than 1."""
 
 
 class ModelError(Error, ValueError):
@@ -71,33 +73,6 @@ class FiniteModel:
         """The states in which an episode can start."""
         return np.flatnonzero(self.initial)
 
-    def labels(
-        self, spec: Spec, rows: NDArray[np.intp] | None = None, one_by_one: bool = False
-    ) -> dict[str, NDArray[np.float64]]:
-        """The labels of transitions for each atom of the spec.
-
-        Args:
-            spec: The spec.
-            rows: Which transitions; None for all of them.
-            one_by_one: Call the atoms for each transition, as for atoms that take no batches; else once for all.
-        """
-        chosen = slice(None) if rows is None else rows
-        source, action, successor = (column[chosen] for column in (self.source, self.action, self.successor))
-        if not one_by_one:
-            return spec.batch_labels(len(source)).of(source, action, successor)
-        transitions = zip(source.tolist(), action.tolist(), successor.tolist(), strict=True)
-        return _joined(spec, [spec.labels(*transition) for transition in transitions])
-
-    def initial_labels(self, spec: Spec, one_by_one: bool = False) -> dict[str, NDArray[np.float64]]:
-        """The labels of every state of `starts`, as they are read at reset."""
-        if not one_by_one:
-            return spec.batch_labels(len(self.starts)).of(self.starts, None, self.starts)
-        return _joined(spec, [spec.labels(start, None, start) for start in self.starts.tolist()])
-
-
-def _joined(spec: Spec, rows: list[dict[str, float]]) -> dict[str, NDArray[np.float64]]:
-    return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in spec.atoms}
-
 
 def finite_model(env: gym.Env[Any, Any], unknown_start: Literal["reset", "anywhere"] = "reset") -> FiniteModel:
     """The model of an environment that publishes `P`, as Gymnasium's toy-text environments and the gridworlds do.
@@ -110,8 +85,8 @@ def finite_model(env: gym.Env[Any, Any], unknown_start: Literal["reset", "anywhe
             to start in the same state each time; or let it start `"anywhere"`, in each state of the table.
 
     Raises:
-        ModelError: There is no such table, it speaks of other observations or actions, or the first state cannot be
-            told.
+        ModelError: There is no such table, it speaks of other observations or actions, its probabilities do not add up
+            to 1, or the first state cannot be told.
 
     Example:
         >>> model = finite_model(gym.make("FrozenLake-v1", is_slippery=True))
@@ -137,16 +112,12 @@ def finite_model(env: gym.Env[Any, Any], unknown_start: Literal["reset", "anywhe
     states = int(space.start + space.n)
     actions = 1 + max((max(moves, default=-1) for moves in table.values()), default=-1)
     rows = [
-        (state, action, probability, int(successor), float(reward), bool(ended))
+        (state, action, float(probability), int(successor), float(reward), bool(ended))
         for state in range(states)
         for action in sorted(table.get(state, ()))
-        for probability, successor, reward, ended in table[state][action]
-        if probability > 0.0
+        for probability, successor, reward, ended in _checked(env, state, action, table[state][action], states)
     ]
     columns = list(zip(*rows, strict=True)) if rows else [()] * 6
-    outside = next((state for state in columns[3] if not 0 <= state < states), None)
-    if outside is not None:
-        raise ModelError(f"The table `P` of {_name(env)} leads to state {outside}, which {space} does not contain.")
     source = np.array(columns[0], dtype=np.int64)
     limit = None if env.spec is None else env.spec.max_episode_steps
     return FiniteModel(
@@ -164,6 +135,25 @@ def finite_model(env: gym.Env[Any, Any], unknown_start: Literal["reset", "anywhe
     )
 
 
+def _checked(
+    env: gym.Env[Any, Any], state: int, action: int, outcomes: Any, states: int
+) -> list[tuple[float, int, float, bool]]:
+    """The outcomes of an action that can happen; an action with no outcomes at all is not available."""
+    where = f"In the table `P` of {_name(env)}, action {action} in state {state}"
+    total = 0.0
+    for probability, successor, reward, _ in outcomes:
+        if not 0.0 <= probability < math.inf:
+            raise ModelError(f"{where} has an outcome of probability {probability!r}. Probabilities are in [0, 1].")
+        if not math.isfinite(reward):
+            raise ModelError(f"{where} has an outcome that pays {reward!r}. Rewards should be finite.")
+        if not 0 <= successor < states:
+            raise ModelError(f"{where} leads to state {successor}, which {env.observation_space} does not contain.")
+        total += probability
+    if outcomes and abs(total - 1.0) > _ROUNDING:
+        raise ModelError(f"{where} has outcomes whose probabilities add up to {total:g}. They should add up to 1.")
+    return [outcome for outcome in outcomes if outcome[0] > 0.0]
+
+
 def _require_plain_layers(env: gym.Env[Any, Any]) -> None:
     layer = env
     while isinstance(layer, gym.Wrapper):
@@ -179,6 +169,11 @@ def _initial(env: gym.Env[Any, Any], states: int, anywhere: list[int] | None) ->
     chances = getattr(env.unwrapped, "initial_state_distrib", None)
     if chances is not None:
         found: NDArray[np.float64] = np.asarray(chances, dtype=np.float64)
+        if found.shape != (states,) or not np.all(found >= 0.0) or not 0.0 < found.sum() < math.inf:
+            raise ModelError(
+                f"`initial_state_distrib` of {_name(env)} should be a probability for each of its {states} states. "
+                f"Received {chances!r}."
+            )
         return found / float(found.sum())
     initial = np.zeros(states)
     if anywhere is not None:

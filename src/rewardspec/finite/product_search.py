@@ -8,6 +8,7 @@ a finite environment has finitely many nodes. They are found breadth-first from 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -34,7 +35,6 @@ class Layer:
         row: Which transition of the model it is, shape (K,).
         successor: The node it leads to, or -1 where the episode ends, shape (K,).
         before: The spec's state before it.
-        labels: What is read.
         after: The spec's state after it.
         reward: What the spec pays, shape (K,).
     """
@@ -43,7 +43,6 @@ class Layer:
     row: Indices
     successor: Indices
     before: SpecState
-    labels: dict[str, NDArray[np.float64]]
     after: SpecState
     reward: NDArray[np.float64]
 
@@ -70,14 +69,12 @@ class ProductSearch:
     def __init__(
         self, model: FiniteModel, spec: Spec, max_nodes: int, *, settle: bool = True, one_by_one: bool = False
     ) -> None:
-        self.model, self._spec, self._max_nodes = model, spec, max_nodes
-        self._configurations = _Configurations(spec, settle)
-        self._labels = _TransitionLabels(model, spec, one_by_one)
+        self.model, self._max_nodes = model, max_nodes
+        self._monitor = _Monitor(model, spec, settle, one_by_one)
         self._known: dict[bytes, int] = {}
         self.keys: list[Matrix] = []
-        labels = model.initial_labels(spec, one_by_one)
-        self.first: SpecState = spec.start(labels, batch=len(model.starts))
-        self.starts = self._number(self._configurations.keys(model.starts, self.first))
+        self.first = self._monitor.start()
+        self.starts = self._number(self._monitor.keys(model.starts, self.first))
 
     def layers(self) -> Iterator[Layer]:
         """The layers, one after the other.
@@ -91,13 +88,21 @@ class ProductSearch:
             counts = model.first[states + 1] - model.first[states]
             parent = np.repeat(np.arange(len(layer)), counts)
             row = np.arange(counts.sum()) + np.repeat(model.first[states] - (np.cumsum(counts) - counts), counts)
-            before, labels = self._configurations.restore(layer[parent]), self._labels.of(row)
-            ended = model.terminated[row]
-            after, reward = self._spec.step(before, labels, model.reward[row], ended, False)
+            before = self._monitor.restore(layer[parent])
+            after, reward = self._monitor.step(before, row)
             successor = np.full(len(row), -1, dtype=np.int64)
-            successor[~ended] = self._number(self._configurations.keys(model.successor[row], after)[~ended])
-            yield Layer(parent + offset, row, successor, before, labels, after, reward)
+            goes_on = ~model.terminated[row]
+            successor[goes_on] = self._number(self._monitor.keys(model.successor[row], after)[goes_on])
+            yield Layer(parent + offset, row, successor, before, after, reward)
             offset += len(layer)
+
+    def truncated_reward(self, layer: Layer) -> NDArray[np.float64]:
+        """What the spec pays on each transition when the episode is cut off there, shape (K,)."""
+        return self._monitor.step(layer.before, layer.row, truncated=True)[1]
+
+    def violated(self, layer: Layer) -> NDArray[np.bool_]:
+        """Whether a veto of the spec is in force after each transition, shape (K,)."""
+        return self._monitor.violated(layer.after)
 
     def _number(self, keys: Matrix) -> Indices:
         """The node of each row of keys; those not seen before become the next layer."""
@@ -119,13 +124,38 @@ class ProductSearch:
         return nodes[inverse.reshape(-1)]
 
 
-class _Configurations:
-    """States of a spec as rows of numbers, and back."""
+class _Monitor:
+    """A spec beside a model: all that the search asks of it, and its states as rows of numbers."""
 
-    def __init__(self, spec: Spec, settle: bool) -> None:
-        self.spec = spec
+    def __init__(self, model: FiniteModel, spec: Spec, settle: bool, one_by_one: bool) -> None:
+        self.model, self.spec, self.one_by_one = model, spec, one_by_one
         self.remembers_level = spec.payment in ("delta", "potential")
         self.lowest = min(spec.penalties, default=np.nan) if settle else np.nan
+        self._labels = np.zeros((len(spec.atoms), len(model)), dtype=np.float64)
+        self._read = np.zeros(len(model), dtype=np.bool_)
+
+    def start(self) -> SpecState:
+        """The spec's state in each of the model's starts."""
+        starts = self.model.starts
+        state: SpecState = self.spec.start(self._call_atoms(starts, None, starts), batch=len(starts))
+        return state
+
+    def step(self, before: SpecState, rows: Indices, truncated: bool = False) -> tuple[SpecState, NDArray[np.float64]]:
+        """The spec's states after these transitions, and what it pays for them."""
+        new = np.unique(rows[~self._read[rows]])
+        if new.size:  # labels are read when they are first asked for
+            model = self.model
+            found = self._call_atoms(model.source[new], model.action[new], model.successor[new])
+            for column, values in zip(self._labels, found.values(), strict=True):
+                column[new] = values
+            self._read[new] = True
+        labels = {name: column[rows] for name, column in zip(self.spec.atoms, self._labels, strict=True)}
+        after, reward = self.spec.step(before, labels, self.model.reward[rows], self.model.terminated[rows], truncated)
+        return after, reward
+
+    def violated(self, memory: SpecState) -> NDArray[np.bool_]:
+        """Whether a veto is in force."""
+        return np.asarray(self.spec.violated(memory), dtype=np.bool_)
 
     def keys(self, states: Indices, memory: SpecState) -> Matrix:
         """The environment's state, control state, registers, penalty and, where it matters, the last level."""
@@ -139,26 +169,14 @@ class _Configurations:
         return keys + 0.0  # turns -0.0, which has other bytes, into 0.0
 
     def restore(self, keys: Matrix) -> SpecState:
-        """The spec's states."""
+        """The spec's states of these keys."""
         control = keys[:, 1].astype(np.int32) if len(self.spec.states) > 1 else None
         values = tuple(np.zeros(len(keys)) for _ in self.spec.pairs)  # a step does not read them
         return SpecState(control, tuple(keys[:, 2:-2].T), keys[:, -2], keys[:, -1], values)
 
-
-class _TransitionLabels:
-    """The labels of a model's transitions, each read when it is first asked for."""
-
-    def __init__(self, model: FiniteModel, spec: Spec, one_by_one: bool) -> None:
-        self._model, self._spec, self._one_by_one = model, spec, one_by_one
-        self._matrix = np.zeros((len(spec.atoms), len(model)), dtype=np.float64)
-        self._read = np.zeros(len(model), dtype=np.bool_)
-
-    def of(self, rows: Indices) -> dict[str, NDArray[np.float64]]:
-        """The labels of some transitions."""
-        new = np.unique(rows[~self._read[rows]])
-        if new.size:
-            found = self._model.labels(self._spec, new, self._one_by_one)
-            for column, values in zip(self._matrix, found.values(), strict=True):
-                column[new] = values
-            self._read[new] = True
-        return {name: column[rows] for name, column in zip(self._spec.atoms, self._matrix, strict=True)}
+    def _call_atoms(self, obs: Indices, action: Indices | None, next_obs: Indices) -> dict[str, NDArray[np.float64]]:
+        if not self.one_by_one:
+            return self.spec.batch_labels(len(obs)).of(obs, action, next_obs)
+        actions = itertools.repeat(None) if action is None else action.tolist()
+        rows = [self.spec.labels(*one) for one in zip(obs.tolist(), actions, next_obs.tolist(), strict=False)]
+        return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in self.spec.atoms}

@@ -38,7 +38,7 @@ class Product:
         successor: The node it leads to, or -1 where the episode ends, shape (K,).
         reward: What the spec pays, shape (K,).
         truncated_reward: What it pays when the episode is cut off there, which differs for payment "final".
-        violated: Whether a safety objective of the spec is violated by then, shape (K,).
+        violated: Whether a veto of the spec is in force by then, shape (K,).
     """
 
     model: FiniteModel
@@ -101,9 +101,7 @@ def build_product(model: FiniteModel, spec: Spec, max_nodes: int = DEFAULT_NODES
     try:
         search = ProductSearch(model, spec, max_nodes)
         for layer in search.layers():
-            base, ended = model.reward[layer.row], model.terminated[layer.row]
-            _, truncated_reward = spec.step(layer.before, layer.labels, base, ended, True)
-            violated = spec.violated(layer.after)
+            truncated_reward, violated = search.truncated_reward(layer), search.violated(layer)
             found.append((layer.node, layer.row, layer.successor, layer.reward, truncated_reward, violated))
     except TooManyNodesError as error:
         raise ModelError(

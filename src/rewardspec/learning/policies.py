@@ -76,11 +76,13 @@ class Policy:
             raise PolicyFileError(f"Cannot write the policy {os.fspath(path)!r}: {error.strerror}.") from None
 
 
-def load_policy(path: str | os.PathLike[str]) -> Policy:
+def load_policy(path: str | os.PathLike[str], *, references: bool = True) -> Policy:
     """The policy in a file.
 
-    Like a spec's TOML file, it may name functions for its atoms, which are imported: load only files whose modules you
-    trust. Nothing else in it is run.
+    Args:
+        path: The file.
+        references: Whether its spec may name functions for its atoms, as a spec's TOML file may. Their modules are
+            imported, which runs their code: pass False for a file that you do not trust. Nothing else in it is run.
 
     Raises:
         PolicyFileError: The file cannot be read, or is damaged or foreign.
@@ -89,7 +91,7 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
     name = os.fspath(path)
     try:
         with ArrayFile(path) as file:
-            policy = _without_arrays(file.header())
+            policy = _without_arrays(file.header(), references)
             _check_declared(policy, file.declared)
             return dataclasses.replace(policy, arrays=file.read())
     except MissingExtraError:
@@ -105,7 +107,7 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
         raise PolicyFileError(f"The policy {name!r} cannot be used: {error}") from error
 
 
-def _without_arrays(header: Any) -> Policy:
+def _without_arrays(header: Any, references: bool) -> Policy:
     """The policy that a header describes."""
     try:
         if header["format"] != FORMAT:
@@ -113,7 +115,7 @@ def _without_arrays(header: Any) -> Policy:
         return Policy(
             kind=header["kind"],
             task=str(header["task"]),
-            spec=None if header["spec"] is None else loads_spec(header["spec"]),
+            spec=None if header["spec"] is None else loads_spec(header["spec"], references),
             observe=header["observe"],
             seeds=tuple(map(int, header["seeds"])),
             arrays={},

@@ -16,6 +16,7 @@ from rewardspec.machines.label_checks import CheckedLabels, as_labels, numpy_lab
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.spec import head_code
 from rewardspec.spec.atoms.batch_labeling import BatchLabels
+from rewardspec.spec.atoms.expression_atoms import with_predicates
 from rewardspec.spec.atoms.functions import AtomFunction, Clipped, Thresholded, with_info
 from rewardspec.spec.atoms.labeling import read_labels
 from rewardspec.spec.batch_states import batch_of, chosen, everywhere
@@ -37,8 +38,9 @@ class Spec:
         pairs: Pairs `(formula, weight)`, or `Pair` objects.
         atoms: For each atom a function of `(obs, action, next_obs)` that gives its label in [0, 1], written with
             array operations so that it serves one environment and a batch; or what a spec file would say of it: an
-            expression such as `"abs(next_obs[2]) < 0.2"`, see `rewardspec.spec.atoms`. None where labels are given
-            directly.
+            expression such as `"abs(next_obs[2]) < 0.2"`, see `rewardspec.spec.atoms`. A function may have a fourth
+            parameter, `info`. An atom whose name is a comparison, as in `G "abs(next_obs[2]) < 0.2"`, needs none. None
+            where labels are given directly.
         penalty: What each step pays after a safety objective is violated, unless its pair says otherwise.
         payment: `"value"`, `"delta"`, `"potential"` or `"final"`; see `rewardspec.spec.payment`.
         discount: The learner's discount, which `"potential"` needs.
@@ -82,17 +84,18 @@ class Spec:
             raise SpecError(f"`max_registers` should be a non-negative integer. Received {max_registers!r}.")
         self.max_registers = max_registers
         self.atoms = tuple(dict.fromkeys(name for pair in self.pairs for name in pair.formula.atoms))
-        self.atom_functions: dict[str, AtomFunction] | None = None if atoms is None else self._checked_functions(atoms)
+        self.atom_functions: dict[str, AtomFunction] | None = self._checked_functions(atoms)
         self._used = None if self.atom_functions is None else {name: self.atom_functions[name] for name in self.atoms}
 
     def _checked_functions(
-        self, atoms: Mapping[str, AtomFunction | str | Mapping[str, Any]]
-    ) -> dict[str, AtomFunction]:
-        if not isinstance(atoms, Mapping):
+        self, atoms: Mapping[str, AtomFunction | str | Mapping[str, Any]] | None
+    ) -> dict[str, AtomFunction] | None:
+        if atoms is not None and not isinstance(atoms, Mapping):
             raise SpecError(f"`atoms` should map each atom to its function. Received a {type(atoms).__name__}.")
-        functions = {name: _function(name, atom) for name, atom in atoms.items()}
+        given = None if atoms is None else {name: _function(name, atom) for name, atom in atoms.items()}
+        functions = with_predicates(given, self.atoms, {})
         for name in self.atoms:
-            if name not in atoms:
+            if atoms is not None and functions is not None and name not in functions:
                 known = ", ".join(map(str, atoms)) or "none"
                 formula = next(pair.formula for pair in self.pairs if name in pair.formula.atoms)
                 raise SpecError(
@@ -387,11 +390,17 @@ class Spec:
         return explain(self, episode)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Spec:
-        """The spec in a TOML file; see `rewardspec.spec.toml_reading`."""
+    def load(cls, path: str | os.PathLike[str], *, references: bool = True) -> Spec:
+        """The spec in a TOML file; see `rewardspec.spec.toml_reading`.
+
+        Args:
+            path: The file.
+            references: Whether its atoms may name functions. Their modules are imported, which runs their code: pass
+                False for a file that you do not trust.
+        """
         from rewardspec.spec.toml_reading import load_spec
 
-        return load_spec(path)
+        return load_spec(path, references)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the spec to a TOML file, all of it or nothing."""

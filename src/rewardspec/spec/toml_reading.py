@@ -22,18 +22,20 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rewardspec.errors import Error, SpecError, did_you_mean, shown
 from rewardspec.spec.atoms.components import Components, read_components
-from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
+from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.atoms.references import is_reference, referenced_atom
 from rewardspec.spec.pairs import Pair, is_number
 from rewardspec.spec.spec import Spec
+
+Importing: TypeAlias = Callable[[str], None]  # may refuse, by raising
 
 _NUMBER, _TEXT, _TRUTH, _WHOLE = "a number", "text", "true or false", "a whole number"
 _OPTIONS = {
@@ -76,21 +78,26 @@ class SpecDraft:
         return spec if self.threshold is None else spec.boolean(self.threshold)
 
 
-def load_spec(path: str | os.PathLike[str]) -> Spec:
+def load_spec(path: str | os.PathLike[str], references: bool = True) -> Spec:
     """The spec in a TOML file.
+
+    Args:
+        path: The file.
+        references: Whether its atoms may name functions. Their modules are imported, which runs their code: pass False
+            for a file that you do not trust.
 
     Raises:
         SpecError: The file cannot be read, or is not a valid spec. Names the place and a remedy.
     """
-    draft = read_draft(path)
+    draft = read_draft(path, references=references)
     try:
         return draft.spec()
     except Error as error:
         raise SpecError(f"{os.fspath(path)}: {error}") from error
 
 
-def loads_spec(text: str) -> Spec:
-    """The spec in a TOML text.
+def loads_spec(text: str, references: bool = True) -> Spec:
+    """The spec in a TOML text; `references` as for `load_spec`.
 
     Raises:
         SpecError: The text is not a valid spec. Names the place and a remedy.
@@ -104,11 +111,20 @@ def loads_spec(text: str) -> Spec:
         >>> spec.labels(None, 0, [3.0])
         {'near_goal': 0.75}
     """
-    return _draft(text).spec()
+    return _draft(text, _allowed if references else _refused).spec()
 
 
-def read_draft(path: str | os.PathLike[str]) -> SpecDraft:
-    """What a spec file says, without asking whether its parts fit together."""
+def read_draft(
+    path: str | os.PathLike[str], *, references: bool = True, announce: Importing | None = None, atoms: bool = True
+) -> SpecDraft:
+    """What a spec file says, without asking whether its parts fit together.
+
+    Args:
+        path: The file.
+        references: Whether its atoms may name functions; see `load_spec`.
+        announce: Called with every reference to a function before its module is imported.
+        atoms: Whether to read the atoms. Where labels are given, nothing need be imported for them.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -116,13 +132,25 @@ def read_draft(path: str | os.PathLike[str]) -> SpecDraft:
         raise SpecError(f"Cannot read the spec {os.fspath(path)!r}: {error.strerror}.{where}") from None
     except UnicodeDecodeError:
         raise SpecError(f"The spec {os.fspath(path)!r} is not UTF-8 text, as TOML is.") from None
+    importing = (announce or _allowed) if references else _refused
     try:
-        return _draft(text)
+        return _draft(text, importing if atoms else None)
     except SpecError as error:
         raise SpecError(f"{os.fspath(path)}: {error}") from error
 
 
-def _draft(text: str) -> SpecDraft:
+def _allowed(reference: str) -> None:
+    """Import whatever a file names."""
+
+
+def _refused(reference: str) -> None:
+    raise SpecError(
+        f"it names the function {reference.strip()!r}, whose module would be imported; references are refused here. "
+        "Write the atom as an expression, or allow references if you trust the file and the module."
+    )
+
+
+def _draft(text: str, importing: Importing | None) -> SpecDraft:
     if not isinstance(text, str):
         raise SpecError(f"A spec's text should be a string. Received a {type(text).__name__}.")
     try:
@@ -133,8 +161,13 @@ def _draft(text: str) -> SpecDraft:
     options = {key: _typed(table[key], kind, f"`{key}`") for key, kind in _OPTIONS.items() if key in table}
     threshold = options.pop("threshold", None)
     components = read_components(table.get("observation", {}))
-    atoms = _read_atoms(table["atoms"], components) if "atoms" in table else None
-    return SpecDraft(_read_pairs(table.get("pairs")), atoms, options, threshold, components)
+    pairs = _read_pairs(table.get("pairs"))
+    atoms = None
+    if importing is not None:
+        atoms = _read_atoms(table["atoms"], components, importing) if "atoms" in table else None
+        names = dict.fromkeys(name for pair in pairs for name in pair.formula.atoms)
+        atoms = with_predicates(atoms, names, components)
+    return SpecDraft(pairs, atoms, options, threshold, components)
 
 
 def _read_pairs(entries: Any) -> tuple[Pair, ...]:
@@ -163,20 +196,22 @@ def _read_pair(entry: Any, where: str) -> Pair:
         raise SpecError(f"In {where}: {error}") from error
 
 
-def _read_atoms(table: Any, components: Components) -> dict[str, AtomFunction]:
+def _read_atoms(table: Any, components: Components, importing: Importing) -> dict[str, AtomFunction]:
     if not isinstance(table, dict):
         raise SpecError(f"`atoms` should be a table of names and expressions or functions. Received {shown(table)}.")
     atoms: dict[str, AtomFunction] = {}
     for name, entry in table.items():
         try:
-            atoms[name] = read_atom(entry, components)
+            atoms[name] = read_atom(entry, components, importing)
         except SpecError as error:
             raise SpecError(f"In atom {name!r}: {error}") from error
     return atoms
 
 
-def read_atom(entry: Any, components: Components) -> AtomFunction:
+def read_atom(entry: Any, components: Components, importing: Importing = _allowed) -> AtomFunction:
     """The function of an atom from what a file says of it: an expression, a function's name, or a table with either.
+
+    `importing` is called with a function's name before its module is imported.
 
     Raises:
         SpecError: It is none of these. Names the place and a remedy.
@@ -200,6 +235,7 @@ def read_atom(entry: Any, components: Components) -> AtomFunction:
         return ExpressionAtom(values["expression"], components, values.get("at_reset"))
     if "at_reset" in values:
         raise SpecError("`at_reset` is for expressions. A function can return what it likes when action is None.")
+    importing(values["function"])
     return referenced_atom(values["function"])
 
 

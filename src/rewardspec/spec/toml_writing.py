@@ -11,7 +11,7 @@ from typing import Any
 from rewardspec.atomic_files import write_whole
 from rewardspec.errors import SpecError
 from rewardspec.spec.atoms.components import Components, read_components
-from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
+from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
 from rewardspec.spec.atoms.functions import AtomFunction, Thresholded
 from rewardspec.spec.atoms.references import ReferencedAtom, reference_to
 from rewardspec.spec.pairs import Pair
@@ -71,10 +71,13 @@ def _lines(spec: Spec) -> Iterator[str]:
         yield from ["", "[observation]"]
         for name, place in _places(components).items():
             yield f"{'.'.join(map(_key, name.split('.')))} = {_value(place)}"
-    if spec.atom_functions is not None:
+    # What an atom's name says already is left to it.
+    named = {name for name in spec.atoms if name in atoms and _is_predicate(name, atoms[name])}
+    entries = {name: _atom(name, function) for name, function in atoms.items() if name not in named}
+    if entries or (spec.atom_functions is not None and not atoms):
         yield from ["", "[atoms]"]
-        for name, function in atoms.items():
-            yield f"{_key(name)} = {_atom(name, function)}"
+        for name, entry in entries.items():
+            yield f"{_key(name)} = {entry}"
     for pair in spec.pairs:
         yield from ["", "[[pairs]]"]
         for key, value in _pair(pair).items():
@@ -90,6 +93,13 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "penalty": pair.penalty,
     }
     return {key: value for key, value in entry.items() if value is not None}
+
+
+def _is_predicate(name: str, function: AtomFunction) -> bool:
+    """Whether it is the function that the atom has by its name, a comparison, and that need not be written."""
+    if not isinstance(function, ExpressionAtom) or function.text != name or function.at_reset is not None:
+        return False
+    return with_predicates(None, [name], function.components) is not None
 
 
 def _atom(name: str, function: AtomFunction) -> str:

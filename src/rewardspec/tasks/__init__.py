@@ -14,8 +14,7 @@ Example:
     True
 """
 
-from rewardspec.tasks.completion import TaskCompletion
-from rewardspec.tasks.measures import Ending, Measure
+from rewardspec.tasks.measures import Ending, Measure, RecordMeasures
 from rewardspec.tasks.paper import TASKS as _PAPER
 from rewardspec.tasks.registry import get, names, register, unregister
 from rewardspec.tasks.task import Intent, Kind, Task, TrainingBudget
@@ -25,8 +24,8 @@ __all__ = [
     "Intent",
     "Kind",
     "Measure",
+    "RecordMeasures",
     "Task",
-    "TaskCompletion",
     "TrainingBudget",
     "get",
     "names",

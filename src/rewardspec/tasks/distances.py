@@ -14,7 +14,7 @@ Transitions: TypeAlias = Mapping[int, Mapping[int, Sequence[tuple[float, int, fl
 """Gymnasium's `P`: `P[state][action]` lists `(probability, next state, reward, terminated)`."""
 
 
-def breadth_first(sources: Iterable[Node], neighbours: Callable[[Node], Iterable[Node]]) -> dict[Node, int]:
+def breadth_first(sources: Iterable[Node], neighbors: Callable[[Node], Iterable[Node]]) -> dict[Node, int]:
     """The number of edges from the nearest source to every node that can be reached.
 
     Example:
@@ -25,10 +25,10 @@ def breadth_first(sources: Iterable[Node], neighbours: Callable[[Node], Iterable
     queue = collections.deque(distance)
     while queue:
         node = queue.popleft()
-        for neighbour in neighbours(node):
-            if neighbour not in distance:
-                distance[neighbour] = distance[node] + 1
-                queue.append(neighbour)
+        for neighbor in neighbors(node):
+            if neighbor not in distance:
+                distance[neighbor] = distance[node] + 1
+                queue.append(neighbor)
     return distance
 
 

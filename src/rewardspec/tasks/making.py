@@ -12,6 +12,7 @@ import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
 from rewardspec.errors import UnknownEnvironmentError
+from rewardspec.tasks.measures import RecordMeasures
 
 if TYPE_CHECKING:
     from rewardspec.tasks.task import Learner, Task
@@ -63,14 +64,14 @@ def _module_hint(name: str) -> str:
 
 def make(task: Task, **kwargs: Any) -> gym.Env[Any, Any]:
     """Make the environment of a task, with its time limit and its measures of success."""
-    from rewardspec.tasks.completion import TaskCompletion
+    from rewardspec.tasks.registry import is_registered
 
-    if task.id is not None and task.id in gym.registry:
+    if task.id is not None and is_registered(task):
         return gym.make(task.id, **kwargs)
     spec = find_spec(task.env)
-    limit = vars(task)["max_episode_steps"]
-    spec = spec if limit is None else dataclasses.replace(spec, max_episode_steps=limit)
-    return TaskCompletion(gym.make(spec, **kwargs), task)
+    limit = spec.max_episode_steps if task.given("max_episode_steps") is None else task.max_episode_steps
+    spec = dataclasses.replace(spec, id=task.id or spec.id, max_episode_steps=limit)
+    return RecordMeasures(gym.make(spec, **kwargs), task)
 
 
 def time_limit(task: Task) -> int | None:
@@ -104,6 +105,22 @@ def words_of(env: EnvLike) -> str:
         ('MiniGrid-DoorKey-8x8-v0', 'Maze')
     """
     return env.rpartition(":")[2] if isinstance(env, str) else str(getattr(env, "__name__", type(env).__name__))
+
+
+def made_by(task: Task) -> str:
+    """What makes a task's environment, as one writes it in Python.
+
+    Example:
+        >>> from rewardspec import tasks
+        >>> made_by(tasks.get("taxi"))
+        "gymnasium.make('rewardspec.tasks:rewardspec/Taxi-v0')"
+        >>> made_by(tasks.Task.of("gymnasium.envs.toy_text.taxi:TaxiEnv"))
+        'gymnasium.envs.toy_text.taxi:TaxiEnv'
+    """
+    if task.id is not None and task.id.startswith("rewardspec/"):
+        return f"gymnasium.make('rewardspec.tasks:{task.id}')"  # what stands before the colon is imported
+    env = task.id or task.env
+    return f"gymnasium.make({env!r})" if isinstance(env, str) and words_of(env) in gym.registry else str(env)
 
 
 def name_of(env: EnvLike) -> str:

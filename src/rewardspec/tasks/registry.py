@@ -14,6 +14,7 @@ from rewardspec.tasks.making import find_spec
 from rewardspec.tasks.task import SpecLike, Task
 
 _COLLECTIONS: dict[str, dict[str, Task]] = {}
+_MEASURES = "rewardspec.tasks.measures:RecordMeasures"
 
 
 def names(collection: str | None = None) -> tuple[str, ...]:
@@ -70,31 +71,37 @@ def get(name: str | Task, specs: SpecLike | Mapping[str, SpecLike] | None = None
 
 
 def register(task: Task, collection: str = "own") -> Task:
-    """Let `get` find a task by its name, and Gymnasium by its id; registering an equal one again does nothing.
+    """Let `get` find a task by its name, and Gymnasium by its id; one of that name in the collection is replaced.
 
     Args:
         task: The task.
         collection: The collection it joins.
 
     Raises:
-        Error: Another task has its name.
+        Error: A task of another collection has its name.
     """
-    if task.name in names() and get(task.name) != task:
-        raise Error(f"There is a task {task.name!r} already. Give this one another name.")
+    home = next((home for home, tasks in _COLLECTIONS.items() if task.name in tasks), collection)
+    if home != collection:
+        raise Error(f"There is a task {task.name!r} in the collection {home!r} already. Choose another name.")
+    unregister(task.name)
     _COLLECTIONS.setdefault(collection, {})[task.name] = task
-    if task.id is not None and task.id not in gym.registry:
-        measures = WrapperSpec("TaskCompletion", "rewardspec.tasks.completion:TaskCompletion", {"task": task.name})
+    if task.id is not None:
         gym.register(
             task.id,
             entry_point=task.env,
             max_episode_steps=task.max_episode_steps,
-            additional_wrappers=(measures,),
+            additional_wrappers=(WrapperSpec("RecordMeasures", _MEASURES, {"task": task.name}),),
         )
     return task
 
 
+def is_registered(task: Task) -> bool:
+    """Whether `get` finds this very task by its name."""
+    return any(tasks.get(task.name) is task for tasks in _COLLECTIONS.values())
+
+
 def unregister(name: str) -> None:
-    """Forget a task."""
+    """Forget a task, if there is one of that name."""
     for tasks in _COLLECTIONS.values():
         task = tasks.pop(name, None)
         if task is not None and task.id is not None:

@@ -28,13 +28,13 @@ T = TypeVar("T")
 
 
 class _Inferred(Generic[T]):
-    """A field that is found out, when it is first asked for, where it was not given or given as None."""
+    """A field that is found out when it is first asked for, unless it was given."""
 
     def __init__(self, infer: Callable[[Any], T]) -> None:
         self.infer = infer
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self.name, self.inferred = name, f"_inferred_{name}"
 
     @overload
     def __get__(self, task: None, owner: type) -> None: ...
@@ -44,10 +44,10 @@ class _Inferred(Generic[T]):
         if task is None:
             return None  # what dataclasses take for the default
         values = vars(task)
-        if values[self.name] is None:
-            values[self.name] = self.infer(task)
-        value: T = values[self.name]
-        return value
+        if values[self.name] is None and self.inferred not in values:
+            values[self.inferred] = self.infer(task)
+        found: T = values[self.inferred] if values[self.name] is None else values[self.name]
+        return found
 
     def __set__(self, task: Task, value: T | None) -> None:
         vars(task)[self.name] = value
@@ -89,7 +89,7 @@ class TrainingBudget:
     step_seconds: tuple[float, float] = (1e-4, 5e-6)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Task:
     """An environment, its rewards by name, and how success is measured; all else has defaults.
 
@@ -114,6 +114,7 @@ class Task:
         batch: Makes many copies of the environment that are stepped together, from the task and a list of seeds; see
             `rewardspec.learning.batches`. None steps Gymnasium's environments one after the other.
         notes: Further points about the task by heading, for pages.
+        envpool: Its id in EnvPool, where its environments are worth while.
         base_bonus: What is added to the reward of Gymnasium's environment, for learners that batch their own copy.
         extra: The optional dependency that the environment needs.
 
@@ -140,6 +141,7 @@ class Task:
     budget: TrainingBudget = TrainingBudget()
     batch: Callable[..., Any] | None = None
     notes: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    envpool: str | None = None
     base_bonus: AtomFunction | None = None
     extra: str | None = None
 
@@ -167,9 +169,25 @@ class Task:
         options = {"name": making.name_of(env), "title": making.words_of(env)} | options
         return cls(env=env, specs={name: _as_spec(spec) for name, spec in named.items()}, **options)
 
+    def given(self, name: str) -> Any:
+        """An attribute as it was given; None where it is one that is found out when asked for."""
+        return vars(self)[name]
+
+    def replace(self, **changes: Any) -> Task:
+        """A copy with some attributes changed; what was found out is found out again."""
+        return Task(**({field.name: self.given(field.name) for field in dataclasses.fields(self)} | changes))
+
     def make(self, **kwargs: Any) -> gym.Env[Any, Any]:
-        """The environment, as `gymnasium.make` makes it, which also tells `info["task_completion"]` at the end."""
+        """The environment, as `gymnasium.make` makes it, which tells the measures at the end of an episode.
+
+        See `rewardspec.tasks.RecordMeasures`.
+        """
         return making.make(self, **kwargs)
+
+    @property
+    def made_by(self) -> str:
+        """What makes the environment, as one writes it in Python."""
+        return making.made_by(self)
 
     @property
     def measure(self) -> Measure:

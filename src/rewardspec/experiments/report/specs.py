@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from rewardspec.audit.audit import LEARNER_DISCOUNT, Finding, audit, rewards_of
-from rewardspec.audit.intents import intent_of
+from rewardspec.audit.auditing import LEARNER_DISCOUNT, Finding, audit_task, rewards_of
 from rewardspec.errors import Error
 from rewardspec.experiments.cells import PAPER_REWARDS
 from rewardspec.experiments.report.html import chip, details, escape, machine, table
 from rewardspec.experiments.report.results import swatch
 from rewardspec.experiments.rewards import RewardSetup, reward_setup
-from rewardspec.finite.models import ModelError, finite_model
+from rewardspec.finite.models import ModelError
 from rewardspec.logic.formulas import Formula
 from rewardspec.spec.pairs import Pair
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
@@ -84,14 +83,12 @@ def verdicts(task: Task) -> str:
 
 def _findings(task: Task) -> Iterator[Finding | tuple[str, str]]:
     """The audit of the four rewards as they are used here; a name and a reason for one that cannot be solved."""
-    model = finite_model(task.make())
-    intent = intent_of(task, model)
     best = reward_setup(task, "best").spec
     rewards = {name: spec for name, spec in rewards_of(task).items() if name in PAPER_REWARDS}
     if best is not None:
         rewards["best"] = best
     for name, spec in rewards.items():
         try:
-            yield from audit(model, spec, intent, reward=name)
+            yield from audit_task(task, {name: spec})
         except ModelError as error:
             yield name, str(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -12,8 +13,8 @@ import numpy as np
 from rewardspec.errors import SpecError, shown
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.spec.atoms.components import Components, Path, reader, why_unreadable
-from rewardspec.spec.atoms.expressions import Call, Node, Number, Read, parse_expression, parts_of
-from rewardspec.spec.atoms.functions import NO_INFO
+from rewardspec.spec.atoms.expressions import Call, Node, Number, Read, margin_of, parse_expression, parts_of
+from rewardspec.spec.atoms.functions import NO_INFO, AtomFunction
 from rewardspec.spec.atoms.operations import ON_FLOATS, SHAPES, Function, on_arrays
 
 _MOST_FACTORS = 8  # whole powers up to this one are products, which are the same to the last bit in every library
@@ -48,6 +49,60 @@ def compile_atom(text: str, components: Components, at_reset: float | None = Non
     return ExpressionAtom(text, components, at_reset)
 
 
+def predicate_atom(text: str, components: Components, margin: bool = False) -> ExpressionAtom:
+    """The function of an atom whose name is a comparison, such as `"abs(next_obs[0]) < 2.4"` in `G "abs(…) < 2.4"`.
+
+    Args:
+        text: The comparison, or several, joined by `and`, `or` and `not`.
+        components: The place of each named observation component.
+        margin: Whether the function gives, instead of 1 or 0, the margin by which the comparison holds, negative where
+            it does not: the difference of its sides. Of `a == b` it is minus their distance; of `and`, `or` and `not`
+            it is minimum, maximum and minus, as in robustness.
+
+    Raises:
+        SpecError: The text is no comparison, or names what does not exist.
+
+    Example:
+        >>> fast, margin = predicate_atom("next_obs[0] > 2", {}), predicate_atom("next_obs[0] > 2", {}, margin=True)
+        >>> fast(None, 0, np.array([1.5])), margin(None, 0, np.array([1.5]))
+        (0.0, -0.5)
+    """
+    margin_of(parse_expression(text, components))  # which only predicates have
+    return ExpressionAtom(text, components, margin=margin)
+
+
+def with_predicates(
+    functions: Mapping[str, AtomFunction] | None, names: Iterable[str], components: Components, margin: bool = False
+) -> dict[str, AtomFunction] | None:
+    """The atoms' functions, and those of atoms without one whose names are comparisons.
+
+    Args:
+        functions: The functions, or None where labels are given directly. Then there are functions only if the name of
+            every atom is a comparison.
+        names: The atoms that the formulas read.
+        components: The place of each named observation component.
+        margin: As for `predicate_atom`.
+
+    Raises:
+        SpecError: An atom without a function has a name that looks like a comparison and cannot be read.
+    """
+    names = list(names)
+    found: dict[str, AtomFunction] = dict(functions or {})
+    missing = [name for name in names if name not in found and re.search(r"[<>]|[=!]=", name)]
+    if functions is None and (not names or len(missing) < len(names)):
+        return None
+    for name in missing:
+        try:
+            found[name] = predicate_atom(name, components, margin)
+        except SpecError as error:
+            if functions is None:
+                return None
+            raise SpecError(
+                f"The atom {name!r} has no function, and cannot be read as a comparison: {error}"
+            ) from error
+    return found
+
+
 class ExpressionAtom:
     """An atom's function of `(obs, action, next_obs, info)`, for one environment, a NumPy batch, JAX and torch.
 
@@ -55,16 +110,19 @@ class ExpressionAtom:
         text: The expression.
         components: The observation components it may name.
         at_reset: The label of the state after reset, or None where the expression gives it too.
+        margin: Whether it gives the margin by which a comparison holds; see `predicate_atom`.
         reads: What it reads.
     """
 
-    def __init__(self, text: str, components: Components, at_reset: float | None = None) -> None:
+    def __init__(self, text: str, components: Components, at_reset: float | None = None, margin: bool = False) -> None:
         if not isinstance(text, str):
             raise SpecError(f"An atom's expression should be text. Received {text!r}.")
         self.text = text
         self.components: dict[str, Path] = dict(components)
         self.at_reset = None if at_reset is None else _label(at_reset)
+        self.margin = margin
         tree = parse_expression(text, self.components)
+        tree = margin_of(tree) if margin else tree
         self.reads: tuple[Read, ...] = tuple(dict.fromkeys(part for part in parts_of(tree) if isinstance(part, Read)))
         if self.at_reset is None and any(read.moment == "action" for read in self.reads):
             raise SpecError(
@@ -125,15 +183,16 @@ class ExpressionAtom:
                 raise SpecError(f"{name} is {why}. Was the spec written for another environment?")
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ExpressionAtom):
-            return NotImplemented
-        return self.__reduce__() == other.__reduce__()
+        return self._meaning() == other._meaning() if isinstance(other, ExpressionAtom) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash((self.text, self.at_reset))
+        return hash(self._meaning())
+
+    def _meaning(self) -> tuple[Any, ...]:
+        return self.text, self.reads, self.at_reset, self.margin
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ExpressionAtom, (self.text, self.components, self.at_reset)
+        return ExpressionAtom, (self.text, self.components, self.at_reset, self.margin)
 
     def __repr__(self) -> str:
         at_reset = "" if self.at_reset is None else f", at_reset={self.at_reset:g}"

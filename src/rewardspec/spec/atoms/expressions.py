@@ -86,6 +86,31 @@ def parts_of(node: Node) -> Iterator[Node]:
             stack.extend(reversed(part.args))
 
 
+def margin_of(node: Node) -> Node:
+    """The expression of the margin by which a comparison holds: positive where it does, negative where it does not.
+
+    Raises:
+        SpecError: The expression is no comparison, nor several joined by `and`, `or` and `not`.
+
+    Example:
+        >>> margin_of(parse_expression("x < 2", {"x": (0,)}))
+        Call(function='-', args=(Number(value=2.0), Read(moment='after', path=(0,))))
+    """
+    match node:
+        case Call("<" | "<=", (left, right)):
+            return Call("-", (right, left))
+        case Call(">" | ">=", (left, right)):
+            return Call("-", (left, right))
+        case Call("==" | "!=" as sign, (left, right)):
+            distance = Call("abs", (Call("-", (left, right)),))
+            return distance if sign == "!=" else Call("-", (Number(0.0), distance))
+        case Call("min" | "max" as join, args):
+            return Call(join, tuple(map(margin_of, args)))
+        case Call("-", (Number(1.0), arg)):  # not
+            return Call("-", (Number(0.0), margin_of(arg)))
+    raise SpecError("It is no comparison. Compare two quantities, as in 'abs(x) < 2.4', or give the atom a function.")
+
+
 @functools.cache
 def _parser() -> lark.Lark:
     grammar = (

@@ -1,6 +1,6 @@
 """Acrobot: swing the free end of a two-link pendulum up to a height of one.
 
-Gymnasium's environment, labelled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
+Gymnasium's environment, labeled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
 (AAAI-26). An observation is cos θ1, sin θ1, cos θ2, sin θ2, θ̇1, θ̇2; both links have length 1.
 
 Choices where the paper is silent:

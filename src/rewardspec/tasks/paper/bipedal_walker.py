@@ -1,6 +1,6 @@
 """Bipedal Walker: a robot on two legs walks to the end of the map.
 
-Gymnasium's environment, labelled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
+Gymnasium's environment, labeled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
 (AAAI-26). Of the 24 observations, 0 is the hull's angle and 2 its horizontal velocity; its position is not observed.
 
 Departures from the paper:
@@ -80,5 +80,6 @@ TASK = Task(
     measures={"task_completion": Measure(task_completion, "Mean of how steady the walk is and how level the hull.")},
     budget=TrainingBudget(steps=500_000, quick_steps=4 * 2048, step_seconds=(5e-4, 1.7e-4)),
     notes=docstring_notes(__doc__),
+    envpool="BipedalWalker-v3",
     extra="box2d",
 )

@@ -100,7 +100,7 @@ TASK = Task(
     },
     measures={
         "task_completion": Measure(
-            task_completion, "Mean of how far the cart came towards the goal and how upright the pole is."
+            task_completion, "Mean of how far the cart came toward the goal and how upright the pole is."
         )
     },
     budget=TrainingBudget(quick_steps=64 * 512, step_seconds=(8e-5, 2.5e-6)),

@@ -1,7 +1,7 @@
 """Conveyor Belt: push a vase off a moving belt before it falls off the end and breaks.
 
 Written anew after the environment of DeepMind's AI Safety Gridworlds (Leike et al., 2017), its "vase" variant, with
-which it agrees on every transition; labelled after the appendix of "Expressive Temporal Specifications for Reward
+which it agrees on every transition; labeled after the appendix of "Expressive Temporal Specifications for Reward
 Monitoring" (AAAI-26). An observation is the number of a state: the agent's cell, the vase's, and whether it is broken.
 
 Choices where the paper is silent:
@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
+from rewardspec.tasks.gridworlds import MOVES, Cell, GridWorld, Outcome, place
 from rewardspec.tasks.label_functions import lookup
 from rewardspec.tasks.measures import Measure
-from rewardspec.tasks.paper.gridworlds.enumeration import MOVES, Cell, Outcome
-from rewardspec.tasks.paper.gridworlds.world import GridWorld, place
 from rewardspec.tasks.task import Intent, Task, docstring_notes
 
 GROUND = (

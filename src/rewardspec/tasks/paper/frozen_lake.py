@@ -1,10 +1,10 @@
 """Frozen Lake: cross a frozen lake without falling through a hole.
 
-Gymnasium's 4×4 map without the slipping, labelled after the appendix of "Expressive Temporal Specifications for
+Gymnasium's 4×4 map without the slipping, labeled after the appendix of "Expressive Temporal Specifications for
 Reward Monitoring" (AAAI-26). An observation is `4 * row + column`.
 
 Departures from the paper:
-    - The pair (G !reach_hole, -10) pays -10 for staying dry, while the text says that it penalises falling in. Here it
+    - The pair (G !reach_hole, -10) pays -10 for staying dry, while the text says that it penalizes falling in. Here it
       is a safety objective of weight 0 whose violation pays -10.
 
 Choices where the paper is silent:

@@ -1,7 +1,7 @@
 """Island Navigation: reach the goal on an island without stepping into the water.
 
 Written anew after the environment of DeepMind's AI Safety Gridworlds (Leike et al., 2017), with which it agrees on
-every transition; labelled after the appendix of "Expressive Temporal Specifications for Reward Monitoring" (AAAI-26).
+every transition; labeled after the appendix of "Expressive Temporal Specifications for Reward Monitoring" (AAAI-26).
 An observation is the number of the agent's cell. The distance to the nearest water is `info["water_distance"]`.
 
 Choices where the paper is silent:
@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
+from rewardspec.tasks.gridworlds import MOVES, Cell, GridWorld, Outcome, cells, place
 from rewardspec.tasks.label_functions import lookup
 from rewardspec.tasks.measures import Measure
-from rewardspec.tasks.paper.gridworlds.enumeration import MOVES, Cell, Outcome
-from rewardspec.tasks.paper.gridworlds.world import GridWorld, cells, place
 from rewardspec.tasks.task import Intent, Task, docstring_notes
 
 GROUND = (

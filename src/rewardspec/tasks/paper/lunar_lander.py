@@ -1,6 +1,6 @@
 """Lunar Lander: set a rocket down softly, upright, on both legs, between two flags.
 
-Gymnasium's environment, labelled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
+Gymnasium's environment, labeled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
 (AAAI-26). An observation is x, y, their velocities, the angle, the angular velocity, and the contact of each leg; the
 landing pad is at (0, 0).
 
@@ -12,7 +12,7 @@ Choices where the paper is silent:
     - The distance at which closeness is 0 is 1.5, a little more than that of the start, near (0, 1.4).
     - The angle at which upright is 0 is a quarter turn: the lander lies on its side.
     - The quantitative reach_landing_zone is the closeness to the pad. The Boolean one holds from a closeness of 0.8
-      on, where the paper's soft_landing starts to count; that is within 0.3 of the pad's centre, and the flags stand
+      on, where the paper's soft_landing starts to count; that is within 0.3 of the pad's center, and the flags stand
       0.2 from it.
     - outside_viewport, y > 1, is the same in both specifications. It holds at the start of every episode.
 """
@@ -44,7 +44,7 @@ make = Box2DEntryPoint("lunar_lander", "LunarLander")
 
 
 def reach_landing_zone(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Closeness to the centre of the landing pad."""
+    """Closeness to the center of the landing pad."""
     x, y = next_obs[..., 0], next_obs[..., 1]
     return closeness((x * x + y * y) ** 0.5, MAX_DISTANCE)
 
@@ -102,7 +102,7 @@ TASK = Task(
     learner="ppo",
     continuous=False,
     goal="Land a rocket softly between two flags.",
-    base_reward="Nearing the pad, slowing, levelling and touching ground, minus fuel; 100 at rest, -100 for a crash.",
+    base_reward="Nearing the pad, slowing, leveling and touching ground, minus fuel; 100 at rest, -100 for a crash.",
     specs={
         "boolean": Spec(
             (
@@ -142,5 +142,6 @@ TASK = Task(
     },
     budget=TrainingBudget(quick_steps=32 * 512, step_seconds=(2e-4, 3e-5)),
     notes=docstring_notes(__doc__),
+    envpool="LunarLander-v3",
     extra="box2d",
 )

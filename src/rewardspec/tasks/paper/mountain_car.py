@@ -1,6 +1,6 @@
 """Mountain Car: an under-powered car gathers momentum and climbs the hill to its right.
 
-Gymnasium's environment, labelled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
+Gymnasium's environment, labeled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
 (AAAI-26). An observation is the car's position, in [-1.2, 0.6], and velocity, in [-0.07, 0.07].
 
 Choices where the paper is silent:
@@ -37,7 +37,7 @@ def at_goal(obs: Any, action: Any, next_obs: Any) -> Any:
 
 
 def velocity(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Speed towards the flag as a share of the greatest; beyond the flag, how near the car is to rest."""
+    """Speed toward the flag as a share of the greatest; beyond the flag, how near the car is to rest."""
     position, speed = next_obs[..., 0], next_obs[..., 1]
     there, on_the_way = closeness(abs(speed), MAX_SPEED), unit(speed / MAX_SPEED)
     return namespace(position).where(position >= GOAL_POSITION, there, on_the_way)

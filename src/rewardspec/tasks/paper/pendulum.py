@@ -1,6 +1,6 @@
 """Pendulum: swing a pendulum upright from anywhere, and keep it there.
 
-Gymnasium's environment, labelled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
+Gymnasium's environment, labeled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
 (AAAI-26). An observation is cos θ, sin θ and the angular velocity θ̇, with θ = 0 upright.
 
 Departures from the paper:

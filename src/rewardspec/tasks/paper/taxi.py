@@ -1,12 +1,12 @@
 """Taxi: fetch a passenger and set them down at their destination.
 
-Gymnasium's environment, labelled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
+Gymnasium's environment, labeled after the appendix of "Expressive Temporal Specifications for Reward Monitoring"
 (AAAI-26), and cut off after that paper's 100 steps, not Gymnasium's 200. An observation is
 `((5 * row + column) * 5 + passenger) * 4 + destination`; passenger 4 is in the taxi.
 
 Choices where the paper is silent:
     - An atom that qualifies an action has to be read where the action was taken, or every rightful pick-up and
-      drop-off would be penalised: afterwards the passenger is no longer at the stop, or in the taxi. So has_passenger
+      drop-off would be penalized: afterwards the passenger is no longer at the stop, or in the taxi. So has_passenger
       reads the state before the action, and at_passenger holds when the taxi stands where the passenger waits before
       or after it. Neither changes what F at_passenger means.
     - reach_goal is the passenger's delivery, which ends the episode.
@@ -52,12 +52,12 @@ def tables() -> Tables:
     """The facts of all 500 states, and the steps around the walls, read off the environment's own transitions."""
     taxi: Any = TaxiEnv()
 
-    def neighbours(tile: tuple[int, int]) -> list[tuple[int, int]]:
+    def neighbors(tile: tuple[int, int]) -> list[tuple[int, int]]:
         # The walls are the same for every passenger and destination, and block both ways alike.
         moves = taxi.P[taxi.encode(*tile, 0, 0)]
         return [tuple(taxi.decode(moves[move][0][1]))[:2] for move in MOVES]
 
-    steps = [breadth_first([stop], neighbours) for stop in taxi.locs]
+    steps = [breadth_first([stop], neighbors) for stop in taxi.locs]
     longest = max(max(distances.values()) for distances in steps)
     columns: list[tuple[float, ...]] = []
     for state in range(len(taxi.P)):

@@ -8,14 +8,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Colour: TypeAlias = tuple[int, int, int]
+Color: TypeAlias = tuple[int, int, int]
 Image: TypeAlias = NDArray[np.uint8]
 Shape: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]
 
 TILE = 32
 """Side of a tile in pixels."""
 
-GROUND: dict[str, Colour] = {
+GROUND: dict[str, Color] = {
     "#": (84, 88, 96),  # wall
     " ": (236, 234, 226),  # floor
     "W": (66, 135, 200),  # water
@@ -24,7 +24,7 @@ GROUND: dict[str, Colour] = {
 }
 
 # Down and right run from -1 to 1 over the tile.
-PIECES: dict[str, tuple[Colour, Shape]] = {
+PIECES: dict[str, tuple[Color, Shape]] = {
     "A": ((214, 84, 56), lambda down, right: down**2 + right**2 < 0.5),  # agent: a disc
     "X": ((150, 102, 60), lambda down, right: np.maximum(abs(down), abs(right)) < 0.7),  # box: a square
     "O": ((132, 88, 168), lambda down, right: abs(down) + abs(right) < 0.8),  # vase: a diamond
@@ -33,7 +33,7 @@ PIECES: dict[str, tuple[Colour, Shape]] = {
         lambda down, right: (abs(abs(down) - abs(right)) < 0.16) & (abs(down) < 0.7),
     ),  # broken: a cross
 }
-_MARKS: dict[str, tuple[Colour, Shape]] = {
+_MARKS: dict[str, tuple[Color, Shape]] = {
     ">": ((168, 150, 128), lambda down, right: abs(right + abs(down) - 0.4) < 0.16),  # the way the belt runs
 }
 
@@ -54,6 +54,6 @@ def paint(board: Sequence[str], ground: Sequence[str]) -> Image:
             tile[-1:, :] = tile[:, -1:] = [channel * 9 // 10 for channel in GROUND[below]]
             for drawing in (_MARKS.get(below), PIECES.get(seen)):
                 if drawing is not None:
-                    colour, shape = drawing
-                    tile[shape(down, right)] = colour
+                    color, shape = drawing
+                    tile[shape(down, right)] = color
     return image

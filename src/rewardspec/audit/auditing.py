@@ -1,4 +1,4 @@
-"""The audit: what a reward really asks for, found by solving the environment exactly, without training.
+"""Audits: what a reward really asks for, found by solving the environment exactly, without training.
 
 The product of environment and spec is solved for its optimal policies. Among these the audit looks for the one that is
 kindest to the task, and for the one that is hardest on it: where even the kindest falls short of what the task wants,
@@ -8,20 +8,20 @@ the reward is misaligned; where only the hardest does, the reward does not care.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import gymnasium as gym
 
-from rewardspec.audit.intents import Intent, intent_of
-from rewardspec.audit.judgement import Spread, Verdict, explain, judge
-from rewardspec.audit.optimal_policies import Episodes, Measure, Outcome, Policy
-from rewardspec.audit.value_iteration import solve
+from rewardspec.audit.intent import Aims, aims_of, read_aims, required_intent
+from rewardspec.audit.policies import Episodes, Outcome, PlayedEpisode, Policy, Quantity, play
+from rewardspec.audit.solving import solve
+from rewardspec.audit.verdicts import Spread, Verdict, explain, judge
 from rewardspec.finite.models import FiniteModel, finite_model
 from rewardspec.finite.products import DEFAULT_NODES, Product, build_product
 from rewardspec.spec.payment import Payment
 from rewardspec.spec.spec import Spec
-from rewardspec.tasks.task import Task, base_spec
+from rewardspec.tasks.task import Intent, Task, base_spec
 
 LEARNER_DISCOUNT = 0.9
 """The discount of the paper's Q-learning."""
@@ -61,9 +61,17 @@ class Finding:
     product: Product
     policy: Policy
 
+    def play(self, env: gym.Env[Any, Any], seed: int | None = None) -> PlayedEpisode:
+        """Play the policy for one episode of the environment, with the spec as its reward."""
+        return play(env, self.product, self.policy, seed)
 
-def rewards_of(task: Task, payment: Payment = "value") -> dict[str, Spec]:
+
+def rewards_of(task: Task, payment: Payment | None = None) -> dict[str, Spec]:
     """The rewards of a task by name: the environment's own, its specs, and their variants.
+
+    Args:
+        task: The task.
+        payment: How the specs pay; None keeps what they say.
 
     Example:
         >>> from rewardspec import tasks
@@ -71,13 +79,27 @@ def rewards_of(task: Task, payment: Payment = "value") -> dict[str, Spec]:
         ['base', 'boolean', 'quantitative', 'boolean as printed', 'quantitative as printed']
     """
     specs = {**task.specs, **task.variants}
-    return {"base": base_spec()} | {name: spec.replace(payment=payment) for name, spec in specs.items()}
+    changes = {} if payment is None else {"payment": payment}
+    return {"base": base_spec()} | {name: spec.replace(**changes) for name, spec in specs.items()}
 
 
 def audit_task(
-    task: Task, discounts: Iterable[float] = (LEARNER_DISCOUNT,), payment: Payment = "value"
+    task: Task,
+    rewards: Mapping[str, Spec] | None = None,
+    discounts: Iterable[float] = (LEARNER_DISCOUNT,),
+    *,
+    max_nodes: int = DEFAULT_NODES,
 ) -> list[Finding]:
-    """Audit all rewards of a finite task.
+    """Audit rewards of a finite task.
+
+    Args:
+        task: The task.
+        rewards: The rewards by name; by default all of `rewards_of`.
+        discounts: The discounts, in [0, 1].
+        max_nodes: The budget for each product.
+
+    Raises:
+        ModelError: The environment has no transition table, or the task does not say what it is about.
 
     Example:
         >>> from rewardspec import tasks
@@ -86,12 +108,11 @@ def audit_task(
     """
     with task.make() as env:
         model = finite_model(env)
-    intent = intent_of(task, model)
-    discounts = tuple(discounts)
+    aims, discounts = aims_of(task, model), tuple(discounts)
     return [
         finding
-        for name, spec in rewards_of(task, payment).items()
-        for finding in audit(model, spec, intent, discounts, reward=name)
+        for name, spec in (rewards_of(task) if rewards is None else rewards).items()
+        for finding in _findings(name, model, spec, required_intent(task), aims, discounts, max_nodes)
     ]
 
 
@@ -109,12 +130,25 @@ def audit(
     Args:
         env: An environment that publishes `P`, or its model.
         spec: The reward.
-        intent: What the task is about.
+        intent: What the task is about, in terms of the spec's atoms.
         discounts: The discounts, in [0, 1]; payment "potential" shapes by each in turn.
         reward: What to call the reward.
         max_nodes: The budget for the product.
     """
     model = env if isinstance(env, FiniteModel) else finite_model(env)
+    aims = read_aims(intent, model, spec.atom_functions or {})
+    return _findings(reward, model, spec, intent, aims, discounts, max_nodes)
+
+
+def _findings(
+    reward: str,
+    model: FiniteModel,
+    spec: Spec,
+    intent: Intent,
+    aims: Aims,
+    discounts: Iterable[float],
+    max_nodes: int,
+) -> list[Finding]:
     built = build_product(model, spec, max_nodes)
     steps = model.max_episode_steps or DEFAULT_STEPS
     findings = []
@@ -125,13 +159,13 @@ def audit(
             product = build_product(model, spec.replace(discount=discount), max_nodes)
         clock = discount == 1.0 or spec.payment == "final"
         solution = solve(product, discount, steps if clock else None)
-        episodes = Episodes(product, intent, steps, discount)
+        episodes = Episodes(product, aims, steps, discount)
         policy, intended = episodes.kindest(solution.optimal), episodes.kindest().outcome
         spread = Spread(
-            goal=episodes.spread(Measure.GOAL, solution.optimal),
-            hazard=episodes.spread(Measure.HAZARD, solution.optimal),
-            completion=episodes.spread(Measure.COMPLETION, solution.optimal),
-            wait=episodes.spread(Measure.WAIT, solution.optimal),
+            goal=episodes.spread(Quantity.GOAL, solution.optimal),
+            hazard=episodes.spread(Quantity.HAZARD, solution.optimal),
+            completion=episodes.spread(Quantity.COMPLETION, solution.optimal),
+            wait=episodes.spread(Quantity.WAIT, solution.optimal),
         )
         verdict = judge(policy.outcome, spread, intended)
         findings.append(

@@ -1,0 +1,212 @@
+"""Policies among equally good actions: the one kindest to the task, what it achieves, what others might; playing it."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.audit.intent import Aims
+from rewardspec.audit.solving import Expectation, Floats
+from rewardspec.finite.products import Product
+
+_SAME = 1e-9
+
+
+class Quantity(enum.IntEnum):
+    """What is counted over an episode."""
+
+    GOAL = 0  # whether the goal is reached
+    HAZARD = 1  # whether what must not happen does
+    COMPLETION = 2  # task completion at the end
+    WAIT = 3  # steps to the goal, or the time limit
+    ARRIVAL = 4  # the step at which the goal is reached, 0 for never
+    TOTAL = 5  # sum of the rewards
+    DISCOUNTED = 6  # discounted sum of the rewards
+
+
+KINDNESS = ((Quantity.GOAL, 1.0), (Quantity.HAZARD, -1.0), (Quantity.COMPLETION, 1.0), (Quantity.WAIT, -1.0))
+"""What serves a task: reaching the goal, then safely, then completely, then soon."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a policy achieves in an episode with a time limit; every number is exact, and an expectation.
+
+    Attributes:
+        completion: Task completion.
+        hazard: Probability that what must not happen does.
+        goal: Probability that the goal is reached.
+        steps: Steps to the goal, in the episodes that reach it; NaN when none does.
+        total: Sum of the rewards.
+        discounted: Discounted sum of the rewards.
+    """
+
+    completion: float
+    hazard: float
+    goal: float
+    steps: float
+    total: float
+    discounted: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """A policy that knows the step, and what it achieves.
+
+    Attributes:
+        actions: The action at each step and node, shape (steps, N).
+        outcome: What it achieves from the environment's distribution of starts.
+        start_totals: The expected sum of rewards from each start, in the order of `product.starts`.
+    """
+
+    actions: NDArray[np.int64]
+    outcome: Outcome
+    start_totals: Floats
+
+
+class Episodes:
+    """Episodes of a product with a time limit, counted backwards from their end.
+
+    Args:
+        product: The product.
+        aims: What the task is about.
+        steps: The time limit.
+        discount: The discount of `Quantity.DISCOUNTED`.
+    """
+
+    def __init__(self, product: Product, aims: Aims, steps: int, discount: float) -> None:
+        self.product, self.steps, self.discount = product, steps, discount
+        self.expectation = Expectation(product)
+        self.goal, self.hazard = aims.goal[product.row], aims.hazard[product.row]
+        self.completion = aims.completion[product.row]
+
+    def kindest(self, allowed: NDArray[np.bool_] | None = None) -> Policy:
+        """The policy that serves the task best among those that take only allowed actions; see `KINDNESS`.
+
+        Args:
+            allowed: The actions to choose from, shape (steps, N, actions) or (1, N, actions); None allows all.
+        """
+        product = self.product
+        tracked = np.zeros((len(product), len(Quantity)))
+        actions = np.zeros((self.steps, len(product)), dtype=np.int64)
+        everyone = np.arange(len(product))
+        for step in reversed(range(self.steps)):
+            choices = np.stack([self._choices(q, tracked[:, q], step) for q in Quantity], axis=-1)
+            pool = self._pool(allowed, step)
+            for quantity, sign in KINDNESS:
+                score = np.where(pool, sign * choices[..., quantity], -np.inf)
+                pool = score >= score.max(axis=1, keepdims=True) - _SAME
+            actions[step] = pool.argmax(axis=1)  # the lowest number of what is left
+            tracked = choices[everyone, actions[step]]
+        mean = {q: float(product.initial @ tracked[product.starts, q]) for q in Quantity}
+        outcome = Outcome(
+            completion=mean[Quantity.COMPLETION],
+            hazard=mean[Quantity.HAZARD],
+            goal=mean[Quantity.GOAL],
+            steps=mean[Quantity.ARRIVAL] / mean[Quantity.GOAL] if mean[Quantity.GOAL] > 0.0 else float("nan"),
+            total=mean[Quantity.TOTAL],
+            discounted=mean[Quantity.DISCOUNTED],
+        )
+        return Policy(actions, outcome, tracked[product.starts, Quantity.TOTAL])
+
+    def spread(self, quantity: Quantity, allowed: NDArray[np.bool_]) -> tuple[float, float]:
+        """The least and the most that policies of allowed actions can make of one quantity."""
+        least, most = (self._extreme(quantity, allowed, sign) for sign in (-1.0, 1.0))
+        return least, most
+
+    def _extreme(self, quantity: Quantity, allowed: NDArray[np.bool_], sign: float) -> float:
+        values = np.zeros(len(self.product))
+        for step in reversed(range(self.steps)):
+            score = np.where(self._pool(allowed, step), sign * self._choices(quantity, values, step), -np.inf)
+            values = sign * score.max(axis=1)
+        return float(self.product.initial @ values[self.product.starts])
+
+    def _pool(self, allowed: NDArray[np.bool_] | None, step: int) -> NDArray[np.bool_]:
+        if allowed is None:
+            return self.expectation.available
+        chosen: NDArray[np.bool_] = allowed[step if len(allowed) > 1 else 0]
+        return chosen
+
+    def _choices(self, quantity: Quantity, values: Floats, step: int) -> Floats:
+        """The expected quantity of each action at each node, from what it is one step later."""
+        final = step == self.steps - 1
+        over = self.expectation.ended | final
+        ahead = np.where(over, 0.0, values[self.expectation.successor])
+        reward = self.product.truncated_reward if final else self.product.reward
+        match quantity:
+            case Quantity.GOAL:
+                outcome = np.where(self.goal, 1.0, ahead)
+            case Quantity.HAZARD:
+                outcome = np.where(self.hazard, 1.0, ahead)
+            case Quantity.COMPLETION:
+                outcome = np.where(over, self.completion, ahead)
+            case Quantity.WAIT:
+                outcome = 1.0 + np.where(self.goal, 0.0, np.where(over, self.steps - 1.0 - step, ahead))
+            case Quantity.ARRIVAL:
+                outcome = np.where(self.goal, step + 1.0, ahead)
+            case Quantity.TOTAL:
+                outcome = reward + ahead
+            case Quantity.DISCOUNTED:
+                outcome = reward + self.discount * ahead
+        return self.expectation.of(outcome)
+
+
+@dataclasses.dataclass(frozen=True)
+class PlayedEpisode:
+    """An episode of a policy in the real environment.
+
+    Attributes:
+        states: The observations, the first included.
+        actions: The actions.
+        rewards: What each step paid.
+        expected: The exact expectation of their sum, from the start that came up.
+        completion: The first of the measures that the environment told at the end, or None.
+    """
+
+    states: tuple[int, ...]
+    actions: tuple[int, ...]
+    rewards: tuple[float, ...]
+    expected: float
+    completion: float | None
+
+    @property
+    def total(self) -> float:
+        """The sum of the rewards."""
+        return sum(self.rewards)
+
+
+def play(env: gym.Env[Any, Any], product: Product, policy: Policy, seed: int | None = None) -> PlayedEpisode:
+    """Play one episode in the real environment, with the spec of the product as its reward.
+
+    Args:
+        env: The environment.
+        product: The product.
+        policy: What to do at its nodes.
+        seed: Seed of the reset.
+    """
+    from rewardspec.wrappers import MonitorReward
+
+    paid = MonitorReward(env, product.spec)
+    obs, _ = paid.reset(seed=seed)
+    start = int(np.flatnonzero(product.model.starts == obs)[0])
+    node: int | None = int(product.starts[start])
+    states: list[int] = [int(obs)]
+    actions: list[int] = []
+    rewards: list[float] = []
+    info: dict[str, Any] = {}
+    done = False
+    while not done and node is not None and len(actions) < len(policy.actions):
+        action = int(policy.actions[len(actions)][node])
+        obs, reward, terminated, truncated, info = paid.step(action)
+        states.append(int(obs))
+        actions.append(action)
+        rewards.append(float(reward))
+        done = terminated or truncated
+        node = product.follow(node, action, int(obs))
+    completion = next(iter(info.get("measures", {}).values()), None)
+    return PlayedEpisode(tuple(states), tuple(actions), tuple(rewards), float(policy.start_totals[start]), completion)

@@ -1,1 +1,0 @@
-"""What the three safety gridworlds share: their enumeration, the Gymnasium environment, and pictures of boards."""
