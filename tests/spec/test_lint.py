@@ -9,7 +9,8 @@ from rewardspec.logic.semantics import evaluate
 from rewardspec.spec import Pair, Spec
 from rewardspec.spec.atoms.expression_atoms import compile_atom
 from rewardspec.spec.lint.exploration import can_be_violated, compare
-from rewardspec.spec.lint.linter import Finding, lint, lint_pairs
+from rewardspec.spec.lint.findings import Finding, LintedSpec
+from rewardspec.spec.lint.linter import RULES, findings_of, lint
 from rewardspec.synthesis.quantitative.synthesize import synthesize
 from tests.strategies import formulas
 
@@ -95,6 +96,23 @@ def test_a_constant_cost_for_each_step_is_only_warned_about():
     assert "Keep it only if a fixed cost" in finding.remedy
 
 
+@pytest.mark.parametrize(
+    ("payment", "said"),
+    [
+        ("delta", "it is paid once, at the first step, and not in every step"),
+        ("final", "it is paid once, at the end, and not in every step"),
+        ("potential", "changes nothing, and it is paid in no step"),
+    ],
+)
+def test_a_cost_of_every_step_that_is_not_charged_in_every_step_is_told_with_the_remedy(payment, said):
+    (finding,) = lint(Spec([("F G true", -1)], payment=payment))
+    assert (finding.severity, finding.rule) == ("warning", "constant")
+    assert f"Under payment {payment!r} {said}" in finding.message.replace(
+        "a potential that is the same everywhere ", ""
+    )
+    assert "Pair('F G true', -1, payment='value')" in finding.remedy
+
+
 def test_a_constant_veto_is_named():
     (finding,) = found(Spec([("G X a", 1)]), "constant")
     assert "vetoes every episode" in finding.message
@@ -161,15 +179,15 @@ def test_no_safety_objective_no_violation():
     assert found(Spec([("a & F b", 1), Pair("a & G b", 1, veto=False)]), "violated-at-reset") == []
 
 
-def test_negative_safety():
-    (finding,) = found(Spec([Pair("G !crash", -1, veto=True)]), "negative-safety")
+def test_negative_veto():
+    (finding,) = found(Spec([Pair("G !crash", -1, veto=True)]), "negative-veto")
     assert finding.severity == "error"
     assert "put the punishment into its penalty" in finding.remedy
 
 
-def test_not_negative_safety():
+def test_not_negative_veto():
     spec = Spec([Pair("G !crash", 1, veto=True), Pair("G a", 0, veto=True), ("F b", -1), ("G !b", -1)])
-    assert found(spec, "negative-safety") == []
+    assert found(spec, "negative-veto") == []
 
 
 @pytest.mark.parametrize("formula", ["G !crash", "!F crash", "a R b", "a W b", "G(a -> WX b)"])
@@ -198,6 +216,41 @@ def test_veto_never_fires(formula):
 def test_not_veto_never_fires(formula):
     assert found(Spec([Pair(formula, 1, veto=True)]), "veto-never-fires") == []
     assert found(Spec([("F goal", 1), Pair("G true", 1, veto=False)]), "veto-never-fires") == []
+
+
+def test_a_veto_that_pays_is_told_with_the_numbers():
+    spec = Spec([("G safe", 1), ("F G far", -5)])
+    (finding,) = found(spec, "veto-pays")
+    assert (finding.pair, finding.severity) == (0, "warning")
+    assert "a step pays -4, for `F G far`, and from its violation on 0." in finding.message
+    assert finding.remedy.startswith("Give it a penalty below -4")
+    state = spec.start({"safe": 1.0, "far": 1.0})
+    state, while_safe = spec.step(state, {"safe": 1.0, "far": 1.0})
+    state, violated = spec.step(state, {"safe": 0.0, "far": 1.0})
+    assert (while_safe, violated) == (-4.0, 0.0)
+
+
+def test_a_veto_that_may_pay_among_too_many_atoms_to_try():
+    costs = [(f"F G {atom}", -1) for atom in MANY]
+    (finding,) = found(Spec([("G safe", 1), *costs], penalty=-5), "veto-pays")
+    assert "a step may pay -13, for `F G p0` and" in finding.message
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        Spec([("G safe", 1), ("F G far", -5)], penalty=-4),
+        Spec([("G safe", 6), ("F G far", -5)]),
+        Spec([("G !crash", 1), ("F crash", -5)]),  # which only costs what is vetoed anyway
+        Spec([("G safe", 1), ("F goal", 5)]),
+        Spec([("F goal", 1), ("F G far", -5)]),
+        Spec([Pair("G safe", 1, veto=False), ("F G far", -5)]),
+        Spec([Pair("G (a | !a)", 1, veto=True), ("F G far", -5)]),
+        Spec([Pair("G safe", 0, veto=True, penalty=-10), ("F G true", -1)]),
+    ],
+)
+def test_not_veto_pays(spec):
+    assert found(spec, "veto-pays") == []
 
 
 @pytest.mark.parametrize(
@@ -273,12 +326,12 @@ def test_a_spec_passes_its_options_on():
 
 def test_no_effect():
     (finding,) = found(Spec([("F goal", 0)]), "no-effect")
-    assert "pays nothing and vetoes nothing" in finding.message
+    assert "pays nothing and forbids nothing" in finding.message
     assert found(Spec([("F goal", 1), Pair("G !crash", 0, veto=True)]), "no-effect") == []
 
 
 def test_undefined_and_unused_atoms():
-    findings = lint_pairs([Pair("F goal", 1), Pair("G !crash", 1)], {"gaol": one, "crash": one})
+    findings = findings_of(LintedSpec([Pair("F goal", 1), Pair("G !crash", 1)], {"gaol": one, "crash": one}))
     assert [(finding.rule, finding.severity) for finding in findings] == [
         ("undefined-atom", "error"),
         ("unused-atom", "warning"),
@@ -295,7 +348,7 @@ def test_atoms_that_are_defined_and_used_or_not_defined_at_all():
 def test_run_together():
     (finding,) = found(Spec([("F a & GFb", 1)]), "run-together")
     assert "Did you mean 'G F b'?" in finding.remedy
-    assert [f.rule for f in lint_pairs([Pair("F Gb", 1)], {"b": one})] == [
+    assert [f.rule for f in findings_of(LintedSpec([Pair("F Gb", 1)], {"b": one}))] == [
         "undefined-atom",
         "unused-atom",
         "run-together",
@@ -317,6 +370,11 @@ def test_errors_come_first_and_pairs_are_named():
     findings = lint(Spec([("F G true", -1), Pair("G !crash", -1, name="no crash")]))
     assert [finding.severity for finding in findings] == ["error", "warning"]
     assert str(findings[0]).startswith("error [opposite-sign]: Pair 2 (no crash), `G !crash`, is a safety formula")
+
+
+def test_every_rule_is_in_the_table_and_has_a_name_of_its_own():
+    assert len({rule.name for rule in RULES}) == len(RULES)
+    assert all(rule.check.__module__.startswith("rewardspec.spec.lint.") for rule in RULES)
 
 
 # What the rules stand on.

@@ -14,7 +14,8 @@ from rewardspec.errors import SpecError, SynthesisError
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe
 from rewardspec.spec.atoms.components import why_unreadable
-from rewardspec.spec.lint.linter import Finding, lint_pairs
+from rewardspec.spec.lint.findings import Finding, LintedSpec
+from rewardspec.spec.lint.linter import findings_of
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import SpecDraft
@@ -48,12 +49,8 @@ def check_spec(arguments: argparse.Namespace) -> int:
         initial_labels = _initial_labels(draft.spec(), firsts) if firsts and not missing else None
         # Without its atoms' functions the spec can be made even where one is missing.
         spec = Spec(draft.pairs, **draft.options)
-        findings = missing + lint_pairs(
-            draft.pairs,
-            draft.atoms,
-            penalty=spec.penalty,
-            max_registers=spec.max_registers,
-            initial_labels=initial_labels,
+        findings = missing + findings_of(
+            LintedSpec(draft.pairs, draft.atoms, spec.penalty, spec.payment, spec.max_registers, initial_labels)
         )
         for title, text in _report(arguments.formula, draft, spec, findings):
             print(section(title, text))

@@ -28,7 +28,7 @@ from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
-    from rewardspec.spec.lint.linter import Finding
+    from rewardspec.spec.lint.findings import Finding
 
 
 class Spec:

@@ -1,11 +1,18 @@
-"""What lint reports."""
+"""What lint looks at, and what it reports."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
+from rewardspec.errors import SynthesisError
+from rewardspec.machines.monitor import Monitor
+from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.payment import Payment
+from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS, synthesize
 
 Severity = Literal["error", "warning"]
 
@@ -30,6 +37,69 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.severity} [{self.rule}]: {self.message} {self.remedy}"
+
+
+@dataclass(frozen=True)
+class LintedSpec:
+    """A spec as the rules see it: its parts need not fit together.
+
+    Attributes:
+        pairs: The pairs.
+        atoms: The atoms' functions, or None where labels are given directly.
+        penalty: The spec's penalty.
+        payment: The spec's payment.
+        max_registers: The budget for each formula's machine.
+        initial_labels: Labels of states after reset, an array for each atom, where they are known.
+    """
+
+    pairs: Sequence[Pair]
+    atoms: Mapping[str, AtomFunction] | None = None
+    penalty: float = 0.0
+    payment: Payment = "value"
+    max_registers: int = DEFAULT_REGISTERS
+    initial_labels: Mapping[str, Any] | None = None
+    _machines: dict[int, Monitor | SynthesisError] = field(default_factory=dict, compare=False, repr=False)
+
+    def machine(self, number: int) -> Monitor | SynthesisError:
+        """The monitor of a pair, or why it has none."""
+        if number not in self._machines:
+            try:
+                found: Monitor | SynthesisError = synthesize(
+                    self.pairs[number].formula, max_registers=self.max_registers
+                )
+            except SynthesisError as error:
+                found = error
+            self._machines[number] = found
+        return self._machines[number]
+
+    @functools.cached_property
+    def monitored(self) -> list[tuple[int, Pair, Monitor]]:
+        """The pairs that have a monitor, with their numbers."""
+        found = ((number, pair, self.machine(number)) for number, pair in enumerate(self.pairs))
+        return [(number, pair, monitor) for number, pair, monitor in found if isinstance(monitor, Monitor)]
+
+    @functools.cached_property
+    def constants(self) -> dict[int, float]:
+        """The value of each pair that has the same on every trace."""
+        ranges = ((number, value_range(monitor)) for number, _, monitor in self.monitored)
+        return {number: bounds[0] for number, bounds in ranges if bounds is not None and bounds[0] == bounds[1]}
+
+    def payment_of(self, pair: Pair) -> Payment:
+        """How a pair is paid."""
+        return self.payment
+
+    def penalty_of(self, pair: Pair) -> float:
+        """What a step pays after a pair's violation."""
+        return self.penalty if pair.penalty is None else pair.penalty
+
+
+def value_range(monitor: Monitor) -> tuple[float, float] | None:
+    """The least and the greatest value of a formula on any trace; None where they are too hard to find."""
+    try:
+        lower, upper = monitor.bounds(monitor.initial_state())
+    except SynthesisError:
+        return None
+    return float(lower), float(upper)
 
 
 def called(number: int, pair: Pair) -> str:

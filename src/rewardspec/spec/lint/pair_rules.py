@@ -1,0 +1,188 @@
+"""The rules of lint about single pairs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from rewardspec.errors import SynthesisError
+from rewardspec.logic.formulas import Always, Not
+from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe, unguarded_atoms
+from rewardspec.logic.simplification import simplify
+from rewardspec.machines.monitor import Monitor
+from rewardspec.spec.lint.exploration import can_be_violated
+from rewardspec.spec.lint.findings import Finding, LintedSpec, called
+from rewardspec.spec.pairs import Pair
+
+_MOST_LETTERS = 4_096
+# What each payment makes of a formula of constant value, where it does not pay it in every step.
+_PAID_ONCE = {
+    "delta": "it is paid once, at the first step, and not in every step",
+    "final": "it is paid once, at the end, and not in every step",
+    "potential": "a potential that is the same everywhere changes nothing, and it is paid in no step",
+}
+
+
+def too_large(spec: LintedSpec) -> Iterator[Finding]:
+    """A formula without a machine within the budget."""
+    for number, pair in enumerate(spec.pairs):
+        error = spec.machine(number)
+        if isinstance(error, SynthesisError):
+            message = f"{called(number, pair)} has no machine: {error}"
+            remedy = "Split the formula into several pairs, or raise max_registers."
+            yield Finding("too-large", "error", number, message, remedy)
+
+
+def constant(spec: LintedSpec) -> Iterator[Finding]:
+    """A formula with the same value on every trace."""
+    for number, value in spec.constants.items():
+        pair = spec.pairs[number]
+        message = f"{called(number, pair)} has the value {value:g} on every trace, so it rewards nothing in particular."
+        if value == 0.0:
+            effect = " It is a safety objective, so it vetoes every episode from the start." if pair.vetoes else ""
+            remedy = "Correct the formula, or remove the pair."
+            yield Finding("constant", "error", number, message + effect, remedy)
+            continue
+        remedy = "Correct the formula, or remove the pair: it pays the same whatever the agent does."
+        once = _PAID_ONCE.get(spec.payment_of(pair))
+        if pair.weight < 0 and once is not None:
+            message = f"{message} Under payment {spec.payment_of(pair)!r} {once}."
+            each = f"Pair({str(pair.formula)!r}, {pair.weight:g}, payment='value')"
+            remedy = f"For a cost of every step, pay it by its value: {each}. Else remove it."
+        elif pair.weight < 0:
+            remedy = "Keep it only if a fixed cost for each step is what you want."
+        yield Finding("constant", "warning", number, message, remedy)
+
+
+def first_state_only(spec: LintedSpec) -> Iterator[Finding]:
+    """An atom outside every temporal operator."""
+    for number, pair, _ in spec.monitored:
+        early = unguarded_atoms(pair.formula)
+        if not early or number in spec.constants:
+            continue
+        names = ", ".join(map(repr, early))
+        message = f"{called(number, pair)} reads {names} at the first state only, outside every temporal operator."
+        remedy = "Put G, F, X or F G before the atom, or parentheses after the operator that should cover it."
+        if is_propositional(simplify(pair.formula)):
+            message = f"{message} Its value is fixed before the agent acts."
+            yield Finding("first-state-only", "error", number, message, remedy)
+        else:
+            yield Finding("first-state-only", "warning", number, message, remedy)
+
+
+def negative_veto(spec: LintedSpec) -> Iterator[Finding]:
+    """A safety objective with a negative weight."""
+    for number, pair, _ in spec.monitored:
+        if pair.veto and pair.weight < 0:
+            message = (
+                f"{called(number, pair)} is a safety objective of weight {pair.weight:g}: it pays for being violated, "
+                "and vetoes every reward once it is."
+            )
+            remedy = "Give it a weight of 0 or more, and put the punishment into its penalty."
+            yield Finding("negative-veto", "error", number, message, remedy)
+
+
+def opposite_sign(spec: LintedSpec) -> Iterator[Finding]:
+    """A negative weight on a safety formula, which pays for the violation."""
+    for number, pair, _ in spec.monitored:
+        # A formula about a fixed number of steps is safe by syntax too, and its negation just as natural.
+        lasting = is_safe(pair.formula) and not is_cosafe(pair.formula)
+        if lasting and pair.veto is None and pair.weight < 0 and number not in spec.constants:
+            yield _opposite_sign(number, pair)
+
+
+def _opposite_sign(number: int, pair: Pair) -> Finding:
+    formula, weight = pair.formula, f"{pair.weight:g}"
+    forbidden = formula
+    first = ""
+    if isinstance(formula, Always) and not isinstance(formula.arg, Not):
+        # What should never be seen was written as what should always be, so both ways to mend it are shown.
+        first = f"To punish each step at which it holds now, use 'F {formula}'. "
+        forbidden = Always(~formula.arg)
+    return Finding(
+        "opposite-sign",
+        "error",
+        number,
+        f"{called(number, pair)} is a safety formula of weight {weight}: each step costs {-pair.weight:g} for as long "
+        "as it holds, and nothing from its violation on, so that violating it is what pays.",
+        f"{first}To punish {'its violation' if forbidden == formula else 'its ever holding'}, use "
+        f"Pair('{forbidden}', 0, veto=True, penalty={weight}). If it is meant as it stands, set veto=False.",
+    )
+
+
+def veto_never_fires(spec: LintedSpec) -> Iterator[Finding]:
+    """A safety objective that cannot be violated."""
+    for number, pair, monitor in spec.monitored:
+        if pair.vetoes and spec.constants.get(number) != 0.0 and can_be_violated(monitor) is False:
+            message = (
+                f"{called(number, pair)} is a safety objective that no episode violates for good: whatever happens, a "
+                "value above 0 stays possible."
+            )
+            remedy = "Write what must never happen as 'G !…', or set veto=False."
+            yield Finding("veto-never-fires", "warning", number, message, remedy)
+
+
+def no_effect(spec: LintedSpec) -> Iterator[Finding]:
+    """A pair that pays nothing and vetoes nothing."""
+    for number, pair, _ in spec.monitored:
+        if pair.weight == 0 and not pair.vetoes:
+            message = f"{called(number, pair)} has weight 0 and is no veto, so it pays nothing and forbids nothing."
+            remedy = "Set veto=True to make it a veto, give it a weight, or remove it."
+            yield Finding("no-effect", "warning", number, message, remedy)
+
+
+def violated_at_reset(spec: LintedSpec) -> Iterator[Finding]:
+    """A safety objective that can fail before the first action."""
+    for number, pair, monitor in spec.monitored:
+        if pair.vetoes and spec.constants.get(number) != 0.0:
+            yield from _violated_at_reset(spec, number, pair, monitor)
+
+
+def _violated_at_reset(spec: LintedSpec, number: int, pair: Pair, monitor: Monitor) -> Iterator[Finding]:
+    """A veto before the first action: seen in samples, certain from a label fixed at reset, or of no other use."""
+    name = called(number, pair)
+    initial_labels, atoms = spec.initial_labels, spec.atoms or {}
+    if initial_labels is not None and all(atom in initial_labels for atom in monitor.atoms):
+        labels = {atom: np.atleast_1d(np.asarray(initial_labels[atom], dtype=np.float64)) for atom in monitor.atoms}
+        lost = _lost_after(monitor, labels)
+        if lost is not None and lost.any():
+            message = f"{name} is violated at reset in {int(lost.sum())} of {len(lost)} sampled episodes."
+            remedy = "Start the objective later, as 'WX G …' does, or correct the atoms' labels at reset."
+            yield Finding("violated-at-reset", "error", number, message, remedy)
+        return
+    # What some letters lead to: the atoms in `fixed` as they are after every reset, the others at 0 and 1.
+    declared = {atom: getattr(atoms.get(atom), "at_reset", None) for atom in monitor.atoms}
+    fixed = {atom: float(label) for atom, label in declared.items() if label is not None}
+    early = [atom for atom in unguarded_atoms(pair.formula) if atom in monitor.atoms and atom not in fixed]
+    others = [atom for atom in monitor.atoms if atom not in fixed and atom not in early]
+    if not (fixed or early) or 2 ** len(early + others) > _MOST_LETTERS:
+        return
+    letters = np.array(list(itertools.product((0.0, 1.0), repeat=len(early + others)))).reshape(-1, len(early + others))
+    labels = {atom: letters[:, k] for k, atom in enumerate(early + others)}
+    labels |= {atom: np.full(len(letters), label) for atom, label in fixed.items()}
+    lost = _lost_after(monitor, labels)
+    if lost is None:
+        return
+    if fixed and lost.all():
+        names = ", ".join(f"{atom!r} ({label:g})" for atom, label in fixed.items())
+        message = f"{name} is violated in every episode before the first action, by the label at reset of {names}."
+        yield Finding("violated-at-reset", "error", number, message, "Correct at_reset, or start with 'WX G …'.")
+    elif early and lost.reshape(2 ** len(early), -1).all(axis=1).any():
+        names = ", ".join(map(repr, early))
+        message = f"{name} can be violated before the first action, by {names} at the first state, whatever follows."
+        remedy = "Put the atom under G, or leave it out: no action of the agent's can change it."
+        yield Finding("violated-at-reset", "warning", number, message, remedy)
+
+
+def _lost_after(monitor: Monitor, labels: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    """Where a first letter leaves no value above 0 possible; None where the bounds are too hard to find."""
+    if not labels:
+        return None
+    size = max(len(column) for column in labels.values())
+    try:
+        state, _ = monitor.step(monitor.initial_state(batch=size), labels)
+        return np.asarray(monitor.bounds(state)[1] == 0.0)
+    except SynthesisError:
+        return None

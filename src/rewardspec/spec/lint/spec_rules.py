@@ -1,0 +1,196 @@
+"""The rules of lint about a spec as a whole: its atoms, and pairs beside each other."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from rewardspec.errors import SynthesisError, did_you_mean
+from rewardspec.logic.implication import Implication
+from rewardspec.logic.normal_form import to_nnf
+from rewardspec.logic.parsing import operators_run_together
+from rewardspec.logic.simplification import simplify
+from rewardspec.machines.monitor import Monitor
+from rewardspec.spec.lint.exploration import TWO, TooManyError, can_be_violated, compare, outcomes, relations
+from rewardspec.spec.lint.findings import Finding, LintedSpec, called, value_range
+from rewardspec.spec.pairs import Pair
+
+
+def no_pairs(spec: LintedSpec) -> Iterator[Finding]:
+    """A spec without pairs."""
+    if not spec.pairs:
+        message = "The spec has no pairs, so that nothing is paid for, whatever happens."
+        yield Finding("no-pairs", "error", None, message, "Add pairs of a formula and a weight.")
+
+
+def _first_readers(spec: LintedSpec) -> dict[str, int]:
+    """Each atom that a formula reads, and the first pair that does."""
+    readers: dict[str, int] = {}
+    for number, pair in enumerate(spec.pairs):
+        for atom in pair.formula.atoms:
+            readers.setdefault(atom, number)
+    return readers
+
+
+def undefined_atom(spec: LintedSpec) -> Iterator[Finding]:
+    """An atom that a formula reads and that has no function."""
+    for atom, number in _first_readers(spec).items():
+        if spec.atoms is not None and atom not in spec.atoms:
+            known = ", ".join(spec.atoms) or "none"
+            name = called(number, spec.pairs[number])
+            message = f"{name} reads the atom {atom!r}, which is not defined; defined: {known}."
+            remedy = did_you_mean(atom, spec.atoms).strip() or "Define it."
+            yield Finding("undefined-atom", "error", number, message, remedy)
+
+
+def unused_atom(spec: LintedSpec) -> Iterator[Finding]:
+    """An atom with a function that no formula reads."""
+    readers, atoms = _first_readers(spec), spec.atoms or {}
+    for atom in atoms:
+        if atom not in readers:
+            message = f"The atom {atom!r} is defined, and no formula reads it."
+            near = difflib.get_close_matches(atom, [name for name in readers if name not in atoms], n=1)
+            remedy = f"Should the formula that reads {near[0]!r} read it?" if near else "Remove it."
+            yield Finding("unused-atom", "warning", None, message, remedy)
+
+
+def run_together(spec: LintedSpec) -> Iterator[Finding]:
+    """An atom that looks like operators run together."""
+    for atom, number in _first_readers(spec).items():
+        spaced = None if atom in (spec.atoms or {}) else operators_run_together(atom)
+        if spaced is not None and (not spec.atoms or spaced.split()[-1] in spec.atoms):
+            name = called(number, spec.pairs[number])
+            message = f"{name} reads an atom {atom!r}, which looks like operators run together."
+            remedy = f"Did you mean {spaced!r}? Write it with spaces."
+            yield Finding("run-together", "warning", number, message, remedy)
+
+
+def veto_pays(spec: LintedSpec) -> Iterator[Finding]:
+    """A safety objective whose violation ends costs that are above its penalty."""
+    vetoes = [
+        (number, pair)
+        for number, pair, monitor in spec.monitored
+        if pair.vetoes and can_be_violated(monitor) is not False
+    ]
+    costs = [pair for _, pair, _ in spec.monitored if pair.weight < 0 and not pair.vetoes]
+    if not vetoes or not costs:
+        return
+    lowest, surely = _lowest_level(spec)
+    for number, pair in vetoes:
+        penalty = spec.penalty_of(pair)
+        if penalty > lowest:
+            how = "pays" if surely else "may pay"
+            names = " and ".join(f"`{cost.formula}`" for cost in costs)
+            message = (
+                f"{called(number, pair)} can be violated with profit: while it holds, a step {how} {lowest:g}, for "
+                f"{names}, and from its violation on {penalty:g}."
+            )
+            remedy = f"Give it a penalty below {lowest:g}, or a weight that outweighs the costs."
+            yield Finding("veto-pays", "warning", number, message, remedy)
+
+
+def _lowest_level(spec: LintedSpec) -> tuple[float, bool]:
+    """The lowest level that labels of 0 and 1 can lead to while no safety objective is violated.
+
+    Returns:
+        The level, and whether it can surely be reached; else it is only no higher than what can.
+    """
+    pairs = [pair for _, pair, _ in spec.monitored]
+    monitors = [monitor for *_, monitor in spec.monitored]
+    lowest = np.inf
+    try:
+        for states in outcomes(monitors, TWO):
+            level = sum(pair.weight * state.value for pair, state in zip(pairs, states, strict=True))
+            safe = np.ones(np.shape(level), dtype=bool)
+            for pair, monitor, state in zip(pairs, monitors, states, strict=True):
+                if pair.vetoes:
+                    safe &= monitor.bounds(state)[1] > 0.0
+            lowest = min(lowest, np.min(level, where=safe, initial=np.inf))
+        return float(lowest), True
+    except (TooManyError, SynthesisError):
+        ranges = [(pair, value_range(monitor) or (0.0, 1.0)) for pair, monitor in zip(pairs, monitors, strict=True)]
+        # A safety objective that holds has the value 1, where labels are 0 and 1.
+        return sum(pair.weight if pair.vetoes else min(pair.weight * x for x in ends) for pair, ends in ranges), False
+
+
+def redundant(spec: LintedSpec) -> Iterator[Finding]:
+    """A pair whose value another pays already, or a veto that another always precedes."""
+    pairs = spec.pairs
+    usable = [(number, monitor) for number, _, monitor in spec.monitored if number not in spec.constants]
+    samples = dict(zip((k for k, _ in usable), _sampled_values([m for _, m in usable]), strict=True))
+    reported: set[int] = set()
+    for (i, first), (j, second) in itertools.combinations(usable, 2):
+        if not relations(samples[i], samples[j]):
+            continue
+        found = _relations(first, second)
+        if "equal" in found:
+            if j not in reported and spec.payment_of(pairs[i]) == spec.payment_of(pairs[j]):
+                reported.add(j)
+                yield _same_twice(pairs, i, j)
+            continue
+        if "opposite" in found and pairs[i].weight == pairs[j].weight:
+            if not (pairs[i].vetoes or pairs[j].vetoes):  # a veto makes the two differ
+                yield _sum_is_constant(pairs, i, j)
+            continue
+        for weaker, stronger, sign in ((j, i, "at most"), (i, j, "at least")):
+            if sign in found and _veto_adds_nothing(spec, pairs[weaker], pairs[stronger]):
+                message = (
+                    f"{called(weaker, pairs[weaker])} has weight 0, and pair {stronger + 1}, "
+                    f"`{pairs[stronger].formula}`, is violated whenever it is, at no lesser penalty."
+                )
+                remedy = "Remove it, or give it a lower penalty than the other's."
+                yield Finding("redundant", "warning", weaker, message, remedy)
+
+
+def _same_twice(pairs: Sequence[Pair], i: int, j: int) -> Finding:
+    one, other = pairs[i], pairs[j]
+    total = one.weight + other.weight
+    message = f"{called(j, other)} has the same value as pair {i + 1}, `{one.formula}`, on every trace."
+    if total == 0.0 and not (one.vetoes or other.vetoes):
+        return Finding("redundant", "error", j, f"{message} Their weights cancel out.", "Remove both, or correct one.")
+    return Finding("redundant", "warning", j, message, f"Use one pair of weight {total:g}.")
+
+
+def _sum_is_constant(pairs: Sequence[Pair], i: int, j: int) -> Finding:
+    one, other = pairs[i], pairs[j]
+    message = (
+        f"{called(j, other)} has one minus the value of pair {i + 1}, `{one.formula}`, and the same weight: together "
+        f"they pay {one.weight:g} whatever happens."
+    )
+    return Finding("redundant", "error", j, message, "Remove one of them, or give them different weights.")
+
+
+def _veto_adds_nothing(spec: LintedSpec, weaker: Pair, stronger: Pair) -> bool:
+    if weaker.weight != 0 or not (weaker.vetoes and stronger.vetoes):
+        return False
+    return spec.penalty_of(weaker) >= spec.penalty_of(stronger)
+
+
+def _relations(first: Monitor, second: Monitor) -> set[str]:
+    """How two values relate for certain: exactly for small formulas, else as far as their shapes tell."""
+    found = compare(first, second)
+    if found is not None:
+        return found
+    f, g = simplify(first.formula), simplify(second.formula)
+    if f == g:
+        return {"equal"}
+    if f == simplify(~second.formula):
+        return {"opposite"}
+    implies = Implication()
+    f, g = to_nnf(f), to_nnf(g)
+    below, above = implies(f, g), implies(g, f)
+    if below and above:
+        return {"equal"}
+    return ({"at most"} if below else set()) | ({"at least"} if above else set())
+
+
+def _sampled_values(monitors: Sequence[Monitor]) -> list[np.ndarray]:
+    """The values on some random traces, which tell most pairs apart at once."""
+    atoms = dict.fromkeys(atom for monitor in monitors for atom in monitor.atoms)
+    random = np.random.default_rng(0)
+    # A formula without atoms needs some label too, to tell the trace's length.
+    trace = {atom: random.choice([0.0, 0.5, 1.0], size=(8, 64)) for atom in [*atoms, "length"]}
+    return [np.asarray(monitor.run(trace)) for monitor in monitors]
