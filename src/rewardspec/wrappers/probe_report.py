@@ -1,0 +1,148 @@
+"""The report of a probe: what looks wrong with what was seen, and tables of it.
+
+| rule | finds |
+|---|---|
+| `constant-atom` | an atom with the same label in every step |
+| `silent` | a formula whose value was the same in every step |
+| `never-decides` | a pair that counted most in no step |
+| `always-vetoed` | a safety objective violated in every episode |
+| `same-return` | rewards that tell no episode from another |
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.spec import Spec
+from rewardspec.spec.lint.findings import Finding, called
+
+if TYPE_CHECKING:
+    from rewardspec.wrappers.probing import AtomSeen, PairSeen, Probe
+
+_WIDTH = 100
+
+
+def findings_about(
+    spec: Spec, atoms: Sequence[AtomSeen], pairs: Sequence[PairSeen], returns: NDArray[np.float64]
+) -> Iterator[Finding]:
+    """What looks wrong with a spec, given what its atoms and pairs did and what each episode paid."""
+    for number, (pair, seen) in enumerate(zip(spec.pairs, pairs, strict=True)):
+        if len(seen.violated_at) == len(returns):
+            at_once = max(seen.violated_at) == 0
+            when = "at reset" if at_once else f"after {int(np.median(seen.violated_at))} steps at the median"
+            yield Finding(
+                "always-vetoed",
+                "error" if at_once else "warning",
+                number,
+                f"{called(number, pair)} was violated in every episode, {when}.",
+                "That is what an agent sees of the spec at first. If one violation should not cost the rest of the "
+                "episode, give the pair veto=False.",
+            )
+        if not pair.formula.atoms or (pair.vetoes and seen.least == 1.0):
+            continue  # a constant pay for every step, or a danger that was never met
+        if seen.least == seen.most:
+            yield Finding(
+                "silent",
+                "warning",
+                number,
+                f"{called(number, pair)} had the value {seen.least:g} in every step, so that nothing can be learnt "
+                "from it yet.",
+                "Atoms that say how near, instead of whether, give a value before the goal is reached.",
+            )
+        elif seen.decides == 0.0 and pair.weight != 0.0:
+            yield Finding(
+                "never-decides",
+                "warning",
+                number,
+                f"{called(number, pair)} counted most in no step.",
+                "If it should guide an agent, give it more weight.",
+            )
+    for atom in atoms:
+        if atom.least == atom.most:
+            yield Finding(
+                "constant-atom",
+                "warning",
+                None,
+                f"The atom {atom.name!r} was {atom.least:g} in every step.",
+                "See whether its function reads the right part of the observation, on the right scale.",
+            )
+    if len(returns) > 1 and np.ptp(returns) == 0.0:
+        yield Finding(
+            "same-return",
+            "warning",
+            None,
+            f"Every episode had a return of {returns[0]:g}, so that none is better than another.",
+            "Play with a policy that gets further, or pay for progress.",
+        )
+
+
+def lines_of(seen: Probe) -> Iterator[str]:
+    """The tables of a probe, and its findings."""
+    count, steps = len(seen.lengths), int(seen.lengths.sum())
+    yield f"{count} episode{'s' * (count != 1)}, {steps:,} steps"
+    yield ""
+    yield from _aligned(
+        ("atom", "least", "mean", "most", "at 0", "at 1"),
+        (
+            (
+                atom.name,
+                f"{atom.least:.3g}",
+                f"{atom.mean:.3g}",
+                f"{atom.most:.3g}",
+                _share(atom.zeros),
+                _share(atom.ones),
+            )
+            for atom in seen.atoms
+        ),
+    )
+    yield ""
+    yield from _aligned(
+        ("formula", "values", "at the end", "decides", "vetoes"),
+        (
+            (
+                pair.name,
+                f"{pair.least:.3g} to {pair.most:.3g}",
+                f"{pair.last:.3g}",
+                _share(pair.decides),
+                f"{len(pair.violated_at)} of {count}" if about.vetoes else "–",
+            )
+            for pair, about in zip(seen.pairs, seen.spec.pairs, strict=True)
+        ),
+    )
+    yield ""
+    yield from _aligned(
+        ("", "least", "mean", "most"),
+        (
+            (name, f"{column.min():.4g}", f"{column.mean():.4g}", f"{column.max():.4g}")
+            for name, column in (("steps", seen.lengths), ("return", seen.returns), ("base return", seen.base_returns))
+        ),
+    )
+    if seen.findings:
+        yield ""
+    for finding in seen.findings:
+        yield textwrap.fill(str(finding), _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _share(share: float) -> str:
+    """A share in per cent, in which neither some nor most look like none or all.
+
+    Example:
+        >>> _share(0.0), _share(0.001), _share(0.5), _share(0.999), _share(1.0)
+        ('0%', '<1%', '50%', '>99%', '100%')
+    """
+    if 0.0 < share < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1.0 else f"{share:.0%}"
+
+
+def _aligned(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
+    lines = [head, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for name, *cells in lines:
+        row = [name.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))]
+        yield "  ".join(row).rstrip()
