@@ -13,7 +13,7 @@ from rewardspec.audit.auditing import DISCOUNTS, LEARNER_DISCOUNT, Finding, audi
 from rewardspec.audit.maps import plot_paths
 from rewardspec.cli.audit import completion_of, steps_of, unsafe_of
 from rewardspec.drawing.run_plot import save
-from rewardspec.spec.payment import PAYMENTS
+from rewardspec.spec.payments import PAYMENTS
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.task import Task
 

@@ -15,7 +15,7 @@ from trials import ROOT, measure, told
 
 from rewardspec import tasks
 from rewardspec.learning.settings import PPO, QLearning
-from rewardspec.spec.payment import Payment
+from rewardspec.spec.payments import Payment
 from rewardspec.tasks.task import Kind
 
 TABLE = ROOT / "docs" / "results" / "payments.md"

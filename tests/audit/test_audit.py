@@ -15,7 +15,7 @@ from rewardspec.audit import audit, audit_task, rewards_of
 from rewardspec.audit.maps import draw_path, map_of
 from rewardspec.errors import FormulaError, SpecError
 from rewardspec.finite.models import ModelError
-from rewardspec.spec.payment import PAYMENTS, Payment
+from rewardspec.spec.payments import PAYMENTS, Payment
 from rewardspec.tasks.task import Intent, Task, base_spec
 
 FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")

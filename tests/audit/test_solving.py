@@ -16,7 +16,7 @@ from rewardspec.audit.solving import solve
 from rewardspec.errors import Error
 from rewardspec.finite.models import finite_model
 from rewardspec.finite.products import build_product
-from rewardspec.spec.payment import PAYMENTS
+from rewardspec.spec.payments import PAYMENTS
 from rewardspec.tasks.task import Intent, base_spec
 
 FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")

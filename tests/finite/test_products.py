@@ -9,7 +9,7 @@ from rewardspec import Spec, tasks
 from rewardspec.finite.models import ModelError, finite_model
 from rewardspec.finite.product_search import ProductSearch
 from rewardspec.finite.products import Product, build_product
-from rewardspec.spec.payment import PAYMENTS
+from rewardspec.spec.payments import PAYMENTS
 
 FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")
 

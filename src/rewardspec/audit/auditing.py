@@ -19,7 +19,7 @@ from rewardspec.audit.solving import solve
 from rewardspec.audit.verdicts import Spread, Verdict, explain, judge
 from rewardspec.finite.models import FiniteModel, finite_model
 from rewardspec.finite.products import DEFAULT_NODES, Product, build_product
-from rewardspec.spec.payment import Payment
+from rewardspec.spec.payments import Payment
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.task import Intent, Task, base_spec
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -126,14 +125,10 @@ class Explanation(Sequence[Row]):
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
-    @functools.cached_property
+    @property
     def names(self) -> tuple[str, ...]:
         """What the pairs are called, each differently."""
-        names: list[str] = []
-        for pair in self.spec.pairs:
-            same = sum(name == str(pair) or name.startswith(f"{pair} (") for name in names)
-            names.append(f"{pair} ({same + 1})" if same else str(pair))
-        return tuple(names)
+        return self.spec.names
 
     def to_rows(self) -> list[dict[str, Any]]:
         """The rows as dictionaries with flat entries, as data frames and CSV files want them."""

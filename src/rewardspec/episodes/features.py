@@ -18,45 +18,42 @@ from the step's labels, which the transition determines, and from these parts of
   left out: `F G p` needs no register, so that the level is known only from labels that are gone, and `delta` starts
   from 0 whatever the first labels were.
 
-Where none of these exists, as for `F G p` paid by value, the product is Markov as it is and nothing is added.
-What ends an episode is the environment's affair: a time limit that the observation does not show is no more a
+Of a *window*, only its extremum is shown: what it holds is as long as the window, so that with windows the product is
+not quite Markov. Where none of these exists, as for `F G p` paid by value, the product is Markov as it is and nothing
+is added. What ends an episode is the environment's affair: a time limit that the observation does not show is no more a
 function of this product than of the environment alone, which matters to the payment `final`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import SpecError, did_you_mean
+from rewardspec.machines.program import live_registers
 from rewardspec.spec import Spec
+from rewardspec.spec.payments import PAYMENTS
 
 Observe = Literal["control", "registers", "values"]
 OBSERVE: tuple[Observe, ...] = ("control", "registers", "values")
 Numbers = tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class Part:
+class _Part(NamedTuple):
     """Some of the numbers.
 
     Attributes:
-        names: What each is called.
-        low: Its least value.
-        high: Its largest value.
         read: The numbers of one episode's state.
         read_batch: The numbers of a batch's state, one array for each.
+        names: What each is called, with its least and largest value.
     """
 
-    names: tuple[str, ...]
-    low: Numbers
-    high: Numbers
     read: Callable[[Any], Numbers]
     read_batch: Callable[[Any], Sequence[NDArray[Any]]]
+    names: Sequence[tuple[str, float, float]]
 
 
 class Features:
@@ -65,6 +62,11 @@ class Features:
     Args:
         spec: The spec.
         observe: Which numbers.
+
+    Attributes:
+        names: What each number is called.
+        low: Their least values.
+        high: Their largest values.
 
     Example:
         >>> spec = Spec([("F goal", 2), ("G safe", 1)], penalty=-1, payment="delta")
@@ -82,13 +84,16 @@ class Features:
                 f"`observe` should be None or one of {choices}. Received {observe!r}."
                 f"{did_you_mean(observe, OBSERVE) if isinstance(observe, str) else ''}"
             )
-        parts = {"control": _control_parts, "registers": _markov_parts, "values": _values_parts}[observe](spec)
-        parts = [part for part in parts if part.names]
+        self.spec = spec
         self.observe: Observe = observe
-        self.names: tuple[str, ...] = tuple(name for part in parts for name in part.names)
-        self.low = np.array([bound for part in parts for bound in part.low], dtype=np.float64)
-        self.high = np.array([bound for part in parts for bound in part.high], dtype=np.float64)
-        self._parts = parts
+        self._parts = [part for part in self._all_parts() if part.names]
+        numbers = [number for part in self._parts for number in part.names]
+        self.names: tuple[str, ...] = tuple(name for name, _, _ in numbers)
+        self.low = np.array([low for _, low, _ in numbers], dtype=np.float64)
+        self.high = np.array([high for _, _, high in numbers], dtype=np.float64)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Features, (self.spec, self.observe)
 
     def read(self, state: Any) -> Numbers:
         """The numbers of one episode's state."""
@@ -105,80 +110,74 @@ class Features:
             numbers[:, k] = column
         return numbers
 
+    def _all_parts(self) -> list[_Part]:
+        spec = self.spec
+        if self.observe == "values":
+            return [_Part(spec.values, spec.values, [(str(pair), 0.0, 1.0) for pair in spec.pairs])]
+        if self.observe == "control":
+            return [self._control()]
+        return [self._control(), self._registers(), self._windows(), self._veto(), self._levels()]
 
-def _control_parts(spec: Spec) -> list[Part]:
-    count = len(spec.states)
-    if count == 1:
-        return []  # a number that never changes tells an agent nothing
-    rows = [tuple(float(k == control) for k in range(count)) for control in range(count)]
-    part = Part(
-        names=tuple(f"control = {k}" for k in range(count)),
-        low=(0.0,) * count,
-        high=(1.0,) * count,
-        read=lambda state: rows[spec.control(state)],
-        read_batch=lambda state: [spec.control(state) == k for k in range(count)],
-    )
-    return [part]
-
-
-def _values_parts(spec: Spec) -> list[Part]:
-    count = len(spec.pairs)
-    return [Part(tuple(map(str, spec.pairs)), (0.0,) * count, (1.0,) * count, spec.values, spec.values)]
-
-
-def _markov_parts(spec: Spec) -> list[Part]:
-    parts = [*_control_parts(spec), _registers_part(spec)]
-    penalties = sorted(set(spec.penalties), reverse=True)
-    parts.append(
-        Part(
-            names=tuple(f"penalty <= {penalty:g}" for penalty in penalties),
-            low=(0.0,) * len(penalties),
-            high=(1.0,) * len(penalties),
-            read=lambda state: tuple([float(spec.penalty_in_force(state) <= penalty) for penalty in penalties]),
-            read_batch=lambda state: [spec.penalty_in_force(state) <= penalty for penalty in penalties],
+    def _control(self) -> _Part:
+        spec, count = self.spec, len(self.spec.states)
+        rows = [tuple(float(k == control) for k in range(count)) for control in range(count)]
+        return _Part(
+            lambda state: rows[spec.control(state)],
+            lambda state: [spec.control(state) == k for k in range(count)],
+            # A number that never changes tells an agent nothing.
+            [(f"control = {k}", 0.0, 1.0) for k in range(count)] if count > 1 else [],
         )
-    )
-    if spec.payment in ("delta", "potential"):
-        low = min(sum(min(weight, 0.0) for weight in spec.weights), *spec.penalties, 0.0)
-        high = max(sum(max(weight, 0.0) for weight in spec.weights), *spec.penalties, 0.0)
-        parts.append(
-            Part(
-                names=("level",),
-                low=(low,),
-                high=(high,),
-                read=lambda state: (spec.level(state),),
-                read_batch=lambda state: [spec.level(state)],
-            )
+
+    def _registers(self) -> _Part:
+        spec = self.spec
+        names = [(name, 0.0, 1.0) for name in spec.registers]
+        live = np.array(live_registers(spec.program), dtype=np.bool_).reshape(len(spec.states), len(names))
+        if live.all():
+            return _Part(spec.registers_of, spec.registers_of, names)
+        rows = live.tolist()
+
+        # What a register holds after which nothing reads it is left to the code that runs it.
+        def read(state: Any) -> Numbers:
+            row = rows[spec.control(state)]
+            return tuple([value if alive else 0.0 for value, alive in zip(spec.registers_of(state), row, strict=True)])
+
+        def read_batch(state: Any) -> Sequence[NDArray[Any]]:
+            mask = live[spec.control(state)]
+            return [np.where(mask[:, k], value, 0.0) for k, value in enumerate(spec.registers_of(state))]
+
+        return _Part(read, read_batch, names)
+
+    def _windows(self) -> _Part:
+        machine = self.spec.machine
+
+        def read(state: Any) -> Any:
+            return machine.parts(state)[2]
+
+        return _Part(read, read, [(window.name, 0.0, 1.0) for window in self.spec.program.windows])
+
+    def _veto(self) -> _Part:
+        in_force = self.spec.penalty_in_force
+        penalties = sorted(set(self.spec.penalties), reverse=True)
+        return _Part(
+            lambda state: tuple([float(in_force(state) <= penalty) for penalty in penalties]),
+            lambda state: [in_force(state) <= penalty for penalty in penalties],
+            [(f"penalty <= {penalty:g}", 0.0, 1.0) for penalty in penalties],
         )
-    return parts
 
+    def _levels(self) -> _Part:
+        spec = self.spec
+        ways = spec.machine.head.payments
+        shown = [k for k, way in enumerate(ways) if PAYMENTS[way].reads_before]
 
-def _registers_part(spec: Spec) -> Part:
-    count = len(spec.registers)
-    bounds = (0.0,) * count, (1.0,) * count
-    live = _live_registers(spec)
-    if live.all():
-        return Part(spec.registers, *bounds, spec.registers_of, spec.registers_of)
-    rows = live.tolist()
+        def read(state: Any) -> Any:
+            levels = spec.levels(state)
+            return tuple([levels[k] for k in shown])
 
-    def read(state: Any) -> Numbers:
-        row = rows[spec.control(state)]
-        return tuple([value if alive else 0.0 for value, alive in zip(spec.registers_of(state), row, strict=True)])
-
-    def read_batch(state: Any) -> Sequence[NDArray[Any]]:
-        mask = live[spec.control(state)]
-        return [np.where(mask[:, k], value, 0.0) for k, value in enumerate(spec.registers_of(state))]
-
-    return Part(spec.registers, *bounds, read, read_batch)
-
-
-def _live_registers(spec: Spec) -> NDArray[np.bool_]:
-    """For each control state, which registers will be read; what the others hold is left to the code that runs it."""
-    machine = spec.program
-    live = np.zeros((len(machine.steps), len(machine.registers)), dtype=np.bool_)
-    for control, step in enumerate(machine.steps):
-        for k, update in enumerate(step.updates):
-            live[machine.successor(control), k] |= update is not None
-    if machine.loop > 0:
-        live[0] = True  # the control state before the first letter is never seen
-    return live
+        names = []
+        for k in shown:
+            weights = [w for w, way in zip(spec.weights, spec.payments, strict=True) if way == ways[k]]
+            penalties = spec.penalties if k == 0 else ()
+            low = min(sum(min(weight, 0.0) for weight in weights), *penalties, 0.0)
+            high = max(sum(max(weight, 0.0) for weight in weights), *penalties, 0.0)
+            names.append(("level" if len(ways) == 1 else f"level ({ways[k]})", low, high))
+        return _Part(read, read, names)

@@ -13,7 +13,7 @@ from typing import Any
 from rewardspec.experiments import best_atoms
 from rewardspec.learning.settings import PPO, QLearning
 from rewardspec.spec.pairs import Pair
-from rewardspec.spec.payment import Payment
+from rewardspec.spec.payments import Payment
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.paper import (
     acrobot,

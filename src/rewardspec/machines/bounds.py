@@ -10,13 +10,14 @@ search backwards from the value, on the reduced machine itself.  The lower bound
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from rewardspec.errors import SynthesisError
 from rewardspec.machines import polynomials
+from rewardspec.machines.effort import Effort
 from rewardspec.machines.expressions import (
     ONE,
     ZERO,
@@ -36,7 +37,7 @@ from rewardspec.machines.polynomials import Polynomial, bits
 from rewardspec.machines.program import Program
 
 _HALF = constant(0.5)
-_EFFORT = 50_000  # search steps, and terms in one product, beyond which the bounds are given up
+_EFFORT = 3_000_000  # comparisons of terms beyond which the bounds are given up; they take some seconds
 
 
 class Bounds:
@@ -48,55 +49,61 @@ class Bounds:
     """
 
     def __init__(self, program: Program) -> None:
-        self.upper = _largest(program, lambda expression: expression)
-        # One minus the machine is a machine for the negation, on registers that hold one minus what ours hold.
-        self.lower = tuple(dual(best) for best in _largest(program, dual))
+        self.program = program
+        self.upper = largest(program)
+        # The complement of the machine is one for the negation, on registers that hold the complements of ours.
+        self.lower = tuple(dual(best) for best in largest(program, dual))
 
     def __call__(self, state: Any) -> tuple[Any, Any]:
         """The lower and the upper bound of a state, of one trace or of a batch."""
+        number = self.program.number
         if type(state) is tuple:
             control, *registers, value = state
-            upper = self._evaluate(self.upper[control], registers, max, min)
-            lower = self._evaluate(self.lower[control], registers, max, min)
+
+            def leaf(part: Expression) -> float:
+                return registers[part.args[0]] if part.op == "register" else number(part.args[0])
+
+            upper, lower = self.upper[control].evaluate(leaf), self.lower[control].evaluate(leaf)
             return (lower, upper) if value != value else (min(value, lower), max(value, upper))
         xp = namespace_of(state.value) or np
-        zero = xp.zeros_like(state.value)
+
+        def array_leaf(part: Expression) -> Any:
+            if part.op == "register":
+                return state.registers[part.args[0]]
+            return xp.full_like(state.value, number(part.args[0]))
+
         ends = []
         for sides in (self.lower, self.upper):
             chosen = None
             for control, side in enumerate(sides):
-                found = zero + self._evaluate(side, state.registers, xp.maximum, xp.minimum, like=zero)
+                found = side.evaluate(array_leaf, xp.minimum, xp.maximum)
                 chosen = found if chosen is None else xp.where(state.control == control, found, chosen)
             ends.append(chosen)
         return xp.fmin(state.value, ends[0]), xp.fmax(state.value, ends[1])
 
-    @staticmethod
-    def _evaluate(
-        expression: Expression,
-        registers: Iterable[Any],
-        largest: Callable[[Any, Any], Any],
-        smallest: Callable[[Any, Any], Any],
-        like: Any = 0.0,
-    ) -> Any:
-        values = tuple(registers)
 
-        def evaluate(part: Expression, args: tuple[Any, ...]) -> Any:
-            match part.op:
-                case "register":
-                    return values[part.args[0]]
-                case "constant":
-                    return like + part.args[0]
-            return functools.reduce(smallest if part.op == "min" else largest, args)
+def largest(
+    program: Program, view: Callable[[Expression], Expression] = lambda expression: expression
+) -> tuple[Expression, ...]:
+    """For each control state, the largest value of the output that reading one letter or more can lead to.
 
-        return expression.fold(evaluate)
+    Args:
+        program: The program, with one output.
+        view: What to take every expression of the program for; `dual` asks about the complement.
 
-
-def _largest(program: Program, view: Callable[[Expression], Expression]) -> tuple[Expression, ...]:
-    """For each control state, the largest value that reading one letter or more can lead to."""
-    outputs = [view(step.output) for step in program.steps]
+    Raises:
+        SynthesisError: It takes too long to find.
+    """
+    outputs = [view(step.outputs[0]) for step in program.steps]
     updates = [[None if u is None else view(u) for u in step.updates] for step in program.steps]
-    whole = _sets_that_lead_to_the_value(program, outputs, updates, _Search(both_at_once=False))
-    half = _sets_that_lead_to_the_value(program, outputs, updates, _Search(both_at_once=True))
+    effort = Effort(_EFFORT)
+    try:
+        whole = _sets_that_lead_to_the_value(program, outputs, updates, _Search(effort, both_at_once=False))
+        half = _sets_that_lead_to_the_value(program, outputs, updates, _Search(effort, both_at_once=True))
+    except SynthesisError:
+        raise SynthesisError(
+            "The exact bounds of this monitor take too long to find. Its values are not affected."
+        ) from None
     return tuple(
         maximum(_expression(ones), minimum(_HALF, _expression(halves)))
         for ones, halves in zip(whole, half, strict=True)
@@ -119,7 +126,7 @@ def _sets_that_lead_to_the_value(
             for term in sets[program.successor(control)]:
                 # These registers, all of them, must come through the letter.
                 needed = [updates[control][r] for r in bits(term)]
-                found = polynomials.maximum(found, search.some_letter(minimum(*(e for e in needed if e is not None))))
+                found = search.maximum(found, search.some_letter(minimum(*(e for e in needed if e is not None))))
             if found != sets[control]:
                 sets[control], changed = found, True
     return sets
@@ -128,34 +135,56 @@ def _sets_that_lead_to_the_value(
 class _Search:
     """Which sets of registers suffice for an expression to hold, given the best letter."""
 
-    def __init__(self, *, both_at_once: bool) -> None:
+    def __init__(self, effort: Effort, *, both_at_once: bool) -> None:
+        self.effort = effort
         self.both_at_once = both_at_once
         self._done: dict[Expression, Polynomial] = {}
-        self._steps = 0
 
     def some_letter(self, expression: Expression) -> Polynomial:
         """The sets of registers for which some letter makes the expression hold."""
         expression = self._free_literals_true(expression)
         if expression not in self._done:
-            self._steps += 1
-            if self._steps > _EFFORT:
-                raise _too_much()
+            self.effort.spend(50 + 10 * len(expression.operands))
             self._done[expression] = self._search(expression)
         return self._done[expression]
 
     def _search(self, expression: Expression) -> Polynomial:
         atoms = _atoms(expression)
         if not atoms:
-            return _to_polynomial(expression)
+            return self._to_polynomial(expression)
         if expression.op == "max":
-            return functools.reduce(polynomials.maximum, map(self.some_letter, expression.operands))
+            return functools.reduce(self.maximum, map(self.some_letter, expression.operands))
         groups = _independent(expression) if expression.op == "min" else [expression]
         if len(groups) > 1:
-            return functools.reduce(_product, map(self.some_letter, groups))
+            return functools.reduce(self.minimum, map(self.some_letter, groups))
         atom = max(sorted(atoms), key=lambda a: atoms[a])
         holds = substitute(expression, {label(atom): ONE, complement(atom): ZERO})
         fails = substitute(expression, {label(atom): ZERO, complement(atom): ONE})
-        return polynomials.maximum(self.some_letter(holds), self.some_letter(fails))
+        return self.maximum(self.some_letter(holds), self.some_letter(fails))
+
+    def maximum(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        """The maximum of two polynomials, whose terms are compared with each other."""
+        self.effort.spend(len(left) * len(right) // 8)
+        return polynomials.maximum(left, right)
+
+    def minimum(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        """The minimum of two polynomials, whose products are compared with each other."""
+        terms = len(left) * len(right)
+        self.effort.spend(terms + (terms * terms // 64 if min(len(left), len(right)) > 1 else 0))
+        return polynomials.minimum(left, right)
+
+    def _to_polynomial(self, expression: Expression) -> Polynomial:
+        def build(part: Expression, args: tuple[Polynomial, ...]) -> Polynomial:
+            match part.op:
+                case "constant":
+                    return polynomials.ONE if part == ONE else polynomials.ZERO
+                case "register":
+                    return frozenset({1 << part.args[0]})
+                case "min":
+                    return functools.reduce(self.minimum, args)
+            return functools.reduce(self.maximum, args)
+
+        return expression.fold(build)
 
     def _free_literals_true(self, expression: Expression) -> Expression:
         """The expression with every literal set to 1 whose opposite does not occur: nothing speaks against it."""
@@ -188,27 +217,3 @@ def _independent(expression: Expression) -> list[Expression]:
             groups.remove(other)
         groups.append((names, members))
     return [minimum(*members) for _, members in groups]
-
-
-def _to_polynomial(expression: Expression) -> Polynomial:
-    def build(part: Expression, args: tuple[Polynomial, ...]) -> Polynomial:
-        match part.op:
-            case "constant":
-                return polynomials.ONE if part == ONE else polynomials.ZERO
-            case "register":
-                return frozenset({1 << part.args[0]})
-            case "min":
-                return functools.reduce(_product, args)
-        return functools.reduce(polynomials.maximum, args)
-
-    return expression.fold(build)  # type: ignore[no-any-return]
-
-
-def _product(left: Polynomial, right: Polynomial) -> Polynomial:
-    if len(left) * len(right) > _EFFORT:
-        raise _too_much()
-    return polynomials.minimum(left, right)
-
-
-def _too_much() -> SynthesisError:
-    return SynthesisError("The exact bounds of this monitor take too long to find. Its values are not affected.")

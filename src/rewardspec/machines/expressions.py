@@ -1,21 +1,29 @@
-"""Expressions of register programs: minima and maxima of labels, their complements, registers and constants."""
+"""Expressions of register programs: lattice operations on labels, registers and constants.
+
+The constants 0 and 1 stand for the least and the largest value of the program's semantics; `Program.semantics` says
+what they and the complement are in numbers.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
-Op: TypeAlias = Literal["constant", "label", "complement", "register", "min", "max"]
-_LEAVES = ("constant", "label", "complement", "register")
+Op: TypeAlias = Literal["constant", "label", "complement", "register", "window", "pushed", "min", "max", "affine"]
+_LATTICE = ("min", "max")
+
+T = TypeVar("T")
 
 
 class Expression:
     """One node; compares by structure, and parts are shared.
 
     Attributes:
-        op: What it computes: a constant, the label of an atom, one minus that label, a register's value before the
-            step, or the min or max of its arguments.
-        args: `(value,)`, `(atom,)`, `(register number,)`, or the argument expressions.
+        op: What it computes: a constant, the label of an atom, its complement, a register's value before the step, the
+            extremum of a window before or after the step, the min or max of its operands, or an increasing affine map
+            of one.
+        args: `(value,)`, `(atom,)`, `(register or window number,)`, the operands, or `(operand, scale, offset)`.
     """
 
     __slots__ = ("_hash", "args", "op")
@@ -35,33 +43,63 @@ class Expression:
             return NotImplemented
         return self._hash == other._hash and self.op == other.op and self.args == other.args
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Expression, (self.op, self.args)
+
     def __repr__(self) -> str:
         return self.to_string()
 
     @property
     def operands(self) -> tuple[Expression, ...]:
-        """The argument expressions; empty for leaves."""
-        return self.args if self.op in ("min", "max") else ()
+        """The operand expressions; empty for leaves."""
+        if self.op in _LATTICE:
+            return self.args
+        return self.args[:1] if self.op == "affine" else ()
 
     def parts(self) -> Iterator[Expression]:
-        """Every distinct part once, arguments first, the expression itself last."""
+        """Every distinct part once, operands first, the expression itself last."""
         return all_parts([self])
 
-    def fold(self, combine: Callable[[Expression, tuple[Any, ...]], Any]) -> Any:
+    def fold(self, combine: Callable[[Expression, tuple[T, ...]], T]) -> T:
         """Compute bottom-up: `combine(part, results of its operands)` for every distinct part."""
-        results: dict[Expression, Any] = {}
+        results: dict[Expression, T] = {}
         for part in self.parts():
             results[part] = combine(part, tuple(results[arg] for arg in part.operands))
         return results[self]
 
+    def evaluate(
+        self,
+        leaf: Callable[[Expression], T],
+        smallest: Callable[[T, T], T] = min,  # type: ignore[assignment]
+        largest: Callable[[T, T], T] = max,  # type: ignore[assignment]
+    ) -> T:
+        """The value, given that of each leaf, one node at a time: for bounds, tests and tools."""
+
+        def value(part: Expression, args: tuple[T, ...]) -> T:
+            match part.op:
+                case "min":
+                    return functools.reduce(smallest, args)
+                case "max":
+                    return functools.reduce(largest, args)
+                case "affine":
+                    _, scale, offset = part.args
+                    return cast(T, scale * cast(Any, args[0]) + offset)
+            return leaf(part)
+
+        return self.fold(value)
+
     def to_string(
-        self, registers: Mapping[int, str] | None = None, written: Mapping[Expression, str] | None = None
+        self,
+        registers: Mapping[int, str] | None = None,
+        written: Mapping[Expression, str] | None = None,
+        windows: Mapping[int, str] | None = None,
     ) -> str:
         """The expression as people write it.
 
         Args:
             registers: Names of the registers; `r0`, `r1` … where absent.
             written: Parts that have a name already.
+            windows: Names of the windows; `w0`, `w1` … where absent.
 
         Example:
             >>> maximum(label("b"), minimum(register(0), complement("a"))).to_string({0: "v"})
@@ -80,32 +118,19 @@ class Expression:
                     return f"1 - {part.args[0]}"
                 case "register":
                     return (registers or {}).get(part.args[0], f"r{part.args[0]}")
+                case "window" | "pushed":
+                    name = (windows or {}).get(part.args[0], f"w{part.args[0]}")
+                    return name if part.op == "window" else f"{name}′"
+                case "affine":
+                    _, scale, offset = part.args
+                    return f"{scale:g}·{args[0]}{f' + {offset:g}' if offset else ''}"
             return f"{part.op}({', '.join(args)})"
 
-        return str(self.fold(write))
-
-    def evaluate(self, labels: Mapping[str, float], registers: Mapping[int, float]) -> float:
-        """The value, one node at a time: slow and plain, for tests and tools."""
-
-        def value(part: Expression, args: tuple[float, ...]) -> float:
-            match part.op:
-                case "constant":
-                    return float(part.args[0])
-                case "label":
-                    return labels[part.args[0]]
-                case "complement":
-                    return 1.0 - labels[part.args[0]]
-                case "register":
-                    return registers[part.args[0]]
-                case "min":
-                    return min(args)
-            return max(args)
-
-        return float(self.fold(value))
+        return self.fold(write)
 
 
 def all_parts(expressions: Iterable[Expression]) -> Iterator[Expression]:
-    """Every distinct part of several expressions once, arguments first."""
+    """Every distinct part of several expressions once, operands first."""
     done: set[Expression] = set()
     stack = [(expression, False) for expression in reversed(list(expressions))]
     while stack:
@@ -133,13 +158,38 @@ def label(atom: str) -> Expression:
 
 
 def complement(atom: str) -> Expression:
-    """One minus the label of an atom."""
+    """The complement of an atom's label: one minus it, or its negative as robustness."""
     return Expression("complement", (atom,))
 
 
 def register(number: int) -> Expression:
     """The value of a register before the step."""
     return Expression("register", (number,))
+
+
+def window(number: int) -> Expression:
+    """The extremum over a window before the step."""
+    return Expression("window", (number,))
+
+
+def pushed(number: int) -> Expression:
+    """The extremum over a window after the step."""
+    return Expression("pushed", (number,))
+
+
+def affine(arg: Expression, scale: float, offset: float) -> Expression:
+    """`scale * arg + offset`, an increasing map of [0, 1] into itself."""
+    if (scale, offset) == (1.0, 0.0):
+        return arg
+    if arg.op == "constant":
+        return constant(scale * arg.args[0] + offset)
+    if arg.op in _LATTICE:  # an increasing map commutes with min and max
+        operation = minimum if arg.op == "min" else maximum
+        return operation(*(affine(inner, scale, offset) for inner in arg.args))
+    if arg.op == "affine":
+        inner, inner_scale, inner_offset = arg.args
+        return affine(inner, scale * inner_scale, scale * inner_offset + offset)
+    return Expression("affine", (arg, scale, offset))
 
 
 def minimum(*args: Expression) -> Expression:
@@ -162,17 +212,21 @@ def _lattice(op: Op, args: tuple[Expression, ...], neutral: Expression, absorbin
     if not flat:
         return neutral
     # Absorption: the maximum of x and of a minimum that contains x is x, and the other way round.
-    kept = [arg for arg in flat if arg.op in _LEAVES or not any(inner in flat for inner in arg.args)]
+    kept = [arg for arg in flat if arg.op not in _LATTICE or not any(inner in flat for inner in arg.args)]
+    constants = [arg for arg in kept if arg.op == "constant"]
+    if len(constants) > 1:
+        best = (min if op == "min" else max)(constants, key=lambda arg: cast(float, arg.args[0]))
+        kept = [arg for arg in kept if arg.op != "constant" or arg == best]
     return kept[0] if len(kept) == 1 else Expression(op, tuple(kept))
 
 
 def dual(expression: Expression) -> Expression:
-    """The expression for one minus the value, in terms of one minus the registers."""
+    """The complement of the value, in terms of the complements of registers and windows."""
 
     def swap(part: Expression, args: tuple[Expression, ...]) -> Expression:
         match part.op:
             case "constant":
-                return Expression("constant", (1.0 - part.args[0],))
+                return constant(1.0 - part.args[0])
             case "label":
                 return complement(part.args[0])
             case "complement":
@@ -181,9 +235,12 @@ def dual(expression: Expression) -> Expression:
                 return maximum(*args)
             case "max":
                 return minimum(*args)
+            case "affine":
+                _, scale, offset = part.args
+                return affine(args[0], scale, 1.0 - scale - offset)
         return part
 
-    return expression.fold(swap)  # type: ignore[no-any-return]
+    return expression.fold(swap)
 
 
 def substitute(expression: Expression, values: Mapping[Expression, Expression]) -> Expression:
@@ -192,8 +249,31 @@ def substitute(expression: Expression, values: Mapping[Expression, Expression]) 
     def put(part: Expression, args: tuple[Expression, ...]) -> Expression:
         if part in values:
             return values[part]
-        if part.op == "min":
-            return minimum(*args)
-        return maximum(*args) if part.op == "max" else part
+        match part.op:
+            case "min":
+                return minimum(*args)
+            case "max":
+                return maximum(*args)
+            case "affine":
+                return affine(args[0], *part.args[1:])
+        return part
 
-    return expression.fold(put)  # type: ignore[no-any-return]
+    return expression.fold(put)
+
+
+class Substitution:
+    """`substitute` with one mapping for many expressions, which computes what they share once."""
+
+    def __init__(self, values: Mapping[Expression, Expression]) -> None:
+        self._values = values
+        self._done: dict[Expression, Expression] = {}
+
+    def __call__(self, expression: Expression) -> Expression:
+        """The expression with the leaves replaced."""
+        done = self._done
+        if expression not in done:
+            for part in all_parts([expression]):
+                if part not in done:
+                    args = {arg: done[arg] for arg in part.operands}
+                    done[part] = self._values.get(part) or (substitute(part, args) if args else part)
+        return done[expression]

@@ -62,7 +62,7 @@ def equations(step: Step, registers: Sequence[str], atoms: Iterable[str]) -> Equ
         lines.append(f"{names[number]} ← {update.to_string(names, leaves | primed)}")
         if update.operands:
             primed.setdefault(update, names[number] + PRIME)
-    return Equations(tuple(lines), f"reward = {step.output.to_string(names, leaves | primed)}")
+    return Equations(tuple(lines), f"reward = {step.outputs[0].to_string(names, leaves | primed)}")
 
 
 def in_reading_order(step: Step) -> dict[int, Expression]:

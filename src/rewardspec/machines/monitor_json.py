@@ -7,6 +7,7 @@ part of it is executed.  Expressions are a table of nodes, each referring to ear
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, cast
 
 from rewardspec.errors import FormulaError, MonitorFileError
@@ -14,6 +15,7 @@ from rewardspec.logic.formulas import Formula
 from rewardspec.logic.parsing import parse
 from rewardspec.machines.expressions import (
     Expression,
+    affine,
     all_parts,
     complement,
     constant,
@@ -21,30 +23,36 @@ from rewardspec.machines.expressions import (
     maximum,
     minimum,
     register,
+    window,
 )
-from rewardspec.machines.program import Program, Step
+from rewardspec.machines.program import Program, Push, Step, Window
 
 FORMAT = "rewardspec.monitor"
-VERSION = 1
+VERSION = 2
 
 
-def to_json(formula: Formula, program: Program, registers: tuple[str, ...], *, indent: int | None = None) -> str:
+def to_json(formula: Formula, program: Program, *, indent: int | None = None) -> str:
     """The machine as JSON text."""
     nodes: dict[Expression, int] = {}
     table: list[list[Any]] = []
     for part in all_parts(program.expressions()):
         nodes[part] = len(table)
-        args = [nodes[arg] for arg in part.operands] if part.operands else list(part.args)
-        table.append([part.op, *args])
+        table.append([part.op, *(nodes[arg] if isinstance(arg, Expression) else arg for arg in part.args)])
     document = {
         "format": FORMAT,
         "version": VERSION,
         "formula": str(formula),
+        "semantics": program.semantics,
         "atoms": list(program.atoms),
-        "registers": [{"name": n, "initial": v} for n, v in zip(registers, program.initial, strict=True)],
+        "registers": [{"name": n, "initial": v} for n, v in zip(program.registers, program.initial, strict=True)],
+        "windows": [{"name": w.name, "length": w.length, "op": w.op} for w in program.windows],
         "nodes": table,
         "states": [
-            {"updates": [None if u is None else nodes[u] for u in step.updates], "output": nodes[step.output]}
+            {
+                "updates": [None if u is None else nodes[u] for u in step.updates],
+                "pushes": [[nodes[p.value], None if p.guard is None else nodes[p.guard]] for p in step.pushes],
+                "output": nodes[step.outputs[0]],
+            }
             for step in program.steps
         ],
         "loop": program.loop,
@@ -52,7 +60,7 @@ def to_json(formula: Formula, program: Program, registers: tuple[str, ...], *, i
     return json.dumps(document, indent=indent, ensure_ascii=False)
 
 
-def from_json(text: str | bytes) -> tuple[Formula, Program, tuple[str, ...]]:
+def from_json(text: str | bytes) -> tuple[Formula, Program]:
     """The parts of a saved machine.
 
     Raises:
@@ -63,18 +71,22 @@ def from_json(text: str | bytes) -> tuple[Formula, Program, tuple[str, ...]]:
         formula = parse(_field(document, "formula", str))
     except FormulaError as error:
         raise MonitorFileError(f"The saved formula cannot be read: {error}") from None
+    semantics = document.get("semantics")
+    if semantics not in ("degree", "robustness"):
+        raise _damaged(f"`semantics` is {semantics!r}")
     atoms = _strings(_field(document, "atoms", list), "atoms")
     if set(atoms) != set(formula.atoms):
         raise _damaged(f"`atoms` {atoms} are not those of the formula, {list(formula.atoms)}")
     names, initial = _registers(_field(document, "registers", list))
-    nodes = _nodes(_field(document, "nodes", list), atoms, len(names))
-    steps = tuple(_step(state, nodes, len(names)) for state in _field(document, "states", list))
+    windows = tuple(_window(entry) for entry in _field(document, "windows", list))
+    nodes = _nodes(_field(document, "nodes", list), atoms, len(names), len(windows))
+    steps = tuple(_step(state, nodes, len(names), len(windows)) for state in _field(document, "states", list))
     if not steps:
         raise _damaged("`states` is empty")
     loop = _field(document, "loop", int)
     if not 0 <= loop < len(steps):
         raise _damaged(f"`loop` is {loop}, with {len(steps)} states")
-    return formula, Program(tuple(atoms), initial, steps, loop), names
+    return formula, Program(tuple(atoms), names, initial, steps, loop, windows, semantics)
 
 
 def _document(text: str | bytes) -> dict[str, Any]:
@@ -93,7 +105,7 @@ def _document(text: str | bytes) -> dict[str, Any]:
     if version != VERSION:
         raise MonitorFileError(
             f"This monitor was saved as version {version!r}; this release of rewardspec reads version {VERSION}. "
-            "Synthesise it anew from its formula."
+            "Synthesize it anew from its formula."
         )
     return cast(dict[str, Any], document)
 
@@ -113,18 +125,31 @@ def _registers(entries: list[Any]) -> tuple[tuple[str, ...], tuple[float, ...]]:
     return tuple(names), tuple(initial)
 
 
-def _nodes(entries: list[Any], atoms: list[str], registers: int) -> list[Expression]:
+def _window(entry: Any) -> Window:
+    if not isinstance(entry, dict):
+        raise _damaged(f"a window is {entry!r}")
+    name, length, op = _field(entry, "name", str), _field(entry, "length", int), entry.get("op")
+    if length < 1 or op not in ("max", "min", "last"):
+        raise _damaged(f"window {name!r} is {entry!r}")
+    return Window(name, length, op)
+
+
+def _nodes(entries: list[Any], atoms: list[str], registers: int, windows: int) -> list[Expression]:
     nodes: list[Expression] = []
     for number, entry in enumerate(entries):
         match entry:
-            case ["constant", int() | float() as value] if value in (0, 1) and not isinstance(value, bool):
+            case ["constant", value] if _is_number(value) and 0 <= value <= 1:
                 nodes.append(constant(value))
             case ["label", str() as atom] if atom in atoms:
                 nodes.append(label(atom))
             case ["complement", str() as atom] if atom in atoms:
                 nodes.append(complement(atom))
-            case ["register", int() as r] if 0 <= r < registers and not isinstance(r, bool):
+            case ["register", r] if _refers(r, registers):
                 nodes.append(register(r))
+            case ["window", w] if _refers(w, windows):
+                nodes.append(window(w))
+            case ["affine", arg, scale, offset] if _refers(arg, number) and _is_map(scale, offset):
+                nodes.append(affine(nodes[arg], scale, offset))
             case ["min" | "max" as op, *args] if len(args) >= 2 and all(_refers(arg, number) for arg in args):
                 operation = minimum if op == "min" else maximum
                 nodes.append(operation(*(nodes[arg] for arg in args)))
@@ -133,15 +158,34 @@ def _nodes(entries: list[Any], atoms: list[str], registers: int) -> list[Express
     return nodes
 
 
-def _step(entry: Any, nodes: list[Expression], registers: int) -> Step:
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_map(scale: Any, offset: Any) -> bool:
+    return _is_number(scale) and _is_number(offset) and scale > 0 and offset >= 0 and scale + offset <= 1 + 1e-9
+
+
+def _step(entry: Any, nodes: list[Expression], registers: int, windows: int) -> Step:
     if not isinstance(entry, dict):
         raise _damaged(f"a state is {entry!r}")
-    updates, output = _field(entry, "updates", list), entry.get("output")
-    if len(updates) != registers or not all(u is None or _refers(u, len(nodes)) for u in updates):
+    updates, pushes, output = _field(entry, "updates", list), _field(entry, "pushes", list), entry.get("output")
+
+    def known(value: Any) -> bool:
+        return value is None or _refers(value, len(nodes))
+
+    if len(updates) != registers or not all(known(update) for update in updates):
         raise _damaged(f"a state's updates are {updates!r}")
+    if len(pushes) != windows:
+        raise _damaged(f"a state's pushes are {pushes!r}")
+    found = []
+    for push in pushes:
+        if not (isinstance(push, list) and len(push) == 2 and _refers(push[0], len(nodes)) and known(push[1])):
+            raise _damaged(f"a state's pushes are {pushes!r}")
+        found.append(Push(nodes[push[0]], None if push[1] is None else nodes[push[1]]))
     if not _refers(output, len(nodes)):
         raise _damaged(f"a state's output is {output!r}")
-    return Step(tuple(None if u is None else nodes[u] for u in updates), nodes[cast(int, output)])
+    return Step(tuple(None if u is None else nodes[u] for u in updates), (nodes[cast(int, output)],), tuple(found))
 
 
 def _refers(value: Any, below: int) -> bool:
@@ -162,4 +206,4 @@ def _field(document: dict[str, Any], name: str, kind: type) -> Any:
 
 
 def _damaged(what: str) -> MonitorFileError:
-    return MonitorFileError(f"The saved monitor is damaged: {what}. Synthesise it anew from its formula.")
+    return MonitorFileError(f"The saved monitor is damaged: {what}. Synthesize it anew from its formula.")

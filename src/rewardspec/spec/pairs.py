@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardspec.errors import SpecError, shown
+from rewardspec.errors import SpecError, did_you_mean, shown
 from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
 from rewardspec.logic.fragments import is_safe
+from rewardspec.spec.payments import PAYMENTS, Payment
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Pair:
             formula's holding is bad, so that its violation cannot be.
         penalty: What each step pays after this pair's violation; None takes the spec's penalty.
         name: How reports call the pair; None uses the formula's text.
+        payment: How the pair is paid, where it differs from the spec: a cost of every step in a spec that pays by
+            change has `payment="value"`.
 
     Example:
         >>> Pair("G !crash", 1).vetoes, Pair("G !crash", -1).vetoes, Pair("F goal", 1).vetoes
@@ -35,6 +38,7 @@ class Pair:
     veto: bool | None = None
     penalty: float | None = None
     name: str | None = None
+    payment: Payment | None = None
 
     def __init__(
         self,
@@ -43,6 +47,7 @@ class Pair:
         veto: bool | None = None,
         penalty: float | None = None,
         name: str | None = None,
+        payment: Payment | None = None,
     ) -> None:
         put = object.__setattr__
         put(self, "formula", as_formula(formula))
@@ -59,6 +64,10 @@ class Pair:
         if name is not None and not isinstance(name, str):
             raise SpecError(f"`name` should be a string. Received {name!r}.")
         put(self, "name", name)
+        if payment is not None and payment not in PAYMENTS:
+            hint = did_you_mean(str(payment), PAYMENTS)
+            raise SpecError(f"`payment` should be one of {', '.join(PAYMENTS)}. Received {payment!r}.{hint}")
+        put(self, "payment", payment)
 
     @property
     def vetoes(self) -> bool:
@@ -66,7 +75,7 @@ class Pair:
         return is_safe(self.formula) and self.weight > 0 if self.veto is None else self.veto
 
     def __repr__(self) -> str:
-        options = {"veto": self.veto, "penalty": self.penalty, "name": self.name}
+        options = {"veto": self.veto, "penalty": self.penalty, "name": self.name, "payment": self.payment}
         parts = [repr(str(self.formula)), f"{self.weight:g}"]
         for key, value in options.items():
             if value is not None:
@@ -91,7 +100,7 @@ def as_pairs(pairs: Iterable[Any]) -> tuple[Pair, ...]:
     for entry in pairs:
         if isinstance(entry, Pair):
             result.append(entry)
-        elif isinstance(entry, Sequence) and not isinstance(entry, str) and 2 <= len(entry) <= 5:
+        elif isinstance(entry, Sequence) and not isinstance(entry, str) and 2 <= len(entry) <= 6:
             if isinstance(entry[0], int | float):
                 raise SpecError(f"A pair is (formula, weight), in this order. Received {entry!r}.")
             result.append(Pair(*entry))

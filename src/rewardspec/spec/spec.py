@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,27 +12,30 @@ import numpy as np
 from rewardspec.errors import SpecError, did_you_mean
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.parsing import atom_hint
-from rewardspec.machines.label_checks import CheckedLabels, as_labels, numpy_labels, require_atoms
+from rewardspec.machines.array_code import State
+from rewardspec.machines.label_checks import CheckedLabels, as_labels, require_atoms
+from rewardspec.machines.machine import Machine, changed, compiled
 from rewardspec.machines.namespaces import namespace_of
-from rewardspec.spec import head_code
+from rewardspec.machines.program import Program
+from rewardspec.machines.scalar_code import compile_reading
 from rewardspec.spec.atoms.batch_labeling import BatchLabels
 from rewardspec.spec.atoms.expression_atoms import with_predicates
-from rewardspec.spec.atoms.functions import AtomFunction, Clipped, Thresholded, with_info
+from rewardspec.spec.atoms.functions import AtomFunction, Clipped, Thresholded, takes_info, with_info
 from rewardspec.spec.atoms.labeling import read_labels
-from rewardspec.spec.batch_states import batch_of, chosen, everywhere
-from rewardspec.spec.composition import Composite, compose
-from rewardspec.spec.head_code import NO_PENALTY, SpecState
+from rewardspec.spec.head import LEVELS, NO_PENALTY, PENALTY, VALUES, RewardHead, compose
 from rewardspec.spec.pairs import Pair, as_pairs, finite
-from rewardspec.spec.payment import PAYMENTS, Payment, pay
+from rewardspec.spec.payments import PAYMENTS, Payment
 from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
     from rewardspec.spec.lint.findings import Finding
 
+AtomLike = AtomFunction | str | Mapping[str, Any]
+
 
 class Spec:
-    """A set of formulas with weights, the atoms' functions, and how they are paid.
+    """A set of formulas with weights, the atoms' functions, and how they are paid. A spec never changes.
 
     Args:
         pairs: Pairs `(formula, weight)`, or `Pair` objects.
@@ -42,10 +45,15 @@ class Spec:
             parameter, `info`. An atom whose name is a comparison, as in `G "abs(next_obs[2]) < 0.2"`, needs none. None
             where labels are given directly.
         penalty: What each step pays after a safety objective is violated, unless its pair says otherwise.
-        payment: `"value"`, `"delta"`, `"potential"` or `"final"`; see `rewardspec.spec.payment`.
+        payment: `"value"`, `"delta"`, `"potential"` or `"final"`; see `rewardspec.spec.payments`. A pair may have its
+            own.
         discount: The learner's discount, which `"potential"` needs.
         clip: Whether to clip the atoms' labels into [0, 1] instead of refusing others; NaN is always refused.
         max_registers: The budget for each formula's machine.
+
+    Attributes:
+        atoms: The names of the atoms that the formulas read.
+        atom_functions: The atoms' functions by name, or None.
 
     Example:
         >>> spec = Spec([("F goal", 2), ("G safe", 1)], penalty=-1)
@@ -58,38 +66,45 @@ class Spec:
         (-1.0, True)
     """
 
+    pairs: tuple[Pair, ...]
+    penalty: float
+    payment: Payment
+    discount: float
+    clip: bool
+    max_registers: int
+    atoms: tuple[str, ...]
+    atom_functions: Mapping[str, AtomFunction] | None
+
     def __init__(
         self,
         pairs: Iterable[Any],
-        atoms: Mapping[str, AtomFunction | str | Mapping[str, Any]] | None = None,
+        atoms: Mapping[str, AtomLike] | None = None,
         penalty: float = 0.0,
         payment: Payment = "value",
         discount: float = 0.99,
         clip: bool = False,
         max_registers: int = DEFAULT_REGISTERS,
     ) -> None:
-        self.pairs: tuple[Pair, ...] = as_pairs(pairs)
-        self.penalty = finite(penalty, "penalty")
+        put = self.__dict__.__setitem__
+        put("pairs", as_pairs(pairs))
+        put("penalty", finite(penalty, "penalty"))
         if payment not in PAYMENTS:
             hint = did_you_mean(str(payment), PAYMENTS)
             raise SpecError(f"`payment` should be one of {', '.join(PAYMENTS)}. Received {payment!r}.{hint}")
-        self.payment: Payment = payment
-        self.discount = finite(discount, "discount")
+        put("payment", payment)
+        put("discount", finite(discount, "discount"))
         if not 0.0 <= self.discount <= 1.0:
             raise SpecError(f"`discount` should be in [0, 1]. Received {discount!r}.")
         if not isinstance(clip, bool):
             raise SpecError(f"`clip` should be true or false. Received {clip!r}.")
-        self.clip = clip
+        put("clip", clip)
         if isinstance(max_registers, bool) or not isinstance(max_registers, int) or max_registers < 0:
             raise SpecError(f"`max_registers` should be a non-negative integer. Received {max_registers!r}.")
-        self.max_registers = max_registers
-        self.atoms = tuple(dict.fromkeys(name for pair in self.pairs for name in pair.formula.atoms))
-        self.atom_functions: dict[str, AtomFunction] | None = self._checked_functions(atoms)
-        self._used = None if self.atom_functions is None else {name: self.atom_functions[name] for name in self.atoms}
+        put("max_registers", max_registers)
+        put("atoms", tuple(dict.fromkeys(name for pair in self.pairs for name in pair.formula.atoms)))
+        put("atom_functions", self._checked_functions(atoms))
 
-    def _checked_functions(
-        self, atoms: Mapping[str, AtomFunction | str | Mapping[str, Any]] | None
-    ) -> dict[str, AtomFunction] | None:
+    def _checked_functions(self, atoms: Mapping[str, AtomLike] | None) -> dict[str, AtomFunction] | None:
         if atoms is not None and not isinstance(atoms, Mapping):
             raise SpecError(f"`atoms` should map each atom to its function. Received a {type(atoms).__name__}.")
         given = None if atoms is None else {name: _function(name, atom) for name, atom in atoms.items()}
@@ -104,27 +119,47 @@ class Spec:
                 )
         return functions
 
+    def __setattr__(self, name: str, value: object) -> None:
+        raise SpecError(f"A spec cannot be changed; {name!r} was assigned to. Use spec.replace({name}=…).")
+
+    def __delattr__(self, name: str) -> None:
+        raise SpecError("A spec cannot be changed. Use spec.replace(…).")
+
     @property
     def formulas(self) -> tuple[Formula, ...]:
         """The formulas."""
         return tuple(pair.formula for pair in self.pairs)
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the pairs are called, each differently: by their names or formulas, numbered where these repeat."""
+        names: list[str] = []
+        for pair in self.pairs:
+            name, count = str(pair), 1
+            while name in names:
+                count += 1
+                name = f"{pair} ({count})"
+            names.append(name)
+        return tuple(names)
 
     @property
     def weights(self) -> tuple[float, ...]:
         """Their weights."""
         return tuple(pair.weight for pair in self.pairs)
 
+    @property
+    def payments(self) -> tuple[Payment, ...]:
+        """The way each pair is paid."""
+        return tuple(pair.payment or self.payment for pair in self.pairs)
+
+    @property
+    def penalties(self) -> tuple[float, ...]:
+        """The penalty of each safety objective, in the order of the pairs."""
+        return tuple(self.penalty if pair.penalty is None else pair.penalty for pair in self.pairs if pair.vetoes)
+
     def replace(self, **changes: Any) -> Spec:
         """A copy with some arguments changed."""
-        arguments = {
-            "pairs": self.pairs,
-            "atoms": self.atom_functions,
-            "penalty": self.penalty,
-            "payment": self.payment,
-            "discount": self.discount,
-            "clip": self.clip,
-            "max_registers": self.max_registers,
-        }
+        arguments = dict(zip(_ARGUMENTS, self.__reduce__()[1], strict=True))
         unknown = [name for name in changes if name not in arguments]
         if unknown:
             raise SpecError(f"A spec has no {unknown[0]!r}.{did_you_mean(unknown[0], arguments)}")
@@ -145,16 +180,19 @@ class Spec:
             raise SpecError(
                 "This spec has no atoms' functions to turn into Boolean ones. Threshold the labels instead."
             )
-        return self.replace(
-            atoms={name: Thresholded(f, finite(threshold, "threshold")) for name, f in self.atom_functions.items()}
-        )
+        return self.replace(atoms={name: Thresholded(f, float(threshold)) for name, f in self.atom_functions.items()})
 
     # The machine.
 
     @functools.cached_property
-    def program(self) -> Composite:
-        """The one machine of all formulas."""
+    def program(self) -> Program:
+        """The one program of all formulas: the value of each, and the largest value each veto can still reach."""
         return compose(self.pairs, self.max_registers)
+
+    @functools.cached_property
+    def machine(self) -> Machine:
+        """The program with its head, which pays."""
+        return Machine(self.program, RewardHead(self.pairs, self.penalties, self.payment, self.discount))
 
     @property
     def registers(self) -> tuple[str, ...]:
@@ -166,20 +204,24 @@ class Spec:
         """Its control states."""
         return range(len(self.program.steps))
 
-    @property
-    def penalties(self) -> tuple[float, ...]:
-        """The penalty of each safety objective, in the order of the pairs."""
-        return tuple(self.penalty if pair.penalty is None else pair.penalty for pair in self.pairs if pair.vetoes)
+    # Labels.
 
-    # Running.
-
+    @functools.cached_property
     def _functions(self) -> dict[str, AtomFunction]:
         """The atoms' functions: only of what the formulas read, in their order."""
-        if self._used is None:
+        if self.atom_functions is None:
             raise SpecError(
                 "This spec has no atoms' functions. Pass `atoms`, or give labels directly to start and step."
             )
-        return self._used
+        return {name: self.atom_functions[name] for name in self.atoms}
+
+    @functools.cached_property
+    def _readers(self) -> dict[str, Callable[[Any, Any, Any, Any], Any]]:
+        return {name: with_info(function) for name, function in self._functions.items()}
+
+    @functools.cached_property
+    def _checks(self) -> dict[Any, int]:
+        return {}  # how often labels of batches were compared with those of their elements
 
     def labels(
         self,
@@ -194,7 +236,7 @@ class Spec:
     ) -> dict[str, Any]:
         """The labels of one transition, or of a batch of `batch` transitions, from the atoms' functions.
 
-        At reset, `obs` is `next_obs`, `action` is None and `info` is that of the reset.  `step` and `envs` say in error
+        At reset, `obs` is `next_obs`, `action` is None and `info` is that of the reset. `step` and `envs` say in error
         messages which step this is and, for a part of a vector environment, which environments these are.
 
         The labels of a batch are arrays of the library that the atoms compute in. NumPy's are checked to be in [0, 1];
@@ -202,21 +244,21 @@ class Spec:
         """
         if batch is None:
             return read_labels(self._readers, obs, action, next_obs, info, step=step, clip=self.clip)
-        labels = BatchLabels(self._functions(), batch, self.clip, keep=True, checks=self._checks)
+        labels = BatchLabels(self._functions, batch, self.clip, keep=True, checks=self._checks)
         labels.read(obs, action, next_obs, step=step, info=info)
         return labels.together(step, envs) if labels.kept else labels.checked(step, envs)
 
     def batch_labels(self, batch: int) -> BatchLabels:
         """What reads the labels of a batch step by step, always as checked NumPy arrays, and quicker than `labels`."""
-        return BatchLabels(self._functions(), batch, self.clip, checks=self._checks)
+        return BatchLabels(self._functions, batch, self.clip, checks=self._checks)
 
-    @functools.cached_property
-    def _readers(self) -> dict[str, Callable[[Any, Any, Any, Any], Any]]:
-        return {name: with_info(function) for name, function in self._functions().items()}
+    # Running.
 
-    @functools.cached_property
-    def _checks(self) -> dict[Any, int]:
-        return {}  # how often labels of batches were compared with those of their elements
+    def initial_state(
+        self, batch: int | Sequence[int] | None = None, xp: Any = None, dtype: Any = None, device: Any = None
+    ) -> Any:
+        """The state before the first labels, as `Monitor.initial_state` makes it; `start` reads them."""
+        return self.machine.initial_state(batch, xp, dtype, device)
 
     def start(self, labels: Mapping[str, Any], batch: int | tuple[int, ...] | None = None) -> Any:
         """The state after reset, whose labels are read and pay nothing.
@@ -226,145 +268,139 @@ class Spec:
                 for a batch.
             batch: The batch's size or shape, where the labels do not tell: a spec without atoms, run on NumPy.
         """
-        start: Any = (0, *self.program.initial, NO_PENALTY, 0.0, ())
-        if batch is not None:
-            start = everywhere(start, len(self.states), np.zeros(batch), np)
-        state, _ = self.step(start, labels)
-        if self.payment != "delta":
-            return state
-        # Nothing has been paid yet, so that the rewards will add up to the final level.
-        return (*state[:-2], 0.0, state[-1]) if type(state) is tuple else state._replace(level=0.0 * state.level)
+        state, _ = self.step(self.initial_state(batch), labels)
+        return self.unpaid(state)
 
-    @functools.cached_property
-    def step(self) -> Callable[..., tuple[Any, Any]]:
-        """`step(state, labels, base_reward=0.0, terminated=False, truncated=False) -> (state, reward)`.
+    def unpaid(self, state: Any, where: Any = None) -> Any:
+        """The state in which the level counts as not paid yet, for ways to pay that pay its change in full.
 
-        Reads the labels of one more transition.  `state` is what `start` or `step` gave; `base_reward` is the
-        environment's own reward, which `potential` adds to; `terminated` and `truncated` say whether the episode ended
-        here for good or was cut short, which `potential` and `final` need to know.  All may be arrays for a batch.
+        Args:
+            state: A state after a reset.
+            where: For NumPy batches the indices of the elements that were reset; None for all.
         """
-        return head_code.compile_step(
-            self.program, self.weights, self.penalties, self.payment, self.discount, self._step_arrays
+        ways = self.machine.head.payments
+        if not any(PAYMENTS[way].starts_at_zero for way in ways):
+            return state
+        memory = list(self._memory(state))
+        memory[LEVELS] = tuple(
+            (0.0 * level if where is None else changed(level, where, 0.0)) if PAYMENTS[way].starts_at_zero else level
+            for level, way in zip(memory[LEVELS], ways, strict=True)
         )
+        if type(state) is tuple:
+            return (*state[: len(state) - len(memory)], *memory)
+        return state._replace(memory=tuple(memory))
+
+    @compiled
+    def step(
+        self,
+        state: Any,
+        labels: Mapping[str, Any],
+        base_reward: Any = 0.0,
+        terminated: Any = False,
+        truncated: Any = False,
+    ) -> tuple[Any, Any]:
+        """Read the labels of one more transition, and pay for it.
+
+        All may be arrays for a batch. States are not changed: each call returns a new one.
+
+        Args:
+            state: What `start` or `step` gave.
+            labels: The labels.
+            base_reward: The environment's own reward, which `potential` adds to.
+            terminated: Whether the episode ended here for good, which `potential` and `final` need to know.
+            truncated: Whether it was cut short here, which `final` needs to know.
+
+        Returns:
+            The new state, and the reward.
+
+        Raises:
+            LabelError: A label is missing or out of range, or an argument's shape is not the batch's.
+        """
+        return self.machine.step(state, labels, base_reward, terminated, truncated)
 
     @functools.cached_property
     def transition(self) -> Callable[..., tuple[Any, Any]]:
-        """`transition(state, obs, action, next_obs, base_reward, terminated, truncated) -> (state, reward)`.
+        """`transition(state, obs, action, next_obs, info, base_reward, terminated, truncated) -> (state, reward)`.
 
         `labels` and `step` of one environment in one, and quicker.  An atom's own exception comes through as it is, and
-        a label outside [0, 1] as a bare LabelError; call `labels` with the same transition to learn more.
+        a label out of range as a bare ValueError; call `labels` with the same transition to learn more.
         """
-        functions = self._functions()
-        if self.clip:
-            functions = {name: Clipped(function) for name, function in functions.items()}
-        return head_code.compile_transition(
-            self.program, self.weights, self.penalties, self.payment, self.discount, functions
-        )
+        functions = [Clipped(f) if self.clip else f for f in self._functions.values()]
+        given = [", info=info" * takes_info(function) for function in functions]
+        calls = [f"f{k}(obs, action, next_obs{info})" for k, info in enumerate(given)]
+        return compile_reading(self.program, self.machine.head, calls, {f"f{k}": f for k, f in enumerate(functions)})
 
     def step_checked(
-        self, state: SpecState, labels: CheckedLabels, base_reward: Any, terminated: Any, truncated: Any
-    ) -> tuple[SpecState, Any]:
+        self, state: State, labels: CheckedLabels, base_reward: Any, terminated: Any, truncated: Any
+    ) -> tuple[State, Any]:
         """`step` of a NumPy batch on labels from `batch_labels`, and quicker.
 
         Nothing is checked again. The reward may be an array of the state's, so that whoever gives it away copies it.
         """
-        return self._paid(state, self._numpy_code(state, labels, np), base_reward, terminated, truncated)
-
-    def _step_arrays(
-        self, state: Any, labels: Any, base_reward: Any = 0.0, terminated: Any = False, truncated: Any = False
-    ) -> tuple[Any, Any]:
-        return self._paid(state, self._advance(state, labels), base_reward, terminated, truncated)
-
-    def _paid(
-        self, state: Any, new: SpecState, base_reward: Any, terminated: Any, truncated: Any
-    ) -> tuple[SpecState, Any]:
-        if self.payment == "value":
-            return new, new.level
-        reward = pay(
-            self.payment,
-            state[-2] if type(state) is tuple else state.level,
-            new.level,
-            discount=self.discount,
-            base_reward=base_reward,
-            terminated=terminated,
-            truncated=truncated,
-            xp=namespace_of(new.level) or np,
-        )
-        return new, reward
+        return self.machine.step_checked(state, labels, base_reward, terminated, truncated)
 
     def reset(self, state: Any, labels: Mapping[str, Any], mask: Any) -> Any:
         """A batch's state in which the masked elements start anew with these labels; the others' are not read."""
         if type(state) is tuple:
             raise SpecError("Only a part of a batch can be reset. Call start for the next episode of one environment.")
-        xp = namespace_of(state.level) or np
+        like = state.memory[PENALTY]
+        xp = namespace_of(like) or np
         mask = xp.asarray(mask)
-        if mask.shape != state.level.shape:
-            shapes = f"{tuple(state.level.shape)}. Received shape {tuple(mask.shape)}"
+        if mask.shape != like.shape:
+            shapes = f"{tuple(like.shape)}. Received shape {tuple(mask.shape)}"
             raise SpecError(f"`mask` should have the batch's shape, {shapes}.")
         require_atoms(labels, self.atoms)
-        read = {a: as_labels(a, labels[a], state.level, xp) for a in self.atoms}
+        read = {a: as_labels(a, labels[a], like, xp) for a in self.atoms}
         if xp is np:  # where labels are checked, though these will not be chosen
             read = {a: np.where(mask, values, 0.0) for a, values in read.items()}
-        fresh = self.start(read, batch=None if self.atoms else tuple(state.level.shape))
-        return chosen(mask, fresh, state, xp)
-
-    @functools.cached_property
-    def _array_code(self) -> head_code.ArrayAdvance:
-        return head_code.compile_arrays(self.program, self.weights, self.penalties, reuse=False)
-
-    @functools.cached_property
-    def _numpy_code(self) -> head_code.ArrayAdvance:
-        return head_code.compile_arrays(self.program, self.weights, self.penalties, reuse=True)
-
-    def _advance(self, state: Any, labels: Any) -> SpecState:
-        if type(state) is tuple:
-            state = everywhere(state, len(self.states), *batch_of(labels, self.atoms))
-        like = state.level
-        if type(like) is np.ndarray and like.shape:
-            new = self._numpy_code(state, numpy_labels(labels, self.atoms, like), np)
-            for array in (*new.values, new.level):
-                array.setflags(write=False)  # a learner that scales its rewards in place must not reach the state
-            return new
-        require_atoms(labels, self.atoms)
-        xp = namespace_of(like) or np
-        return self._array_code(state, {a: as_labels(a, labels[a], like, xp) for a in self.atoms}, xp)
+        fresh = self.start(read, batch=None if self.atoms else tuple(like.shape))
+        return self.machine.restart(state, fresh, mask)
 
     # Looking at states.
 
+    def _memory(self, state: Any) -> tuple[Any, ...]:
+        return state[-3:] if type(state) is tuple else state.memory
+
     def values(self, state: Any) -> tuple[Any, ...]:
         """The value of each formula."""
-        found: tuple[Any, ...] = state[-1] if type(state) is tuple else state.values
-        return found
+        return self._memory(state)[VALUES]  # type: ignore[no-any-return]
 
     def registers_of(self, state: Any) -> tuple[Any, ...]:
         """The registers' values."""
-        found: tuple[Any, ...] = state[1:-3] if type(state) is tuple else state.registers
+        found: tuple[Any, ...] = state[1 : 1 + len(self.registers)] if type(state) is tuple else state.registers
         return found
 
     def control(self, state: Any) -> Any:
-        """The control state."""
+        """The control state: an integer, or an array of integers."""
         if type(state) is tuple:
             return state[0]
         if state.control is not None:
             return state.control
-        return (namespace_of(state.level) or np).zeros_like(state.level) > 0.5  # the only one there is
+        like = state.memory[PENALTY]
+        xp = namespace_of(like) or np
+        return xp.zeros_like(like, dtype=xp.int32)  # the only one there is
 
     def violated(self, state: Any) -> Any:
         """Whether a safety objective has been violated in this episode."""
-        return bool(state[-3] != NO_PENALTY) if type(state) is tuple else state.penalty != NO_PENALTY
+        penalty = self.penalty_in_force(state)
+        return bool(penalty != NO_PENALTY) if type(state) is tuple else penalty != NO_PENALTY
 
     def penalty_in_force(self, state: Any) -> Any:
         """The lowest penalty among the violated safety objectives; infinite while there are none."""
-        return state[-3] if type(state) is tuple else state.penalty
+        return self._memory(state)[PENALTY]
 
     def level(self, state: Any) -> Any:
         """The weighted sum of the values, or the penalty once a safety objective has been violated."""
-        return state[-2] if type(state) is tuple else state.level
+        return functools.reduce(lambda a, b: a + b, self._memory(state)[LEVELS])
+
+    def levels(self, state: Any) -> tuple[Any, ...]:
+        """The level of each way to pay that occurs, the spec's own first."""
+        return self._memory(state)[LEVELS]  # type: ignore[no-any-return]
 
     # Reports and files; each lives in a module of its own, loaded when first used.
 
     def lint(self, *, initial_labels: Mapping[str, Any] | None = None) -> list[Finding]:
-        """What looks wrong with the spec, each finding with its reason and a remedy; see `rewardspec.spec.lint.linter`.
+        """What looks wrong with the spec, each finding with its reason and a remedy; see `rewardspec.spec.lint`.
 
         Args:
             initial_labels: Labels of states after reset, an array for each atom, as `labels` gives them. With them, a
@@ -410,16 +446,8 @@ class Spec:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # From its arguments: what is compiled from them cannot be pickled, and need not be.
-        arguments = (
-            self.pairs,
-            self.atom_functions,
-            self.penalty,
-            self.payment,
-            self.discount,
-            self.clip,
-            self.max_registers,
-        )
-        return Spec, arguments
+        values = {**self.__dict__, "atoms": self.atom_functions}
+        return Spec, tuple(values[name] for name in _ARGUMENTS)
 
     def __eq__(self, other: object) -> bool:
         return self.__reduce__() == other.__reduce__() if isinstance(other, Spec) else NotImplemented
@@ -434,6 +462,9 @@ class Spec:
         ]
         discount = f", discount={self.discount:g}" if self.payment == "potential" else ""
         return f"Spec([{', '.join(pairs)}], payment={self.payment!r}, penalty={self.penalty:g}{discount})"
+
+
+_ARGUMENTS = ("pairs", "atoms", "penalty", "payment", "discount", "clip", "max_registers")
 
 
 def _function(name: str, atom: Any) -> AtomFunction:

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
-import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
-from numpy import fromiter
 
 from rewardspec.episodes.copying import copied
+from rewardspec.episodes.engine import Episode
 from rewardspec.episodes.features import Features, Observe
 from rewardspec.episodes.recorded_episode import RecordedEpisode
 from rewardspec.errors import Error, SpecError
 from rewardspec.spec import Spec
 from rewardspec.spec.atoms.functions import reads_only_the_state
-from rewardspec.spec.head_code import NO_PENALTY, PENALTY, VALUES
+from rewardspec.spec.head import NO_PENALTY
 from rewardspec.wrappers.first_states import warn_of_violation
 from rewardspec.wrappers.observations import Extension, extension
 from rewardspec.wrappers.product_numbering import model_of, possible_pairs
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
-
-DOUBLE = np.dtype(np.float64)
 
 
 class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -36,8 +34,9 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     version exists: `rewardspec.wrappers.vector.MonitorReward`.
 
     Each step's `info` gains `base_reward` (float), the environment's own reward; `formula_values`, the value of each
-    formula as an array of shape (pairs,); and `violated` (bool), whether a safety objective has been violated in this
-    episode. The `info` of `reset` gains the last two.
+    formula by its pair's name; `violated` (bool), whether a safety objective has been violated in this episode; and
+    `cost`, 1.0 for the step of the first violation and else 0.0, as safe reinforcement learning counts it. The `info`
+    of `reset` gains all but the first.
 
     Args:
         env: The environment.
@@ -49,6 +48,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             kind of observation space takes it in.
         record: Whether to keep the labels of the episode, so that `explain()` can say why it paid what it paid. Takes
             a few microseconds a step.
+        terminate_on_violation: Whether a violation of a safety objective ends the episode, with its penalty.
 
     Attributes:
         reward_spec: The spec; `spec` is Gymnasium's, from which `gymnasium.make` rebuilds the wrapped environment.
@@ -60,7 +60,8 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         LabelError: From `reset` and `step`: an atom gave no label in [0, 1]. After it the episode has to be reset.
 
     Warns:
-        UserWarning: From `reset`, once: the first state violates a safety objective, so that nothing else is paid for.
+        UserWarning: From `reset`, once: the first state violates a safety objective, so that nothing else is paid for;
+            or the episode before was never seen to end, where only its end pays.
 
     Example:
         >>> from rewardspec.spec import Spec
@@ -68,8 +69,8 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         >>> env = MonitorReward(gym.make("CartPole-v1"), Spec([("G upright", 1)], atoms={"upright": upright}))
         >>> obs, info = env.reset(seed=0)
         >>> obs, reward, terminated, truncated, info = env.step(1)
-        >>> round(reward, 3), info["base_reward"], info["formula_values"].round(3), info["violated"]
-        (0.777, 1.0, array([0.777]), False)
+        >>> round(reward, 3), info["base_reward"], info["formula_values"], info["violated"]
+        (0.777, 1.0, {'G upright': 0.7766788880030314}, False)
     """
 
     def __init__(
@@ -79,10 +80,18 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         observe: Observe | None = None,
         *,
         record: bool = False,
+        terminate_on_violation: bool = False,
     ) -> None:
         _require_one_environment(env)
         # A spec never changes, so that recording it needs no copy.
-        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, spec=spec, observe=observe, record=record)
+        RecordConstructorArgs.__init__(
+            self,
+            _disable_deepcopy=True,
+            spec=spec,
+            observe=observe,
+            record=record,
+            terminate_on_violation=terminate_on_violation,
+        )
         gym.Wrapper.__init__(self, env)
         self.reward_spec = spec = readable(spec)
         self.extension: Extension | None = None
@@ -94,10 +103,11 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             self.extension = extension(space, self._features, pairs)
         if self.extension is not None:
             self.observation_space = self.extension.space
+        self._names = spec.names
         self._record = record
-        self._episode: RecordedEpisode | None = None
-        # Bound once: each attribute looked up in a step costs a share of the environment's own speed.
-        self._transition = self._recorded_transition if record else spec.transition
+        self._terminates = terminate_on_violation
+        self._recorded: RecordedEpisode | None = None
+        self._episode = Episode(spec)
         self._state: Any = None  # None when there is no episode, or its labels could not be read
         # The last observation, where the next step's labels are computed from it: a copy, because an environment may
         # write the next one into the same arrays, and an agent into what it was handed.
@@ -105,30 +115,32 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         functions = spec.atom_functions or {}
         self._keeps = not all(reads_only_the_state(functions[name]) for name in spec.atoms)
         self._elapsed = 0
-        self._warned = False
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The compiled function cannot be pickled, and follows from the spec.
-        return {name: value for name, value in self.__dict__.items() if name != "_transition"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._transition = self._recorded_transition if self._record else self.reward_spec.transition
+        self._pays_at_the_end = "final" in spec.payments
+        self._warned: set[str] = set()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset the environment, and start the spec on the state's labels."""
+        if self._pays_at_the_end and self._elapsed and self._state is not None and "end" not in self._warned:
+            self._warned.add("end")
+            warnings.warn(
+                "The episode was reset before it ended as far as this wrapper can see, so that its final payment was "
+                "never made. A time limit has to be inside: MonitorReward(TimeLimit(env, …), spec).",
+                UserWarning,
+                stacklevel=2,
+            )
         self._state = None
         observation, info = self.env.reset(seed=seed, options=options)
         self._elapsed = 0
         if self._keeps:
             self._observation = copied(observation)
-        labels = self.reward_spec.labels(observation, None, observation, step=0)
-        self._state = state = self.reward_spec.start(labels)
-        self._episode = RecordedEpisode(labels) if self._record else None
-        info["formula_values"] = fromiter(state[VALUES], DOUBLE)
-        info["violated"] = violated = self.reward_spec.violated(state)
-        if violated and not self._warned:
-            self._warned = True
+        state, labels = self._episode.start(observation, info)
+        self._state = state
+        self._recorded = RecordedEpisode(labels) if self._record else None
+        violated = self.reward_spec.violated(state)
+        info["formula_values"] = dict(zip(self._names, state[-1], strict=True))
+        info["violated"], info["cost"] = violated, float(violated)
+        if violated and "start" not in self._warned:
+            self._warned.add("start")
             warn_of_violation(self.reward_spec, labels, stacklevel=2)
         if self.extension is not None:
             observation = self.extension.extend(observation, self._features.read(state))
@@ -137,8 +149,8 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Step the environment, and pay what the spec says."""
         observation, base_reward, terminated, truncated, info = self.env.step(action)
-        state = self._state
-        if state is None:
+        before = self._state
+        if before is None:
             raise ResetNeeded("There is no episode for the spec to follow. Call reset() before step().")
         self._state = None  # until the labels are read: an episode with a letter missing must not go on
         try:
@@ -146,20 +158,28 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         except (TypeError, ValueError):
             raise _not_one_number(self.env, base_reward) from None
         self._elapsed += 1
-        before = self._observation
-        try:
-            state, reward = self._transition(state, before, action, observation, base_reward, terminated, truncated)
-        except Exception:
-            # Reading the labels on their own is slower, and says which atom is wrong, and where.
-            labels = self.reward_spec.labels(before, action, observation, step=self._elapsed)
-            state, reward = self.reward_spec.step(state, labels, base_reward, terminated, truncated)
+        given = (before, self._observation, action, observation, info, base_reward)
+        if self._recorded is None:
+            state, reward = self._episode.advance(*given, terminated, truncated, self._elapsed)
+        else:
+            state, reward, labels = self._episode.read_and_advance(*given, terminated, truncated, self._elapsed)
+        # From the state itself: calls would cost more than what they read.
+        violated = state[-3] != NO_PENALTY
+        newly = violated and before[-3] == NO_PENALTY
+        if newly and self._terminates and not terminated:
+            terminated = True  # which some ways to pay want to know
+            state, reward = self._episode.advance(*given, terminated, truncated, self._elapsed)
+        if self._recorded is not None:
+            self._recorded.add(labels, base_reward, terminated, truncated)
         self._state = state
         if self._keeps:
             self._observation = copied(observation)
+        if self._pays_at_the_end and (terminated or truncated):
+            self._elapsed = 0  # the end has been seen
         info["base_reward"] = base_reward
-        # From the state itself: calls would cost more than what they read.
-        info["formula_values"] = fromiter(state[VALUES], DOUBLE)
-        info["violated"] = state[PENALTY] != NO_PENALTY
+        info["formula_values"] = dict(zip(self._names, state[-1]))  # noqa: B905  # a name for each value, as made
+        info["violated"] = violated
+        info["cost"] = 1.0 if newly else 0.0
         if self.extension is not None:
             observation = self.extension.extend(observation, self._features.read(state))
         return observation, reward, terminated, truncated, info
@@ -186,26 +206,9 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """
         if not self._record:
             raise SpecError("The episode was not kept. Make the wrapper with record=True to have it explained.")
-        if self._episode is None:
+        if self._recorded is None:
             raise ResetNeeded("There is no episode to explain. Call reset() first.")
-        return self._episode.explain(self.reward_spec)
-
-    def _recorded_transition(
-        self,
-        state: Any,
-        before: Any,
-        action: Any,
-        observation: Any,
-        base_reward: float,
-        terminated: bool,
-        truncated: bool,
-    ) -> tuple[Any, float]:
-        """What `Spec.transition` does, with the labels kept."""
-        labels = self.reward_spec.labels(before, action, observation, step=self._elapsed)
-        paid = self.reward_spec.step(state, labels, base_reward, terminated, truncated)
-        assert self._episode is not None  # reset made it
-        self._episode.add(labels, base_reward, terminated, truncated)
-        return paid
+        return self._recorded.explain(self.reward_spec)
 
 
 def _require_one_environment(env: Any) -> None:

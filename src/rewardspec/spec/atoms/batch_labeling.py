@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import LabelError, shown
-from rewardspec.machines.label_checks import CheckedLabels, as_bits, as_labels, bits_inside, inside_unit_interval
+from rewardspec.machines.label_checks import CheckedLabels, as_bits, as_labels, bits_inside, in_range
+from rewardspec.machines.machine import batch_of
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.spec.atoms.batch_checks import NUMBERS, BatchAtom, check_elements
 from rewardspec.spec.atoms.batch_info import BatchInfo
 from rewardspec.spec.atoms.functions import AtomFunction, reads_only_the_state
 from rewardspec.spec.atoms.labeling import TOLERANCE, at_step, atom_raised, outside
-from rewardspec.spec.batch_states import batch_of
 
 DOUBLE = np.dtype(np.float64)
 _CHECKS = 4  # how often labels of a batch are compared with those of its elements
@@ -176,10 +176,10 @@ class BatchLabels:
         """
         if self._clip:
             np.clip(self._matrix, 0.0, 1.0, out=self._matrix)
-        if not (bits_inside(self._bits) or inside_unit_interval(self._matrix)):
+        if not (bits_inside(self._bits) or in_range(self._matrix)):
             inside = np.clip(self._matrix, 0.0, 1.0)
             np.copyto(self._matrix, inside, where=abs(self._matrix - inside) <= TOLERANCE)
-            if not inside_unit_interval(self._matrix):
+            if not in_range(self._matrix):
                 raise self._outside(step() if callable(step) else step, envs)
         return self._labels
 

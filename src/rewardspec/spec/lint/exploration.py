@@ -65,7 +65,7 @@ def outcomes(monitors: Sequence[Monitor], levels: Sequence[float]) -> Iterator[t
 def _step(monitor: Monitor, rows: np.ndarray, labels: dict[str, np.ndarray]) -> State:
     control = np.ascontiguousarray(rows[:, 0]).astype(np.int32) if len(monitor.states) > 1 else None
     registers = tuple(np.ascontiguousarray(column) for column in rows[:, 1:].T)
-    state, _ = monitor.step(State(control, registers, np.zeros(len(rows))), labels)
+    state, _ = monitor.step(State(control, registers, (), (np.zeros(len(rows)),)), labels)
     return state  # type: ignore[no-any-return]
 
 

@@ -17,9 +17,10 @@ from rewardspec.logic.formulas import And, Formula, Or
 from rewardspec.logic.normal_form import negate
 from rewardspec.logic.operators import TEMPORAL
 from rewardspec.logic.printing import to_string
+from rewardspec.machines.effort import Effort
 from rewardspec.machines.expressions import Expression, maximum, minimum, register
-from rewardspec.synthesis.effort import Effort
-from rewardspec.synthesis.quantitative.assembly import Part, combined, from_lasso
+from rewardspec.machines.program import Program
+from rewardspec.synthesis.quantitative.assembly import combined, from_lasso
 from rewardspec.synthesis.quantitative.equations import equations
 from rewardspec.synthesis.quantitative.obligations import Obligations
 from rewardspec.synthesis.quantitative.reduction import reduce
@@ -45,15 +46,15 @@ class Synthesis:
         self.max_registers = max_registers
         self._most_sets = _SETS_PER_REGISTER * max_registers + _SETS_PER_REGISTER
         self._effort = Effort(_EFFORT)
-        self._roots: dict[Formula, Part] = {}
+        self._roots: dict[Formula, Program] = {}
 
-    def part(self, formula: Formula) -> Part:
+    def program(self, formula: Formula) -> Program:
         """The machine of a formula, unnamed.
 
         Raises:
             SynthesisError: It needs more registers than the budget; the message names the subformula.
         """
-        leaves: dict[Part, Expression] = {}
+        leaves: dict[Program, Expression] = {}
 
         def combine(branch: Formula, args: dict[Formula, Expression]) -> Expression:
             """The value of a branch, in terms of the values of leaves, which `register(k)` stands for."""
@@ -62,7 +63,7 @@ class Synthesis:
             values = [args[arg] for arg in branch.args if arg in args]
             found = self._group(type(branch), operation, roots) if roots else ()
             values.extend(leaves.setdefault(leaf, register(len(leaves))) for leaf in found)
-            if sum(len(leaf.owed) for leaf in leaves) > self._most_sets:
+            if sum(len(leaf.registers) for leaf in leaves) > self._most_sets:
                 raise self._too_large(formula)
             return operation(*values)
 
@@ -73,33 +74,33 @@ class Synthesis:
         else:
             value = leaves.setdefault(self._root(top), register(0))
         result = combined(list(leaves), value)
-        if len(result.owed) > self.max_registers:
+        if len(result.registers) > self.max_registers:
             raise self._too_large(formula)
         return result
 
     def _group(
         self, kind: type[Formula], operation: Callable[..., Expression], roots: Sequence[Formula]
-    ) -> tuple[Part, ...]:
+    ) -> tuple[Program, ...]:
         """The machines of temporal parts under one operator: one for them all, or one each."""
         if len(roots) == 1:
             return (self._root(roots[0]),)
         group = kind(*roots)
 
-        def separate() -> tuple[Part, ...]:
+        def separate() -> tuple[Program, ...]:
             return tuple(dict.fromkeys(self._root(root) for root in roots))
 
-        def together() -> tuple[Part, ...]:
+        def together() -> tuple[Program, ...]:
             # A disjunction is one machine of its own; a conjunction is the dual of one.
             return (self._linear(group, negated=kind is And),)
 
-        def cost(parts: tuple[Part, ...]) -> tuple[int, ...]:
+        def cost(parts: tuple[Program, ...]) -> tuple[int, ...]:
             if len(parts) > _WORTH_BOTH:  # an upper bound will do: what many parts share is seldom decisive
                 return tuple(map(sum, zip(*(part.cost for part in parts), strict=True)))
             return combined(parts, operation(*(register(k) for k in range(len(parts))))).cost
 
         return self._cheapest([separate, together], cost, group)
 
-    def _root(self, formula: Formula) -> Part:
+    def _root(self, formula: Formula) -> Program:
         """The machine of one temporal part, or of a propositional formula."""
         if formula not in self._roots:
             operators = sum(isinstance(part, TEMPORAL) for part in formula.subformulas())
@@ -114,12 +115,12 @@ class Synthesis:
             )
         return self._roots[formula]
 
-    def _linear(self, formula: Formula, *, negated: bool) -> Part:
+    def _linear(self, formula: Formula, *, negated: bool) -> Program:
         target = negate(formula) if negated else formula
         effort = Effort(_EFFORT_FOR_ONE, within=self._effort)
         system = equations(target, Obligations(effort), self._most_sets)
         lasso = reduce(unroll(system, self._most_sets, effort))
-        return from_lasso(lasso, system, negated=negated)
+        return from_lasso(lasso, system, target.atoms, negated=negated)
 
     def _cheapest(
         self,

@@ -34,8 +34,8 @@ from rewardspec.logic.formulas import (
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import is_literal
 from rewardspec.logic.operators import TEMPORAL
+from rewardspec.machines.effort import Effort
 from rewardspec.machines.polynomials import ONE, ZERO, Polynomial, Term, bits, maximum, minimum
-from rewardspec.synthesis.effort import Effort
 
 _GUARD_TERMS = 8  # a propositional part with more terms than this becomes one guard, evaluated as it stands
 _STEP_TERMS = 4096  # a step with more terms than this, before absorption, is refused

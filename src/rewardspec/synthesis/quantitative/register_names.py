@@ -2,50 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rewardspec.logic.formulas import And, Formula
 from rewardspec.logic.printing import to_string
 from rewardspec.machines.expressions import Expression, register
-from rewardspec.synthesis.quantitative.assembly import Part
+from rewardspec.machines.program import Program
 
 _LONGEST = 40
 
 
-def register_names(part: Part, values: Mapping[Expression, str] | None = None) -> dict[int, str]:
-    """A name for each register of a part, all different.
+def with_names(program: Program, outputs: Sequence[str] = ("value",)) -> Program:
+    """The program with readable register names, all different.
 
     Args:
-        part: The machine.
-        values: How to call a register that is updated by one of these expressions in the loop; by default, one that
-            holds the machine's value is called `value`.
+        program: The program, whose registers are named after their obligations.
+        outputs: What a register is called that holds one of the program's outputs.
 
     `max[p]` and `min[p]` are running extremes, `prev[p]` is the label one step ago, `kept[p]` one that was read once,
     `value` the value itself, `if[F b]` the value should `F b` hold from the next step on, and `unless[G !b]` the
     value should it not.
     """
-    values = {part.stages[part.loop].output: "value"} if values is None else values
-    names: dict[int, str] = {}
-    used: set[str] = set()
-    for number, (owed, negated) in part.owed.items():
-        name = _from_shape(part, number, values) or _from_obligations(owed, negated)
+    values = dict(zip(program.steps[program.loop].outputs, outputs, strict=False))
+    names: list[str] = []
+    for number, given in enumerate(program.registers):
+        name = _from_shape(program, number, values) or given
         unique, count = name, 1
-        while unique in used:
+        while unique in names:
             count += 1
-            unique = f"{name}#{count}"
-        used.add(unique)
-        names[number] = unique
-    return names
+            unique = f"{name} ({count})"
+        names.append(unique)
+    return replace(program, registers=tuple(names))
 
 
-def _from_shape(part: Part, number: int, values: Mapping[Expression, str]) -> str | None:
+def from_obligations(owed: tuple[Formula, ...], negated: bool) -> str:
+    """A name from the formulas that a register waits for."""
+    if not owed:
+        return "intact" if negated else "done"
+    return f"{'unless' if negated else 'if'}[{to_string(And(*owed), longest=_LONGEST)}]"
+
+
+def _from_shape(program: Program, number: int, values: Mapping[Expression, str]) -> str | None:
     own = register(number)
-    loop = part.stages[part.loop]
-    update = loop.updates.get(number)
+    update = program.steps[program.loop].updates[number]
     if update is None:
         return None
     if update == own:
-        written = {stage.updates.get(number) for stage in part.stages} - {own, None}
+        written = {step.updates[number] for step in program.steps} - {own, None}
         sources = [text for text in (_labels_only(e) for e in written if e is not None) if text is not None]
         return f"kept[{sources[0]}]" if len(sources) == 1 == len(written) else None
     if update.op in ("label", "complement"):
@@ -72,12 +76,7 @@ def _labels_only(expression: Expression) -> str | None:
                     return "(" + (" & " if part.op == "min" else " | ").join(map(str, args)) + ")"
         return None
 
-    text: str | None = expression.fold(write)
+    text = expression.fold(write)
     if text is None or len(text) > _LONGEST:
         return None
     return text[1:-1] if text.startswith("(") else text
-
-
-def _from_obligations(owed: tuple[Formula, ...], negated: bool) -> str:
-    text = to_string(And(*owed), longest=_LONGEST) if owed else "true"
-    return f"{'unless' if negated else 'if'}[{text}]"

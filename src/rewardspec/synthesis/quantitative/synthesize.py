@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import FormulaLike, as_formula
-from rewardspec.machines.expressions import register, substitute
 from rewardspec.machines.monitor import Monitor
-from rewardspec.machines.program import Program, Step
-from rewardspec.synthesis.quantitative.assembly import Part
 from rewardspec.synthesis.quantitative.compiler import Synthesis
-from rewardspec.synthesis.quantitative.register_names import register_names
+from rewardspec.synthesis.quantitative.register_names import with_names
 
 DEFAULT_REGISTERS = 256
 
@@ -37,21 +36,5 @@ def synthesize(formula: FormulaLike, *, max_registers: int = DEFAULT_REGISTERS) 
     formula = as_formula(formula)
     if isinstance(max_registers, bool) or not isinstance(max_registers, int) or max_registers < 0:
         raise SynthesisError(f"`max_registers` should be a non-negative integer. Received {max_registers!r}.")
-    part = Synthesis(max_registers).part(formula)
-    program, names = _finish(part, formula.atoms)
-    return Monitor(formula, program, names)
-
-
-def _finish(part: Part, atoms: tuple[str, ...]) -> tuple[Program, tuple[str, ...]]:
-    """The part as a program, registers numbered from 0, and their names."""
-    numbers = {register(old): register(new) for new, old in enumerate(part.owed)}
-    steps = tuple(
-        Step(
-            tuple(substitute(stage.updates[r], numbers) if r in stage.updates else None for r in part.owed),
-            substitute(stage.output, numbers),
-        )
-        for stage in part.stages
-    )
-    initial = tuple(part.initial.get(r, 0.0) for r in part.owed)
-    names = register_names(part)
-    return Program(atoms, initial, steps, part.loop), tuple(names[r] for r in part.owed)
+    program = with_names(Synthesis(max_registers).program(formula))
+    return Monitor(formula, replace(program, atoms=formula.atoms))

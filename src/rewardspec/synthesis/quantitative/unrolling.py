@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rewardspec.errors import SynthesisError
+from rewardspec.machines.effort import Effort
 from rewardspec.machines.polynomials import ONE, ZERO, Polynomial, substitute
-from rewardspec.synthesis.effort import Effort
 from rewardspec.synthesis.quantitative.equations import Equations
 
 

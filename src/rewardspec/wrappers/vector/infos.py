@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.spec.batch_states import Places
-from rewardspec.spec.head_code import SpecState
+from rewardspec.machines.array_code import State
+from rewardspec.machines.machine import Places
+from rewardspec.spec import Spec
 
 Mask = NDArray[np.bool_]
 
@@ -33,24 +34,42 @@ def note(infos: dict[str, Any], key: str, values: NDArray[Any], mask: Mask) -> N
     infos[key], infos[f"_{key}"] = values, mask.copy()
 
 
-def note_state(infos: dict[str, Any], state: SpecState, mask: Mask) -> None:
-    """Add what is known of the spec's state in some environments."""
-    note(infos, "formula_values", values_of(state), mask)
-    note(infos, "violated", np.isfinite(state.penalty), mask)
+def note_state(infos: dict[str, Any], spec: Spec, state: State, mask: Mask, newly: Mask) -> None:
+    """Add what is known of the spec's state in some environments; `newly` says where it was just violated."""
+    if mask.any():
+        values: dict[str, Any] = {}
+        for name, column in zip(spec.names, spec.values(state), strict=True):
+            note(values, name, np.array(column), mask)
+        infos["formula_values"], infos["_formula_values"] = values, mask.copy()
+    note(infos, "violated", spec.violated(state), mask)
+    note(infos, "cost", newly.astype(np.float64), mask)
 
 
-def note_step(infos: dict[str, Any], state: SpecState, base_rewards: NDArray[np.float64], began: Places) -> None:
+def note_step(
+    infos: dict[str, Any],
+    spec: Spec,
+    state: State,
+    base_rewards: NDArray[np.float64],
+    began: Places,
+    newly: Mask,
+) -> None:
     """Add what is known after a step of all environments.
 
     Args:
         infos: The step's infos.
-        state: The spec's state after it.
+        spec: The spec.
+        state: Its state after the step.
         base_rewards: The environments' own rewards; they become the entry's own.
         began: Where an episode began, so that there is no reward.
+        newly: Where a safety objective was violated by this step.
     """
     mask = everyone(base_rewards.size)
-    infos["formula_values"], infos["_formula_values"] = values_of(state), mask
-    infos["violated"], infos["_violated"] = np.isfinite(state.penalty), mask
+    values: dict[str, Any] = {}
+    for name, column in zip(spec.names, spec.values(state), strict=True):
+        values[name], values[f"_{name}"] = column.copy(), mask
+    infos["formula_values"], infos["_formula_values"] = values, mask
+    infos["violated"], infos["_violated"] = spec.violated(state), mask
+    infos["cost"], infos["_cost"] = newly.astype(np.float64), mask
     if began.size:
         mask = everyone(base_rewards.size, but=began)
         base_rewards[began] = 0.0
@@ -58,9 +77,21 @@ def note_step(infos: dict[str, Any], state: SpecState, base_rewards: NDArray[np.
         infos["base_reward"], infos["_base_reward"] = base_rewards, mask
 
 
-def values_of(state: SpecState) -> NDArray[np.float64]:
-    """The value of each formula, shape (environments, formulas)."""
-    return np.array(state.values).T if state.values else np.zeros((*state.level.shape, 0))
+def with_final_infos(infos: dict[str, Any], ended: Places, count: int) -> dict[str, Any]:
+    """The infos of the transitions: where an episode ended, those of its final state in place of the reset's."""
+    finals = infos.get("final_info")
+    if not finals:
+        return infos
+    joined = {key: value for key, value in infos.items() if "final_" not in key}
+    for key, value in finals.items():
+        if isinstance(value, np.ndarray) and not key.startswith("_"):
+            old = joined.get(key)
+            column = np.array(old) if isinstance(old, np.ndarray) else np.zeros_like(value)
+            mask = np.array(joined.get(f"_{key}", np.zeros(count, dtype=np.bool_)))
+            known = finals.get(f"_{key}", np.ones(count, dtype=np.bool_))
+            column[ended], mask[ended] = value[ended], known[ended]
+            joined[key], joined[f"_{key}"] = column, mask
+    return joined
 
 
 def everyone(count: int, but: Places | None = None) -> Mask:

@@ -12,21 +12,19 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from numpy.typing import NDArray
 
+from rewardspec.episodes.batched_spaces import put
 from rewardspec.episodes.copying import copied
+from rewardspec.episodes.engine import NOWHERE, Episodes
 from rewardspec.episodes.features import Features, Observe
 from rewardspec.errors import Error, SpecError
-from rewardspec.machines.label_checks import CheckedLabels
+from rewardspec.machines.machine import Places
 from rewardspec.spec import Spec
-from rewardspec.spec.batch_states import Places, before_first, changed, merged
 from rewardspec.wrappers.first_states import warn_of_violation
 from rewardspec.wrappers.monitor_reward import readable
 from rewardspec.wrappers.observations import Extension, extension
 from rewardspec.wrappers.product_numbering import possible_pairs
-from rewardspec.wrappers.vector.batched_spaces import put, take
-from rewardspec.wrappers.vector.infos import everyone, note, note_state, note_step
+from rewardspec.wrappers.vector.infos import everyone, note, note_state, note_step, with_final_infos
 from rewardspec.wrappers.vector.vector_models import models_of
-
-NOWHERE: Places = np.zeros(0, dtype=np.intp)
 
 
 class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConstructorArgs):
@@ -40,9 +38,10 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
       spec starts on the observation returned;
     - `DISABLED`: `reset(options={"reset_mask": mask})` starts the spec anew where the mask says so.
 
-    `infos` gains `base_reward`, `formula_values` and `violated` as arrays, each with its mask (`_base_reward` …) of
-    the environments it is about. As Gymnasium has it, there is no `base_reward` of a reset, and under `SAME_STEP` those
-    of a final transition are in `infos["final_info"]`.
+    `infos` gains `base_reward`, `formula_values`, `violated` and `cost` as arrays, each with its mask (`_cost` …) of
+    the environments it is about; `formula_values` is a dict of them by the pairs' names. As Gymnasium has it, there is no
+    `base_reward` of a reset, and under `SAME_STEP` those of a final transition are in `infos["final_info"]`. Only an
+    environment itself can end its episode: to end it at a violation, wrap each environment, not the vector of them.
 
     Args:
         env: The vector environment.
@@ -97,14 +96,11 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
         if self.extension is not None:
             self.single_observation_space = self.extension.space
             self.observation_space = self.extension.batch(env.observation_space, env.num_envs)
-        self._labels = spec.batch_labels(env.num_envs)
-        self._initial = spec.program.initial
+        self._episodes = Episodes(spec, env.num_envs, env.single_observation_space, env.single_action_space)
         self._state: Any = None  # None when there are no episodes, or their labels could not be read
         self._observations: Any = None  # the last ones, which the next step's labels are computed from
         self._warned = False
         self._resetting = NOWHERE  # what the next step will reset
-        # The number of steps taken, and what it was when each episode began.
-        self._clock, self._began_at = 0, np.zeros(env.num_envs, dtype=np.int64)
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -119,14 +115,14 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
         old, self._state = self._state, None
         if old is None and not began.all():
             raise ResetNeeded("There are no episodes for the spec to follow. Reset all environments first.")
-        state, labels = self._restart(old, observations, began.nonzero()[0])
+        state, labels = self._episodes.restart(old, observations, began.nonzero()[0], infos)
         if not self._warned and began.all() and self.reward_spec.violated(state).all():
             self._warned = True
             first = {name: float(row[0]) for name, row in labels.items()}
             warn_of_violation(self.reward_spec, first, stacklevel=2)
         self._resetting = self._resetting[~began[self._resetting]]
         self._keep(state, observations)
-        note_state(infos, state, began)
+        note_state(infos, self.reward_spec, state, began, self.reward_spec.violated(state))
         return self._extended(observations, state), infos
 
     def step(
@@ -134,97 +130,69 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Step the environments, and pay what the spec says."""
         observations, base_rewards, terminations, truncations, infos = self.env.step(actions)
-        spec, state, self._state = self.reward_spec, self._state, None  # until the labels are read
-        if state is None:
+        spec, before, self._state = self.reward_spec, self._state, None  # until the labels are read
+        if before is None:
             raise ResetNeeded("There are no episodes for the spec to follow. Call reset() before step().")
-        self._clock += 1
         base_rewards = np.array(base_rewards, dtype=np.float64)
-        if base_rewards.shape != self._began_at.shape:
+        if base_rewards.shape != (self.num_envs,):
             raise Error(
-                f"The rewards of {type(self.env.unwrapped).__name__} should have shape {self._began_at.shape}, one "
+                f"The rewards of {type(self.env.unwrapped).__name__} should have shape {(self.num_envs,)}, one "
                 f"number for each environment. Received shape {base_rewards.shape}. Make them so below this wrapper, "
                 "for example with gymnasium.wrappers.vector.TransformReward; the spec pays for the other objectives."
             )
+        if isinstance(actions, list):
+            actions = np.asarray(actions)
         began, ended = self._resetting, np.logical_or(terminations, truncations).nonzero()[0]
         same_step = self._same_step and ended.size > 0
-        last = self._with_finals(observations, infos, ended) if same_step else observations
-        labels = self._read(actions, last, began)
+        last, last_infos = self._with_finals(observations, infos, ended) if same_step else (observations, infos)
+        given = (self._observations, actions, last, base_rewards, terminations, truncations, last_infos, began)
+        state, rewards = self._episodes.advance(before, *given)
+        newly = spec.violated(state) & ~spec.violated(before)
         if began.size:
-            state = before_first(state, self._initial, began)
-        state, paid = spec.step_checked(state, labels, base_rewards, terminations, truncations)
-        rewards = paid.copy()  # new, so that the learner may write into it
-        if began.size:
-            rewards[began] = 0.0
-            if spec.payment == "delta":
-                state = state._replace(level=changed(state.level, began, 0.0))  # nothing has been paid yet
+            newly[began] = spec.violated(state)[began]
         if same_step:
-            self._note_finals(infos, state, base_rewards, ended)
+            self._note_finals(infos, state, base_rewards, ended, newly)
             began = ended
-            state, _ = self._restart(state, observations, ended)
+            state, _ = self._episodes.restart(state, observations, ended, infos)
+            newly[ended] = spec.violated(state)[ended]
         if self._next_step:
             self._resetting = ended
         self._keep(state, observations)
-        note_step(infos, state, base_rewards, began)
+        note_step(infos, spec, state, base_rewards, began, newly)
         return self._extended(observations, state), rewards, terminations, truncations, infos
-
-    def _read(self, actions: Any, observations: Any, began: Places) -> CheckedLabels:
-        """The labels of a step: of a transition, and of a first state where an episode began."""
-        labels = self._labels
-        if isinstance(actions, list):
-            actions = np.asarray(actions)
-        if not began.size:
-            labels.read(self._observations, actions, observations)
-            return labels.checked(self._elapsed)
-        self._began_at[began] = self._clock
-        labels.read(None, None, observations, atoms=labels.of_states)
-        if labels.of_transitions:
-            # An action that was not taken, or a state that is not a first one, is nothing to show to an atom.
-            space = self.env.single_observation_space
-            first = take(space, observations, began)
-            labels.read(first, None, first, began, step=0, atoms=labels.of_transitions)
-            going = everyone(self.num_envs, but=began).nonzero()[0]
-            if going.size:
-                before, after = take(space, self._observations, going), take(space, observations, going)
-                taken = take(self.env.single_action_space, actions, going)
-                labels.read(before, taken, after, going, atoms=labels.of_transitions)
-        return labels.checked(self._elapsed)
-
-    def _elapsed(self) -> NDArray[np.int64]:
-        """The number of steps of each episode."""
-        return self._clock - self._began_at
-
-    def _restart(self, state: Any, observations: Any, began: Places) -> tuple[Any, CheckedLabels]:
-        """The state in which the spec has started anew on the first states of some environments, and their labels."""
-        self._began_at[began] = self._clock
-        first = take(self.env.single_observation_space, observations, began)
-        labels = self.reward_spec.batch_labels(began.size).of(first, None, first, step=0, envs=began)
-        fresh = self.reward_spec.start(labels, batch=began.size)
-        return (fresh if began.size == self.num_envs else merged(state, began, fresh)), labels
 
     def _keep(self, state: Any, observations: Any) -> None:
         self._state = state
-        if self._labels.of_transitions:
+        if self._episodes.remembers:
             # A copy, because vector environments may write the next observations over these (`copy=False`).
             self._observations = copied(observations)
 
-    def _with_finals(self, observations: Any, infos: dict[str, Any], ended: Places) -> Any:
-        """The observations that the transitions led to, before any reset."""
+    def _with_finals(self, observations: Any, infos: dict[str, Any], ended: Places) -> tuple[Any, Any]:
+        """The observations and infos that the transitions led to, before any reset."""
         finals = infos.get("final_obs")
         if finals is None:
             raise Error(
                 "An episode ended, and `infos` has no 'final_obs' although the vector environment's autoreset mode is "
                 "SAME_STEP: the final transition's reward cannot be known. Use another autoreset mode."
             )
-        return put(self.env.single_observation_space, observations, ended, [finals[k] for k in ended])
+        last = put(self.env.single_observation_space, observations, ended, [finals[k] for k in ended])
+        return last, with_final_infos(infos, ended, self.num_envs)
 
-    def _note_finals(self, infos: dict[str, Any], state: Any, base_rewards: NDArray[np.float64], ended: Places) -> None:
+    def _note_finals(
+        self,
+        infos: dict[str, Any],
+        state: Any,
+        base_rewards: NDArray[np.float64],
+        ended: Places,
+        newly: NDArray[np.bool_],
+    ) -> None:
         """Extend the final observations, and put what is known of the final transitions beside them."""
         mask = np.zeros(self.num_envs, dtype=np.bool_)
         mask[ended] = True
         infos.setdefault("_final_info", mask.copy())
         final_info = infos.setdefault("final_info", {})
         note(final_info, "base_reward", base_rewards.copy(), mask)
-        note_state(final_info, state, mask)
+        note_state(final_info, self.reward_spec, state, mask, newly)
         if self.extension is not None:
             numbers = self._features.read_batch(state, self.num_envs)
             finals = np.full(self.num_envs, None, dtype=object)

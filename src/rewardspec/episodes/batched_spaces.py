@@ -10,11 +10,11 @@ from gymnasium import Space, spaces
 from numpy.typing import NDArray
 
 
-def take(space: Space[Any], batch: Any, where: NDArray[np.intp]) -> Any:
+def take(space: Space[Any] | None, batch: Any, where: NDArray[np.intp]) -> Any:
     """The batch of some elements of a batch.
 
     Args:
-        space: The space of one element.
+        space: The space of one element; None for what is in arrays.
         batch: The batch.
         where: The elements' indices.
 

@@ -1,0 +1,257 @@
+"""Machines that run: a program and its head, on one trace or on batches of any array library."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.errors import Error, LabelError
+from rewardspec.machines import array_code, scalar_code
+from rewardspec.machines.array_code import ArrayStep, State, everywhere
+from rewardspec.machines.label_checks import (
+    CheckedLabels,
+    as_labels,
+    checked_array,
+    checked_numbers,
+    numpy_labels,
+    require_atoms,
+)
+from rewardspec.machines.namespaces import namespace_of
+from rewardspec.machines.program import Program
+from rewardspec.machines.windows import Queue, algebra, array_windows, queue_extremum, queue_newest
+
+Places: TypeAlias = NDArray[np.intp]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Compiled:
+    """A method that gives way to a compiled function, kept by the instance: a call costs nothing more than its code."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+        functools.update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self._method
+        function = instance.machine.step
+        with contextlib.suppress(AttributeError):
+            function.__doc__ = self._method.__doc__
+        instance.__dict__[self._method.__name__] = function
+        return function
+
+
+def compiled(method: F) -> F:
+    """Document the step of something that has a `machine`, whose own step takes the method's place."""
+    return cast(F, _Compiled(method))
+
+
+class Machine:
+    """A program with its head: pure functions from states and labels to states and results.
+
+    Attributes:
+        program: The program.
+        head: What becomes of its outputs.
+    """
+
+    def __init__(self, program: Program, head: Any) -> None:
+        self.program = program
+        self.head = head
+
+    @functools.cached_property
+    def step(self) -> scalar_code.ScalarStep:
+        """The function `(state, labels, …) -> (state, result)`, for whatever the state and labels are."""
+        return scalar_code.compile_step(self.program, self.head, self._step_arrays)
+
+    @functools.cached_property
+    def _for_arrays(self) -> ArrayStep:
+        return array_code.compile_step(self.program, self.head)
+
+    @functools.cached_property
+    def _for_numpy(self) -> ArrayStep:
+        return array_code.compile_step(self.program, self.head, reuse=True)
+
+    def initial_state(
+        self, batch: int | Sequence[int] | None = None, xp: Any = None, dtype: Any = None, device: Any = None
+    ) -> Any:
+        """The state before the first letter; see `Monitor.initial_state`."""
+        start = scalar_code.initial_state(self.program, self.head)
+        if batch is None and xp is None:
+            return start
+        xp = np if xp is None else xp
+        shape = () if batch is None else (int(batch),) if isinstance(batch, int | np.integer) else tuple(batch)
+        options = {name: option for name, option in (("dtype", dtype), ("device", device)) if option is not None}
+        return everywhere(self.program, start, xp.zeros(shape, **options), xp)
+
+    def step_checked(self, state: State, labels: CheckedLabels, *given: Any) -> tuple[State, Any]:
+        """`step` of a NumPy batch on labels that have been checked, and quicker.
+
+        The result may be an array of the state's, so that whoever gives it away copies it.
+        """
+        return self._for_numpy(state, labels, np, *given)
+
+    def _step_arrays(self, state: Any, labels: Any, *given: Any, **named: Any) -> tuple[Any, Any]:
+        """A step on arrays; also where a scalar step's odd labels end up, to be used as arrays or refused."""
+        arguments = self._arguments(given, named)
+        program = self.program
+        if type(state) is tuple:
+            spaces = [namespace_of(labels[a]) for a in program.atoms if isinstance(labels, Mapping) and a in labels]
+            if len(spaces) < len(program.atoms) or not any(space is not None for space in spaces):
+                return self.step(state, checked_numbers(labels, program.atoms, program.semantics), *arguments)
+            if program.windows and state[1 + len(program.registers)][0]:
+                raise LabelError("The labels of a trace that has begun with numbers should be numbers.")
+            state = everywhere(program, state, *batch_of(labels, program.atoms))
+        if not isinstance(state, State):
+            raise Error(f"A step starts from what `initial_state` or the step before gave. Received {state!r}.")
+        like = _like(state)
+        xp = namespace_of(like) or np
+        given = tuple(
+            as_column(name, value, like, xp) for (name, _), value in zip(self.head.parameters, arguments, strict=True)
+        )
+        if type(like) is np.ndarray and like.shape:
+            ready = numpy_labels(labels, program.atoms, like, program.semantics)
+            new, result = self._for_numpy(state, ready, np, *given)
+            # A learner that scales its rewards in place must not reach the state.
+            for array in (*new.registers, *_leaves(new.memory), result):
+                array.setflags(write=False)
+            return new, result
+        require_atoms(labels, program.atoms)
+        ready = {atom: as_labels(atom, labels[atom], like, xp) for atom in program.atoms}
+        if xp is np:  # a batch of shape (), whose results NumPy turns into numbers
+            ready = {atom: checked_array(atom, values, program.semantics) for atom, values in ready.items()}
+        new, result = self._for_arrays(state, ready, xp, *given)
+        # In torch a caller may well write into the result, which would reach the state.
+        return new, result.clone() if xp.__name__ == "torch" else result
+
+    def _arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The head's parameters in order, the defaults filled in."""
+        values = list(given)
+        for name, default in self.head.parameters[len(given) :]:
+            values.append(named[name] if name in named else {"0.0": 0.0, "False": False}[default])
+        return tuple(values)
+
+    def parts(self, state: Any) -> tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+        """Control state, registers, what each window gives, and the head's memory, of one trace or of a batch."""
+        program = self.program
+        if type(state) is tuple:
+            registers, rest = state[1 : 1 + len(program.registers)], state[1 + len(program.registers) :]
+            queues = zip(program.windows, rest, strict=False)
+            given = tuple(queue_extremum(Queue(*q), algebra(window, program, None)) for window, q in queues)
+            return state[0], registers, given, rest[len(program.windows) :]
+        xp = namespace_of(_like(state)) or np
+        windows = zip(array_windows(program), state.windows, strict=True)
+        return state.control, state.registers, tuple(w.read(s, xp) for w, s in windows), state.memory
+
+    def begin(self, state: State, mask: Any) -> State:
+        """A batch's state in which the masked elements have read nothing yet; a step starts them."""
+        like = _like(state)
+        xp = namespace_of(like) or np
+        initial = everywhere(self.program, scalar_code.initial_state(self.program, self.head), xp.zeros_like(like), xp)
+        return array_code.begin(self.program, mask, initial, state, xp)
+
+    def restart(self, state: State, started: State, mask: Any) -> State:
+        """A batch's state in which the masked elements have read their first letter alone, as all of `started` have."""
+        return array_code.restart(self.program, mask, started, state, namespace_of(_like(state)) or np)
+
+    # In NumPy, where a few elements are quicker to write than all to choose.
+
+    def begin_at(self, state: State, where: Places) -> State:
+        """A NumPy batch's state in which some elements, by their indices, have read nothing yet.
+
+        What a step writes without reading it is left as it is.
+        """
+        initial = map(self.program.number, self.program.initial)
+        windows: tuple[Any, ...] = ()
+        if state.windows:
+            mask = np.zeros(_like(state).shape, dtype=np.bool_)
+            mask[where] = True
+            pairs = zip(array_windows(self.program), state.windows, strict=True)
+            windows = tuple(window.begin(old, mask, np) for window, old in pairs)
+        return State(
+            None if state.control is None else changed(state.control, where, 0),
+            tuple([changed(old, where, new) for old, new in zip(state.registers, initial, strict=True)]),
+            windows,
+            (changed(state.memory[0], where, self.head.memory[0]), *state.memory[1:]),
+        )
+
+    def restart_at(self, state: State, started: State, where: Places) -> State:
+        """A NumPy batch's state in which some elements, by their indices, have read their first letter alone.
+
+        Args:
+            state: The batch's state.
+            started: The state of those elements alone, after one letter.
+            where: Their indices.
+        """
+        windows: list[Any] = []
+        if state.windows:
+            mask = np.zeros(_like(state).shape, dtype=np.bool_)
+            mask[where] = True
+            for window, old, new in zip(array_windows(self.program), state.windows, started.windows, strict=True):
+                newest = np.zeros(mask.shape)
+                newest[where] = queue_newest(new)
+                windows.append(window.restart(old, Queue(1, (newest, None, None), newest, None), mask, np))
+        return State(
+            None if state.control is None else changed(state.control, where, started.control),
+            tuple([changed(old, where, new) for old, new in zip(state.registers, started.registers, strict=True)]),
+            tuple(windows),
+            _changed(state.memory, where, started.memory),
+        )
+
+
+def changed(array: Any, where: Any, values: Any) -> Any:
+    """A copy of a NumPy array with other values in some places.
+
+    Example:
+        >>> changed(np.array([1, 2, 3]), np.array([2]), 7)
+        array([1, 2, 7])
+    """
+    copy = array.copy()
+    copy[where] = values
+    return copy
+
+
+def _changed(old: Any, where: Any, new: Any) -> Any:
+    if isinstance(old, tuple):
+        return tuple([_changed(a, where, b) for a, b in zip(old, new, strict=True)])
+    return changed(old, where, new)
+
+
+def _like(state: State) -> Any:
+    return state.registers[0] if state.registers else next(iter(_leaves(state.memory)))
+
+
+def _leaves(memory: Sequence[Any]) -> list[Any]:
+    return [leaf for part in memory for leaf in (_leaves(part) if isinstance(part, tuple) else [part])]
+
+
+def batch_of(labels: Mapping[str, Any], atoms: Sequence[str]) -> tuple[Any, Any]:
+    """An array of the shape and type that labels have together, and its library.
+
+    Raises:
+        LabelError: The labels do not fit together.
+    """
+    xp = next(space for space in map(namespace_of, (labels[atom] for atom in atoms)) if space is not None)
+    try:  # a sum of all labels has the shape and type that the step's results will have
+        return sum(labels[atom] for atom in atoms) * 0.0, xp
+    except (TypeError, ValueError, RuntimeError):
+        shapes = {atom: tuple(getattr(labels[atom], "shape", ())) for atom in atoms}
+        raise LabelError(f"The labels' shapes do not fit together: {shapes}.") from None
+
+
+def as_column(name: str, value: Any, like: Any, xp: Any) -> Any:
+    """A further argument of a step on a batch: one for all elements, or one for each.
+
+    Raises:
+        LabelError: It has another shape, which would be stretched into a matrix of rewards.
+    """
+    if value.__class__ in (float, bool, int):
+        return value
+    shape = tuple(np.shape(value)) if xp is np else tuple(xp.asarray(value).shape)
+    if shape not in ((), tuple(like.shape)):
+        raise LabelError(f"`{name}` should have shape {tuple(like.shape)}, the batch's. Received shape {shape}.")
+    return xp.asarray(value)
