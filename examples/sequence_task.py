@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> None:
         moves, rewards, info = play(env, table)
         last = max((step for step, reward in enumerate(rewards) if reward), default=STEPS)
         print(f"\nregisters {'observed' if observe else 'not observed'}: {len(table)} observations")
-        for stage, value in zip(stages, info["formula_values"], strict=True):
+        for stage, value in zip(stages, info["formula_values"].values(), strict=True):
             print(f"  {stage:<20}{'done' if value == 1 else 'not done'}")
         print(f"  {moves[: last + 1]}  paid {sum(rewards):g}")
 

@@ -20,6 +20,7 @@ from rewardspec.drawing.text_metrics import width, wrap
 from rewardspec.logic.formulas import TRUE, And, Atom, Formula, Not
 from rewardspec.machines.listings import equations
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
+from tests.machines.test_expressions import evaluate
 
 FORMULAS = [
     "true",
@@ -115,12 +116,11 @@ def test_the_equations_read_top_to_bottom_compute_what_the_machine_computes(form
         for line in (shown := equations(step, monitor.registers, monitor.atoms)).updates:
             name, expression = line.split(" ← ")
             values[name + "′"] = _compute(expression, values | labels)
-        assert _compute(shown.reward.removeprefix("reward = "), values | labels) == step.output.evaluate(
-            labels, numbers
-        )
+        reward = _compute(shown.reward.removeprefix("reward = "), values | labels)
+        assert reward == evaluate(step.outputs[0], labels, numbers)
         for number, update in enumerate(step.updates):
             if update is not None:
-                assert values[monitor.registers[number] + "′"] == update.evaluate(labels, numbers)
+                assert values[monitor.registers[number] + "′"] == evaluate(update, labels, numbers)
 
 
 def _compute(expression, values):

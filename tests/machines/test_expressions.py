@@ -7,6 +7,7 @@ import pytest
 from rewardspec.machines.expressions import (
     ONE,
     ZERO,
+    affine,
     complement,
     constant,
     dual,
@@ -18,11 +19,29 @@ from rewardspec.machines.expressions import (
 )
 
 
+def scaled(*args):
+    return affine(minimum(*args), 0.5, 0.25)
+
+
 def random_expression(rng, depth=4):
     if depth == 0 or rng.random() < 0.2:
         return rng.choice([label("a"), label("b"), complement("a"), register(0), register(1), ZERO, ONE])
-    operation = rng.choice([minimum, maximum])
+    operation = rng.choice([minimum, maximum, scaled])
     return operation(*(random_expression(rng, depth - 1) for _ in range(rng.randint(1, 3))))
+
+
+def evaluate(expression, labels, registers):
+    def leaf(part):
+        match part.op:
+            case "constant":
+                return part.args[0]
+            case "label":
+                return labels[part.args[0]]
+            case "complement":
+                return 1.0 - labels[part.args[0]]
+        return registers[part.args[0]]
+
+    return expression.evaluate(leaf)
 
 
 def random_values(rng):
@@ -45,8 +64,8 @@ def test_the_dual_is_one_minus_the_value():
         expression = random_expression(rng)
         labels, registers = random_values(rng)
         opposite = {number: 1.0 - value for number, value in registers.items()}
-        found = dual(expression).evaluate(labels, opposite)
-        assert found == pytest.approx(1.0 - expression.evaluate(labels, registers))
+        found = evaluate(dual(expression), labels, opposite)
+        assert found == pytest.approx(1.0 - evaluate(expression, labels, registers))
 
 
 def test_substitution_replaces_leaves():
@@ -54,9 +73,9 @@ def test_substitution_replaces_leaves():
     for _ in range(200):
         expression, replacement = random_expression(rng), random_expression(rng, 2)
         labels, registers = random_values(rng)
-        inner = registers | {0: replacement.evaluate(labels, registers)}
+        inner = registers | {0: evaluate(replacement, labels, registers)}
         changed = substitute(expression, {register(0): replacement})
-        assert changed.evaluate(labels, registers) == expression.evaluate(labels, inner)
+        assert evaluate(changed, labels, registers) == pytest.approx(evaluate(expression, labels, inner))
 
 
 def test_expressions_read_as_mathematics():

@@ -132,7 +132,7 @@ def test_run_takes_batches_with_time_first():
         ({"a": "high", "b": 0.5}, r"'a' should be a number in \[0, 1\]. Received 'high'"),
         ({"a": None, "b": 0.5}, r"'a' should be a number in \[0, 1\]. Received None"),
         ([0.5, 0.5], r"Labels should map each atom to its value"),
-        ({"a": np.array([0.5, np.nan]), "b": np.array([0.5, 0.5])}, r"'a' at index 1 .* Received nan"),
+        ({"a": np.array([0.5, np.nan]), "b": np.array([0.5, 0.5])}, r"'a' at index 1 .* Received NaN"),
         ({"a": np.array([0.5, 0.5]), "b": np.array([0.5, 0.5, 0.5])}, r"shapes do not fit together"),
     ],
 )
@@ -151,7 +151,7 @@ def test_bad_labels_are_refused_by_name(labels, message):
         ({"a": np.array([-0.1, 0.0]), "b": np.zeros(2)}, r"'a' at index 0 should be in \[0, 1\]. Received -0.1"),
         ({"a": np.array([0.0, np.inf]), "b": np.zeros(2)}, r"'a' at index 1"),
         ({"a": np.array([0.0, np.nan]), "b": np.zeros(2)}, r"'a' at index 1"),
-        ({"a": "high", "b": np.zeros(2)}, r"labels of 'a' are not an array of numbers"),
+        ({"a": "high", "b": np.zeros(2)}, r"labels of 'a' are not an array of real numbers"),
     ],
 )
 def test_bad_labels_in_a_batch_are_refused_by_name_and_place(labels, message):

@@ -60,7 +60,7 @@ def test_labels_of_torch_stay_tensors() -> None:
     torch = pytest.importorskip("torch")
     labels = SPEC.labels(torch.tensor(FIRST), torch.tensor(ACTION), torch.tensor(LAST), batch=3)
     assert all(isinstance(column, torch.Tensor) and column.dtype == torch.float64 for column in labels.values())
-    assert SPEC.start(labels).level.tolist() == [2.75, -1.0, 3.5]
+    assert SPEC.level(SPEC.start(labels)).tolist() == [2.75, -1.0, 3.5]
 
 
 def test_clipping_happens_there_too() -> None:

@@ -117,20 +117,20 @@ def test_appended_numbers_follow_the_observation() -> None:
     env, plain = MonitorReward(cartpole(), spec, "values"), cartpole()
     obs, info = env.reset(seed=1)
     np.testing.assert_array_equal(obs[:4], plain.reset(seed=1)[0])
-    np.testing.assert_array_equal(obs[4:], info["formula_values"].astype(np.float32))
+    np.testing.assert_array_equal(obs[4:], np.float32(list(info["formula_values"].values())))
     obs, _, _, _, info = env.step(0)
     np.testing.assert_array_equal(obs[:4], plain.step(0)[0])
-    np.testing.assert_array_equal(obs[4:], info["formula_values"].astype(np.float32))
+    np.testing.assert_array_equal(obs[4:], np.float32(list(info["formula_values"].values())))
 
 
 def test_numbered_observations_can_be_read_back() -> None:
     env, plain = MonitorReward(lake(), lake_spec(), "values"), lake()
     assert isinstance(env.observation_space, spaces.Discrete)
     for (number, info), (state, _) in [(env.reset(seed=2), plain.reset(seed=2))]:
-        assert env.extension.pairs[number] == (state, tuple(info["formula_values"]))
+        assert env.extension.pairs[number] == (state, tuple(info["formula_values"].values()))
     for action in (0, 1, 2, 3, 1):
         number, _, ended, _, info = env.step(action)
-        assert env.extension.pairs[number] == (plain.step(action)[0], tuple(info["formula_values"]))
+        assert env.extension.pairs[number] == (plain.step(action)[0], tuple(info["formula_values"].values()))
         if ended:
             break
 

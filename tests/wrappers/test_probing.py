@@ -58,7 +58,7 @@ def test_numbers_are_those_of_the_episodes_played() -> None:
             labels[name] += column
         returns.append(sum(rewards))
         lengths.append(len(rewards))
-        last.append(info["formula_values"])
+        last.append(list(info["formula_values"].values()))
     np.testing.assert_allclose(seen.returns, returns)
     assert seen.lengths.tolist() == lengths
     assert seen.base_returns.tolist() == lengths  # CartPole pays 1 a step

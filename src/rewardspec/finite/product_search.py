@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.finite.models import FiniteModel, ModelError
+from rewardspec.machines.array_code import State
 from rewardspec.spec import Spec
-from rewardspec.spec.head_code import SpecState
+from rewardspec.spec.payments import PAYMENTS
 
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -42,8 +43,8 @@ class Layer:
     node: Indices
     row: Indices
     successor: Indices
-    before: SpecState
-    after: SpecState
+    before: State
+    after: State
     reward: NDArray[np.float64]
 
 
@@ -129,18 +130,18 @@ class _Monitor:
 
     def __init__(self, model: FiniteModel, spec: Spec, settle: bool, one_by_one: bool) -> None:
         self.model, self.spec, self.one_by_one = model, spec, one_by_one
-        self.remembers_level = spec.payment in ("delta", "potential")
+        self.remembered = [k for k, way in enumerate(spec.machine.head.payments) if PAYMENTS[way].reads_before]
         self.lowest = min(spec.penalties, default=np.nan) if settle else np.nan
         self._labels = np.zeros((len(spec.atoms), len(model)), dtype=np.float64)
         self._read = np.zeros(len(model), dtype=np.bool_)
 
-    def start(self) -> SpecState:
+    def start(self) -> State:
         """The spec's state in each of the model's starts."""
         starts = self.model.starts
-        state: SpecState = self.spec.start(self._call_atoms(starts, None, starts), batch=len(starts))
+        state: State = self.spec.start(self._call_atoms(starts, None, starts), batch=len(starts))
         return state
 
-    def step(self, before: SpecState, rows: Indices, truncated: bool = False) -> tuple[SpecState, NDArray[np.float64]]:
+    def step(self, before: State, rows: Indices, truncated: bool = False) -> tuple[State, NDArray[np.float64]]:
         """The spec's states after these transitions, and what it pays for them."""
         new = np.unique(rows[~self._read[rows]])
         if new.size:  # labels are read when they are first asked for
@@ -153,26 +154,29 @@ class _Monitor:
         after, reward = self.spec.step(before, labels, self.model.reward[rows], self.model.terminated[rows], truncated)
         return after, reward
 
-    def violated(self, memory: SpecState) -> NDArray[np.bool_]:
+    def violated(self, memory: State) -> NDArray[np.bool_]:
         """Whether a veto is in force."""
         return np.asarray(self.spec.violated(memory), dtype=np.bool_)
 
-    def keys(self, states: Indices, memory: SpecState) -> Matrix:
-        """The environment's state, control state, registers, penalty and, where it matters, the last level."""
-        shape = states.shape
-        control = np.zeros(shape) if memory.control is None else memory.control
+    def keys(self, states: Indices, memory: State) -> Matrix:
+        """The environment's state, the penalty, levels where they matter, and what the spec's program remembers."""
+        penalty, levels = self.spec.penalty_in_force(memory), self.spec.levels(memory)
         # After the lowest penalty nothing that the monitor still reads can change what is paid.
-        settled = memory.penalty == self.lowest
-        machine = [np.where(settled, 0.0, part) for part in (control, *memory.registers)]
-        level = memory.level if self.remembers_level else np.zeros(shape)
-        keys = np.column_stack([states.astype(np.float64), *machine, memory.penalty, level])
+        settled = penalty == self.lowest
+        machine = [np.where(settled, 0.0, column) for column in self.spec.machine.columns(memory)]
+        remembered = [levels[k] for k in self.remembered]
+        keys = np.column_stack([states.astype(np.float64), penalty, *remembered, *machine])
         return keys + 0.0  # turns -0.0, which has other bytes, into 0.0
 
-    def restore(self, keys: Matrix) -> SpecState:
+    def restore(self, keys: Matrix) -> State:
         """The spec's states of these keys."""
-        control = keys[:, 1].astype(np.int32) if len(self.spec.states) > 1 else None
-        values = tuple(np.zeros(len(keys)) for _ in self.spec.pairs)  # a step does not read them
-        return SpecState(control, tuple(keys[:, 2:-2].T), keys[:, -2], keys[:, -1], values)
+        zeros = np.zeros(len(keys))
+        _, penalty, *columns = keys.T
+        levels = [zeros] * len(self.spec.machine.head.payments)
+        for k, column in zip(self.remembered, columns, strict=False):
+            levels[k] = column
+        values = (zeros,) * len(self.spec.pairs)  # a step does not read them
+        return self.spec.machine.of_columns(columns[len(self.remembered) :], (penalty, tuple(levels), values))
 
     def _call_atoms(self, obs: Indices, action: Indices | None, next_obs: Indices) -> dict[str, NDArray[np.float64]]:
         if not self.one_by_one:

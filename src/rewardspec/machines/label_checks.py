@@ -44,21 +44,21 @@ def checked_number(atom: str, value: Any, semantics: Semantics = "degree", where
         1.0
     """
     if semantics == "degree":
-        what, low, high = "a number in [0, 1]", 0.0, 1.0
+        kind, bounds, low, high = "a number in [0, 1]", "in [0, 1]", 0.0, 1.0
     else:
-        what, low, high = "a finite number", -math.inf, math.inf
+        kind, bounds, low, high = "a finite number", "finite", -math.inf, math.inf
     try:
         if isinstance(value, str | bytes) or bool(getattr(value, "ndim", False)):
             raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise LabelError(f"The label of {atom!r}{where} should be {what}. Received {value!r}.") from None
+        raise LabelError(f"The label of {atom!r}{where} should be {kind}. Received {value!r}.") from None
     if low <= number <= high and math.isfinite(number):
         return number
     if semantics == "degree" and -TOLERANCE <= number <= 1.0 + TOLERANCE:
         return 0.0 if number < 0.0 else 1.0
     received = "NaN" if math.isnan(number) else repr(number)
-    raise LabelError(f"The label of {atom!r}{where} should be {what}. Received {received}.")
+    raise LabelError(f"The label of {atom!r}{where} should be {bounds}. Received {received}.")
 
 
 def checked_numbers(labels: Any, atoms: Iterable[str], semantics: Semantics) -> dict[str, float]:
@@ -71,7 +71,7 @@ def checked_numbers(labels: Any, atoms: Iterable[str], semantics: Semantics) -> 
 def as_labels(atom: str, values: Any, like: Any, xp: Any) -> Any:
     """The labels of one atom as an array of the same library, type and shape as `like`."""
     try:
-        if getattr(values, "dtype", None) == like.dtype:
+        if hasattr(values, "dtype") and values.dtype == like.dtype:
             array = values
         else:
             if xp is np and np.asarray(values).dtype.kind not in "fbiu":

@@ -147,6 +147,27 @@ class Machine:
         windows = zip(array_windows(program), state.windows, strict=True)
         return state.control, state.registers, tuple(w.read(s, xp) for w, s in windows), state.memory
 
+    def columns(self, state: State) -> list[NDArray[Any]]:
+        """All that the program remembers of a NumPy batch: control state, registers, and what each window holds."""
+        windows = zip(array_windows(self.program), state.windows, strict=True)
+        held = [column for window, queue in windows for column in window.contents(queue)]
+        control = np.zeros(_like(state).shape) if state.control is None else state.control
+        return [control, *state.registers, *held]
+
+    def of_columns(self, columns: Sequence[NDArray[Any]], memory: tuple[Any, ...]) -> State:
+        """The state of a NumPy batch from its columns, and what the head remembers."""
+        control, *rest = columns
+        held, windows = len(self.program.registers), []
+        for window in array_windows(self.program):
+            windows.append(window.of(rest[held : held + window.window.length]))
+            held += window.window.length
+        return State(
+            control.astype(np.int32) if len(self.program.steps) > 1 else None,
+            tuple(rest[: len(self.program.registers)]),
+            tuple(windows),
+            memory,
+        )
+
     def begin(self, state: State, mask: Any) -> State:
         """A batch's state in which the masked elements have read nothing yet; a step starts them."""
         like = _like(state)

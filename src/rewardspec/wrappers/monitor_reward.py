@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
 
 
+_UNPAID = 5  # episodes that were not seen to end, after which something is wrong
+
+
 class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Makes a spec the reward of an environment.
 
@@ -61,7 +64,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     Warns:
         UserWarning: From `reset`, once: the first state violates a safety objective, so that nothing else is paid for;
-            or the episode before was never seen to end, where only its end pays.
+            or several episodes in a row were never seen to end, where only the end pays.
 
     Example:
         >>> from rewardspec.spec import Spec
@@ -69,8 +72,8 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         >>> env = MonitorReward(gym.make("CartPole-v1"), Spec([("G upright", 1)], atoms={"upright": upright}))
         >>> obs, info = env.reset(seed=0)
         >>> obs, reward, terminated, truncated, info = env.step(1)
-        >>> round(reward, 3), info["base_reward"], info["formula_values"], info["violated"]
-        (0.777, 1.0, {'G upright': 0.7766788880030314}, False)
+        >>> round(reward, 3), info["base_reward"], list(info["formula_values"]), info["violated"]
+        (0.777, 1.0, ['G upright'], False)
     """
 
     def __init__(
@@ -116,18 +119,21 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._keeps = not all(reads_only_the_state(functions[name]) for name in spec.atoms)
         self._elapsed = 0
         self._pays_at_the_end = "final" in spec.payments
-        self._warned: set[str] = set()
+        self._unpaid = 0
+        self._warned = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset the environment, and start the spec on the state's labels."""
-        if self._pays_at_the_end and self._elapsed and self._state is not None and "end" not in self._warned:
-            self._warned.add("end")
-            warnings.warn(
-                "The episode was reset before it ended as far as this wrapper can see, so that its final payment was "
-                "never made. A time limit has to be inside: MonitorReward(TimeLimit(env, …), spec).",
-                UserWarning,
-                stacklevel=2,
-            )
+        if self._pays_at_the_end and self._elapsed:
+            self._unpaid += 1
+            if self._unpaid == _UNPAID:
+                warnings.warn(
+                    f"{_UNPAID} episodes in a row were reset before they ended as far as this wrapper can see, so that "
+                    "their final payment was never made. A time limit has to be inside: "
+                    "MonitorReward(TimeLimit(env, …), spec).",
+                    UserWarning,
+                    stacklevel=2,
+                )
         self._state = None
         observation, info = self.env.reset(seed=seed, options=options)
         self._elapsed = 0
@@ -139,8 +145,8 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         violated = self.reward_spec.violated(state)
         info["formula_values"] = dict(zip(self._names, state[-1], strict=True))
         info["violated"], info["cost"] = violated, float(violated)
-        if violated and "start" not in self._warned:
-            self._warned.add("start")
+        if violated and not self._warned:
+            self._warned = True
             warn_of_violation(self.reward_spec, labels, stacklevel=2)
         if self.extension is not None:
             observation = self.extension.extend(observation, self._features.read(state))
@@ -175,7 +181,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if self._keeps:
             self._observation = copied(observation)
         if self._pays_at_the_end and (terminated or truncated):
-            self._elapsed = 0  # the end has been seen
+            self._elapsed = self._unpaid = 0  # the end has been seen
         info["base_reward"] = base_reward
         info["formula_values"] = dict(zip(self._names, state[-1]))  # noqa: B905  # a name for each value, as made
         info["violated"] = violated

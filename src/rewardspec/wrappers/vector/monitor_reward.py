@@ -39,8 +39,8 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
     - `DISABLED`: `reset(options={"reset_mask": mask})` starts the spec anew where the mask says so.
 
     `infos` gains `base_reward`, `formula_values`, `violated` and `cost` as arrays, each with its mask (`_cost` …) of
-    the environments it is about; `formula_values` is a dict of them by the pairs' names. As Gymnasium has it, there is no
-    `base_reward` of a reset, and under `SAME_STEP` those of a final transition are in `infos["final_info"]`. Only an
+    the environments it is about; `formula_values` is a dict of them by the pairs' names. As Gymnasium has it, there is
+    no `base_reward` of a reset, and under `SAME_STEP` those of a final transition are in `infos["final_info"]`. Only an
     environment itself can end its episode: to end it at a violation, wrap each environment, not the vector of them.
 
     Args:
