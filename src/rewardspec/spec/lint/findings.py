@@ -11,7 +11,7 @@ from rewardspec.errors import SynthesisError
 from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.pairs import Pair
-from rewardspec.spec.payment import Payment
+from rewardspec.spec.payments import Payment
 from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS, synthesize
 
 Severity = Literal["error", "warning"]
