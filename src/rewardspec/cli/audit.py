@@ -116,33 +116,12 @@ def _task(arguments: argparse.Namespace) -> Task:
 def _table(title: str, discount: float, findings: Sequence[Finding]) -> Iterator[str]:
     yield f"{title}, discount {discount:g}"
     yield ""
-    yield from aligned(
-        [
-            (
-                "reward",
-                "optimal return",
-                "discounted",
-                "task completion",
-                "steps to goal",
-                "unsafe",
-                "nodes",
-                "verdict",
-            ),
-            *(
-                (
-                    f.reward,
-                    f"{f.best.total:,.2f}",
-                    f"{f.best.discounted:,.2f}",
-                    completion_of(f),
-                    steps_of(f),
-                    unsafe_of(f),
-                    f"{len(f.product)}",
-                    f.verdict,
-                )
-                for f in findings
-            ),
-        ]
-    )
+    heads = ("reward", "optimal return", "discounted", "task completion", "steps to goal", "unsafe", "nodes", "verdict")
+    rows = []
+    for f in findings:
+        returns = (f"{f.best.total:,.2f}", f"{f.best.discounted:,.2f}")
+        rows.append((f.reward, *returns, completion_of(f), steps_of(f), unsafe_of(f), f"{len(f.product)}", f.verdict))
+    yield from aligned([heads, *rows])
 
 
 def _by_discount(discounts: Sequence[float], by_reward: Sequence[Sequence[Finding]]) -> Iterator[str]:

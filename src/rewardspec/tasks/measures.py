@@ -44,7 +44,7 @@ class Measure:
     Attributes:
         of: A function of the last observation, or of the `Ending`, written with array operations so that it serves one
             episode and a batch; or a formula over the task's atoms, whose value at the end of the episode counts.
-        words: What is measured, in a sentence.
+        words: What is measured, in a sentence; by default the first line of the function's docstring.
         reads: Which of the three it is: `"last_obs"`, `"ending"` or `"formula"`.
         share: Whether it lies in [0, 1], so that tables show it in percent.
 
@@ -62,6 +62,10 @@ class Measure:
     words: str = ""
     reads: Reads = "last_obs"
     share: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.words:
+            object.__setattr__(self, "words", (self.of.__doc__ or "").strip().split("\n")[0])
 
     @classmethod
     def of_formula(cls, formula: FormulaLike, words: str = "") -> Measure:

@@ -134,7 +134,9 @@ class Task:
     id: str | None = None
     max_episode_steps: _Inferred[int | None] = _Inferred(lambda task: making.time_limit(task))
     learner: _Inferred[Learner] = _Inferred(lambda task: making.read_env(task).learner)
-    continuous: _Inferred[bool] = _Inferred(lambda task: making.read_env(task).continuous)
+    continuous: _Inferred[bool] = _Inferred(
+        lambda task: task.learner != "q-learning" and making.read_env(task).continuous
+    )
     goal: str = ""
     base_reward: str = ""
     intent: Intent | None = None

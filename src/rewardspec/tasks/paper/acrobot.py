@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardspec.spec.pairs import Pair
-from rewardspec.spec.spec import Spec
+from rewardspec.spec import Spec
 from rewardspec.tasks.label_functions import truth, unit
 from rewardspec.tasks.measures import Measure
 from rewardspec.tasks.task import Task, TrainingBudget, docstring_notes
@@ -54,13 +53,12 @@ def velocity(obs: Any, action: Any, next_obs: Any) -> Any:
 
 
 def task_completion(obs: Any) -> Any:
-    """The quantitative reach_goal."""
+    """Height of the tip as a share of the goal height."""
     return reach_goal(obs, None, obs)
 
 
 TASK = Task(
     name="acrobot",
-    title="Acrobot",
     family="Classic",
     id="rewardspec/Acrobot-v0",
     env="gymnasium.envs.classic_control.acrobot:AcrobotEnv",
@@ -70,13 +68,13 @@ TASK = Task(
     goal="Swing the free end of a two-link pendulum above a line.",
     base_reward="-1 for every step before the goal.",
     specs={
-        "boolean": Spec((Pair("F reach_goal", 10), Pair("G true", -1)), {"reach_goal": at_goal}),
+        "boolean": Spec([("F reach_goal", 10), ("G true", -1)], {"reach_goal": at_goal}),
         "quantitative": Spec(
-            (Pair("F reach_goal", 50), Pair("F velocity", 10), Pair("F G true", -1)),
+            [("F reach_goal", 50), ("F velocity", 10), ("F G true", -1)],
             {"reach_goal": reach_goal, "velocity": velocity},
         ),
     },
-    measures={"task_completion": Measure(task_completion, "Height of the tip as a share of the goal height.")},
+    measures={"task_completion": Measure(task_completion)},
     budget=TrainingBudget(quick_steps=64 * 512, step_seconds=(8e-5, 2.5e-6)),
     notes=docstring_notes(__doc__),
 )

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardspec.spec.pairs import Pair
-from rewardspec.spec.spec import Spec
+from rewardspec.spec import Pair, Spec
 from rewardspec.tasks.label_functions import closeness, nearly_true
 from rewardspec.tasks.measures import Measure
 from rewardspec.tasks.paper.box2d import Box2DEntryPoint
@@ -51,16 +50,15 @@ def is_smooth(obs: Any, action: Any, next_obs: Any) -> Any:
 
 
 def task_completion(obs: Any) -> Any:
-    """The mean of the quantitative smooth and upright."""
+    """Mean of how steady the walk is and how level the hull."""
     return 0.5 * smooth(obs, None, obs) + 0.5 * upright(obs, None, obs)
 
 
-PAIRS = (Pair("G upright", 10), Pair("G smooth", 10, veto=False))
-PRINTED = (PAIRS[0], Pair("G smooth", 10))
+PAIRS = [("G upright", 10), Pair("G smooth", 10, veto=False)]
+PRINTED = [PAIRS[0], ("G smooth", 10)]
 
 TASK = Task(
     name="bipedal_walker",
-    title="Bipedal Walker",
     family="Box2D",
     id="rewardspec/BipedalWalker-v0",
     env=f"{__name__}:make",
@@ -77,7 +75,7 @@ TASK = Task(
         "boolean as printed": Spec(PRINTED, {"upright": is_upright, "smooth": is_smooth}),
         "quantitative as printed": Spec(PRINTED, {"upright": upright, "smooth": smooth}),
     },
-    measures={"task_completion": Measure(task_completion, "Mean of how steady the walk is and how level the hull.")},
+    measures={"task_completion": Measure(task_completion)},
     budget=TrainingBudget(steps=500_000, quick_steps=4 * 2048, step_seconds=(5e-4, 1.7e-4)),
     notes=docstring_notes(__doc__),
     envpool="BipedalWalker-v3",

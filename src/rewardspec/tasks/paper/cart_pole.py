@@ -20,8 +20,7 @@ from typing import Any
 
 from gymnasium.envs.classic_control.cartpole import CartPoleEnv
 
-from rewardspec.spec.pairs import Pair
-from rewardspec.spec.spec import Spec
+from rewardspec.spec import Spec
 from rewardspec.tasks.label_functions import closeness, namespace, truth, unit
 from rewardspec.tasks.measures import Measure
 from rewardspec.tasks.task import Task, TrainingBudget, docstring_notes
@@ -65,7 +64,7 @@ def proximity(obs: Any, action: Any, next_obs: Any) -> Any:
 
 
 def task_completion(obs: Any) -> Any:
-    """The mean of the quantitative reach_goal and balanced."""
+    """Mean of how far the cart came toward the goal and how upright the pole is."""
     return 0.5 * reach_goal(obs, None, obs) + 0.5 * balanced(obs, None, obs)
 
 
@@ -92,17 +91,13 @@ TASK = Task(
     base_reward="1 for every step, plus the cart's proximity to the goal position.",
     specs={
         "boolean": Spec(
-            (Pair("F G reach_goal", 2), Pair("G balanced", 4)), {"reach_goal": near_goal, "balanced": within_angle}
+            [("F G reach_goal", 2), ("G balanced", 4)], {"reach_goal": near_goal, "balanced": within_angle}
         ),
         "quantitative": Spec(
-            (Pair("F G reach_goal", 2), Pair("G balanced", 4)), {"reach_goal": reach_goal, "balanced": balanced}
+            [("F G reach_goal", 2), ("G balanced", 4)], {"reach_goal": reach_goal, "balanced": balanced}
         ),
     },
-    measures={
-        "task_completion": Measure(
-            task_completion, "Mean of how far the cart came toward the goal and how upright the pole is."
-        )
-    },
+    measures={"task_completion": Measure(task_completion)},
     budget=TrainingBudget(quick_steps=64 * 512, step_seconds=(8e-5, 2.5e-6)),
     notes=docstring_notes(__doc__),
     base_bonus=proximity,

@@ -21,8 +21,7 @@ import numpy as np
 from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
 from numpy.typing import NDArray
 
-from rewardspec.spec.pairs import Pair
-from rewardspec.spec.spec import Spec
+from rewardspec.spec import Spec
 from rewardspec.tasks.distances import nearness, steps_to
 from rewardspec.tasks.label_functions import lookup, truth
 from rewardspec.tasks.measures import Measure
@@ -86,31 +85,21 @@ def task_completion(obs: Any) -> Any:
 
 
 ATOMS = {"reach_goal": reach_goal, "reach_cliff": reach_cliff}
-PAIRS = (Pair("F G reach_goal", 25), Pair("F G reach_cliff", -25), Pair("F G !reach_goal", -1))
-PRINTED = (*PAIRS[:2], Pair("F G true & !reach_goal", -1))
+PAIRS = [("F G reach_goal", 25), ("F G reach_cliff", -25), ("F G !reach_goal", -1)]
+PRINTED = [*PAIRS[:2], ("F G true & !reach_goal", -1)]
 
 TASK = Task(
     name="cliff_walking",
-    title="Cliff Walking",
     family="Toy",
     id="rewardspec/CliffWalking-v0",
     env=f"{__name__}:FatalCliffWalking",
     max_episode_steps=100,
     learner="q-learning",
-    continuous=False,
     goal="Cross the map along a cliff without falling.",
     base_reward="-1 for every step, -100 for a fall.",
-    specs={
-        "boolean": Spec(PAIRS, ATOMS),
-        "quantitative": Spec(PAIRS, ATOMS),
-    },
-    variants={
-        "boolean as printed": Spec(PRINTED, ATOMS),
-        "quantitative as printed": Spec(PRINTED, ATOMS),
-    },
-    measures={
-        "task_completion": Measure(task_completion, "Nearness to the goal in steps around the cliff; 0 after a fall.")
-    },
+    specs={"boolean": Spec(PAIRS, ATOMS), "quantitative": Spec(PAIRS, ATOMS)},
+    variants={"boolean as printed": Spec(PRINTED, ATOMS), "quantitative as printed": Spec(PRINTED, ATOMS)},
+    measures={"task_completion": Measure(task_completion)},
     intent=Intent("reach_goal", "reach_cliff", mishap="falls off the cliff"),
     notes=docstring_notes(__doc__),
 )

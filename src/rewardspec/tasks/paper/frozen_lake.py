@@ -20,8 +20,7 @@ import numpy as np
 from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from numpy.typing import NDArray
 
-from rewardspec.spec.pairs import Pair
-from rewardspec.spec.spec import Spec
+from rewardspec.spec import Pair, Spec
 from rewardspec.tasks.distances import nearness, steps_to
 from rewardspec.tasks.label_functions import lookup
 from rewardspec.tasks.measures import Measure
@@ -63,36 +62,26 @@ def reach_hole(obs: Any, action: Any, next_obs: Any) -> Any:
 
 
 def task_completion(obs: Any) -> Any:
-    """Nearness to the goal in steps around the holes, of which the map has 6 at most; 0 in a hole."""
+    """Nearness to the goal in steps around the holes; 0 in a hole."""
     return lookup(tables().nearness, obs)
 
 
 ATOMS = {"reach_goal": reach_goal, "reach_hole": reach_hole}
-PAIRS = (Pair("F reach_goal", 10), Pair("G !reach_hole", 0, veto=True, penalty=-10), Pair("F G true", -1))
-PRINTED = (PAIRS[0], Pair("G !reach_hole", -10), PAIRS[2])
+PAIRS = [("F reach_goal", 10), Pair("G !reach_hole", 0, veto=True, penalty=-10), ("F G true", -1)]
+PRINTED = [PAIRS[0], ("G !reach_hole", -10), PAIRS[2]]
 
 TASK = Task(
     name="frozen_lake",
-    title="Frozen Lake",
     family="Toy",
     id="rewardspec/FrozenLake-v0",
     env=f"{__name__}:FirmFrozenLake",
     max_episode_steps=100,
     learner="q-learning",
-    continuous=False,
     goal="Cross a frozen lake without falling through a hole.",
     base_reward="1 at the goal, 0 elsewhere.",
-    specs={
-        "boolean": Spec(PAIRS, ATOMS),
-        "quantitative": Spec(PAIRS, ATOMS),
-    },
-    variants={
-        "boolean as printed": Spec(PRINTED, ATOMS),
-        "quantitative as printed": Spec(PRINTED, ATOMS),
-    },
-    measures={
-        "task_completion": Measure(task_completion, "Nearness to the goal in steps around the holes; 0 in a hole.")
-    },
+    specs={"boolean": Spec(PAIRS, ATOMS), "quantitative": Spec(PAIRS, ATOMS)},
+    variants={"boolean as printed": Spec(PRINTED, ATOMS), "quantitative as printed": Spec(PRINTED, ATOMS)},
+    measures={"task_completion": Measure(task_completion)},
     intent=Intent("reach_goal", "reach_hole", mishap="falls through a hole"),
     notes=docstring_notes(__doc__),
 )

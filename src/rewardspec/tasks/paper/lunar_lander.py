@@ -22,8 +22,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rewardspec.spec.pairs import Pair
-from rewardspec.spec.spec import Spec
+from rewardspec.spec import Spec
 from rewardspec.tasks.label_functions import closeness, namespace, truth
 from rewardspec.tasks.measures import Measure
 from rewardspec.tasks.paper.box2d import Box2DEntryPoint
@@ -87,14 +86,13 @@ def soft_landing(obs: Any, action: Any, next_obs: Any) -> Any:
 
 
 def task_completion(obs: Any) -> Any:
-    """Closeness to the pad (0.4), legs on the ground (0.2), uprightness (0.2) and calm (0.2)."""
+    """Closeness to the pad (0.4), legs on the ground (0.2), uprightness (0.2), low angular velocity (0.2)."""
     near, legs = reach_landing_zone(obs, None, obs), legs_contact(obs, None, obs)
     return 0.4 * near + 0.2 * legs + 0.2 * upright(obs, None, obs) + 0.2 * angular_velocity_score(obs, None, obs)
 
 
 TASK = Task(
     name="lunar_lander",
-    title="Lunar Lander",
     family="Box2D",
     id="rewardspec/LunarLander-v0",
     env=f"{__name__}:make",
@@ -105,12 +103,7 @@ TASK = Task(
     base_reward="Nearing the pad, slowing, leveling and touching ground, minus fuel; 100 at rest, -100 for a crash.",
     specs={
         "boolean": Spec(
-            (
-                Pair("F G reach_landing_zone", 50),
-                Pair("F legs_contact", 20),
-                Pair("G outside_viewport", -20),
-                Pair("G true", -1),
-            ),
+            [("F G reach_landing_zone", 50), ("F legs_contact", 20), ("G outside_viewport", -20), ("G true", -1)],
             {
                 "reach_landing_zone": in_landing_zone,
                 "legs_contact": both_legs_contact,
@@ -118,12 +111,7 @@ TASK = Task(
             },
         ),
         "quantitative": Spec(
-            (
-                Pair("F G reach_landing_zone", 50),
-                Pair("F soft_landing", 50),
-                Pair("F G outside_viewport", -20),
-                Pair("F G true", -1),
-            ),
+            [("F G reach_landing_zone", 50), ("F soft_landing", 50), ("F G outside_viewport", -20), ("F G true", -1)],
             {
                 "reach_landing_zone": reach_landing_zone,
                 "soft_landing": soft_landing,
@@ -134,12 +122,7 @@ TASK = Task(
             },
         ),
     },
-    measures={
-        "task_completion": Measure(
-            task_completion,
-            "Closeness to the pad (0.4), legs on the ground (0.2), uprightness (0.2), low angular velocity (0.2).",
-        )
-    },
+    measures={"task_completion": Measure(task_completion)},
     budget=TrainingBudget(quick_steps=32 * 512, step_seconds=(2e-4, 3e-5)),
     notes=docstring_notes(__doc__),
     envpool="LunarLander-v3",

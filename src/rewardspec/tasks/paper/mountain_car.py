@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardspec.spec.pairs import Pair
-from rewardspec.spec.spec import Spec
+from rewardspec.spec import Spec
 from rewardspec.tasks.label_functions import closeness, namespace, truth, unit
 from rewardspec.tasks.measures import Measure
 from rewardspec.tasks.task import Task, TrainingBudget, docstring_notes
@@ -44,13 +43,12 @@ def velocity(obs: Any, action: Any, next_obs: Any) -> Any:
 
 
 def task_completion(obs: Any) -> Any:
-    """The quantitative reach_goal."""
+    """How far along the track the car is, from its left end to the flag."""
     return reach_goal(obs, None, obs)
 
 
 TASK = Task(
     name="mountain_car",
-    title="Mountain Car",
     family="Classic",
     id="rewardspec/MountainCar-v0",
     env="gymnasium.envs.classic_control.mountain_car:MountainCarEnv",
@@ -60,16 +58,12 @@ TASK = Task(
     goal="Drive an under-powered car up a hill.",
     base_reward="-1 for every step.",
     specs={
-        "boolean": Spec((Pair("F reach_goal", 50),), {"reach_goal": at_goal}),
+        "boolean": Spec([("F reach_goal", 50)], {"reach_goal": at_goal}),
         "quantitative": Spec(
-            (Pair("F reach_goal", 50), Pair("F velocity", 25)), {"reach_goal": reach_goal, "velocity": velocity}
+            [("F reach_goal", 50), ("F velocity", 25)], {"reach_goal": reach_goal, "velocity": velocity}
         ),
     },
-    measures={
-        "task_completion": Measure(
-            task_completion, "How far along the track the car is, from its left end to the flag."
-        )
-    },
+    measures={"task_completion": Measure(task_completion)},
     budget=TrainingBudget(quick_steps=64 * 512, step_seconds=(6e-5, 2e-6)),
     notes=docstring_notes(__doc__),
 )

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardspec.spec.pairs import Pair
-from rewardspec.spec.spec import Spec
+from rewardspec.spec import Spec
 from rewardspec.tasks.label_functions import closeness, nearly_true, unit
 from rewardspec.tasks.measures import Measure
 from rewardspec.tasks.task import Task, TrainingBudget, docstring_notes
@@ -46,15 +45,14 @@ def is_stabilised(obs: Any, action: Any, next_obs: Any) -> Any:
 
 
 def task_completion(obs: Any) -> Any:
-    """The mean of the quantitative upright and stabilised."""
+    """Mean of the pendulum's height and its nearness to rest."""
     return 0.5 * upright(obs, None, obs) + 0.5 * stabilised(obs, None, obs)
 
 
-PAIRS = (Pair("F upright", 25), Pair("F G (upright & stabilised)", 10), Pair("F G true", -1))
+PAIRS = [("F upright", 25), ("F G (upright & stabilised)", 10), ("F G true", -1)]
 
 TASK = Task(
     name="pendulum",
-    title="Pendulum",
     family="Classic",
     id="rewardspec/Pendulum-v0",
     env="gymnasium.envs.classic_control.pendulum:PendulumEnv",
@@ -67,7 +65,7 @@ TASK = Task(
         "boolean": Spec(PAIRS, {"upright": is_upright, "stabilised": is_stabilised}),
         "quantitative": Spec(PAIRS, {"upright": upright, "stabilised": stabilised}),
     },
-    measures={"task_completion": Measure(task_completion, "Mean of the pendulum's height and its nearness to rest.")},
+    measures={"task_completion": Measure(task_completion)},
     budget=TrainingBudget(steps=1_000_000, quick_steps=8 * 2048, step_seconds=(1.4e-4, 1.4e-5)),
     notes=docstring_notes(__doc__),
 )

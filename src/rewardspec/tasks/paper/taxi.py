@@ -25,8 +25,7 @@ import numpy as np
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 from numpy.typing import NDArray
 
-from rewardspec.spec.pairs import Pair
-from rewardspec.spec.spec import Spec
+from rewardspec.spec import Spec
 from rewardspec.tasks.distances import breadth_first
 from rewardspec.tasks.label_functions import lookup, truth
 from rewardspec.tasks.measures import Measure
@@ -107,7 +106,7 @@ def act_drop_off(obs: Any, action: Any, next_obs: Any) -> Any:
 
 
 def task_completion(obs: Any) -> Any:
-    """Up to one half for nearing the passenger, one half for the pick-up, and up to one for nearing the destination."""
+    """Half for reaching and picking up the passenger, half for reaching and delivering at the destination."""
     return lookup(tables().completion, obs)
 
 
@@ -123,47 +122,40 @@ ATOMS = {
 
 TASK = Task(
     name="taxi",
-    title="Taxi",
     family="Toy",
     id="rewardspec/Taxi-v0",
     env="gymnasium.envs.toy_text.taxi:TaxiEnv",
     max_episode_steps=100,
     learner="q-learning",
-    continuous=False,
     goal="Fetch a passenger and set them down at their destination.",
     base_reward="-1 for every step, -10 for a wrongful pick-up or drop-off, 20 for the delivery.",
     specs={
         "boolean": Spec(
-            (
-                Pair("F reach_goal", 100),
-                Pair("F at_passenger", 30),
-                Pair("G F hit_wall", -50),
-                Pair("G (act_drop_off & !has_passenger)", -50),
-                Pair("G (act_drop_off & !at_destination)", -25),
-                Pair("G (act_pick_up & !at_passenger)", -25),
-                Pair("F G true", -1),
-            ),
+            [
+                ("F reach_goal", 100),
+                ("F at_passenger", 30),
+                ("G F hit_wall", -50),
+                ("G (act_drop_off & !has_passenger)", -50),
+                ("G (act_drop_off & !at_destination)", -25),
+                ("G (act_pick_up & !at_passenger)", -25),
+                ("F G true", -1),
+            ],
             ATOMS,
         ),
         "quantitative": Spec(
-            (
-                Pair("F G reach_goal", 100),
-                Pair("F at_passenger", 30),
-                Pair("G F hit_wall", -50),
-                Pair("F G (act_drop_off & !has_passenger)", -50),
-                Pair("F G (act_drop_off & !at_destination)", -25),
-                Pair("F G (act_pick_up & !at_passenger)", -25),
-                Pair("F G true", -1),
-            ),
+            [
+                ("F G reach_goal", 100),
+                ("F at_passenger", 30),
+                ("G F hit_wall", -50),
+                ("F G (act_drop_off & !has_passenger)", -50),
+                ("F G (act_drop_off & !at_destination)", -25),
+                ("F G (act_pick_up & !at_passenger)", -25),
+                ("F G true", -1),
+            ],
             ATOMS,
         ),
     },
-    measures={
-        "task_completion": Measure(
-            task_completion,
-            "Half for reaching and picking up the passenger, half for reaching and delivering at the destination.",
-        )
-    },
+    measures={"task_completion": Measure(task_completion)},
     intent=Intent(
         "reach_goal",
         "act_drop_off & !(has_passenger & at_destination) | act_pick_up & !at_passenger",
