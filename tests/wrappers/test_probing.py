@@ -34,9 +34,9 @@ def corridor() -> rs.Spec:
         "far": lambda obs, action, next_obs: next_obs / 20,
         "goal": lambda obs, action, next_obs: next_obs == 20,
         "clear": lambda obs, action, next_obs: next_obs > 5,
-        "always": lambda obs, action, next_obs: 0.25,
+        "steady": lambda obs, action, next_obs: 0.25,
     }
-    pairs = [("F G far", 5), ("F goal", 10), ("G clear", 1), ("F G !far", 0.1), ("G always", 1)]
+    pairs = [("F G far", 5), ("F goal", 10), ("G clear", 1), ("F G !far", 0.1), ("G steady", 1)]
     return rs.Spec(pairs, atoms=functions)
 
 
