@@ -222,7 +222,7 @@ def test_a_veto_that_pays_is_told_with_the_numbers():
     spec = Spec([("G safe", 1), ("F G far", -5)])
     (finding,) = found(spec, "veto-pays")
     assert (finding.pair, finding.severity) == (0, "warning")
-    assert "a step pays -4, for `F G far`, and from its violation on 0." in finding.message
+    assert "while it holds, a step pays down to -4, for `F G far`, and from its violation on 0." in finding.message
     assert finding.remedy.startswith("Give it a penalty below -4")
     state = spec.start({"safe": 1.0, "far": 1.0})
     state, while_safe = spec.step(state, {"safe": 1.0, "far": 1.0})
@@ -233,7 +233,31 @@ def test_a_veto_that_pays_is_told_with_the_numbers():
 def test_a_veto_that_may_pay_among_too_many_atoms_to_try():
     costs = [(f"F G {atom}", -1) for atom in MANY]
     (finding,) = found(Spec([("G safe", 1), *costs], penalty=-5), "veto-pays")
-    assert "a step may pay -13, for `F G p0` and" in finding.message
+    assert "a step pays down to -13, for `F G p0` and" in finding.message
+    assert finding.message.endswith("(There is too much to try to be sure.)")
+
+
+def test_a_veto_that_ends_a_cost_of_every_step_is_told():
+    cost = Pair("F G true", -1, payment="value")
+    spec = Spec([("F goal", 10), ("G safe", 1), cost], payment="delta", penalty=-5)
+    assert [finding.rule for finding in lint(spec)] == ["veto-pays", "constant"]
+    (finding,) = found(spec, "veto-pays")
+    assert "a step pays down to -1, for `F G true`, and from its violation on 0." in finding.message
+    assert finding.remedy.startswith("Its penalty, -5, counts once, and should outweigh what all steps that are left")
+    (finding,) = found(spec.replace(pairs=[("F goal", 10), ("G safe", 1), ("F far", -9)]), "veto-pays")
+    assert "the level that 'delta' pays by is down to -8, for `F far`" in finding.message
+
+
+def test_a_cost_of_every_step_that_is_paid_by_its_value_is_what_it_looks_like():
+    (finding,) = lint(Spec([("F goal", 1), Pair("F G true", -1, payment="value")], payment="delta"))
+    assert (finding.rule, finding.remedy) == (
+        "constant",
+        "Keep it only if a fixed cost for each step is what you want.",
+    )
+
+
+def test_the_same_formula_paid_in_two_ways_is_not_redundant():
+    assert found(Spec([("F goal", 1), Pair("F goal", 1, payment="delta")]), "redundant") == []
 
 
 @pytest.mark.parametrize(

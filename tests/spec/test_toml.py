@@ -122,6 +122,7 @@ def test_a_threshold_makes_the_labels_boolean():
         Spec([]),
         Spec([("F goal", 2), Pair("G !crash", 1, penalty=-5, name='say "no" \\ to\ncrashes \x7f')]),
         Spec([('G "a b.c" & F"ü"', 0.1)], atoms={"a b.c": still, "ü": Collection.inside}, payment="final"),
+        Spec([("F a", 1), Pair("F G true", -1, payment="value")], payment="delta"),
         Spec([Pair("G a", 1, veto=False)], penalty=-2, payment="potential", discount=0.5, clip=True, max_registers=9),
         Spec([("F a", 1)], atoms={"a": still, "unused": still}).boolean(0.75),
         Spec(
@@ -135,7 +136,7 @@ def test_a_threshold_makes_the_labels_boolean():
         loads_spec("observation = ['x']\natoms.y = 'x / 2'\npairs = [['G \"abs(x) < 2.4\" & F y', 1]]"),
         Spec([('F "next_obs[0] > 0.45"', 1)], atoms={"next_obs[1] > 2": "next_obs[1] > 2"}).boolean(0.5),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_what_is_saved_comes_back(spec, tmp_path):
     dump_spec(spec, tmp_path / "spec.toml")

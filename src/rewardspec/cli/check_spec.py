@@ -99,10 +99,12 @@ def _report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding]) ->
 
 def _pair(pair: Pair, penalty: float) -> str:
     name = "" if pair.name is None else f"{pair.name}: "
-    lines = [f"{name}{pair.formula}", f"weight {pair.weight:g}; {kind_of(pair.formula)}"]
+    paid = "" if pair.payment is None else f", payment {pair.payment}"
+    lines = [f"{name}{pair.formula}", f"weight {pair.weight:g}{paid}; {kind_of(pair.formula)}"]
     if pair.vetoes:
-        paid = penalty if pair.penalty is None else pair.penalty
-        lines.append(f"safety objective: once violated, every step pays {paid:g}")
+        lines.append(
+            f"safety objective: once violated, every step pays {penalty if pair.penalty is None else pair.penalty:g}"
+        )
     return "\n".join(lines)
 
 

@@ -95,9 +95,8 @@ def _lines_of_formula(formula: Formula, trace: str, plot: str | None) -> Iterato
 
 def _lines_of_spec(spec: Spec, trace: str) -> Iterator[list[Any]]:
     state: Any = None
-    for step, (row, is_last) in enumerate(
-        _marked(rows_of(trace, spec.atoms, _ENDS), hold_back=spec.payment == "final")
-    ):
+    hold_back = "final" in (spec.payment, *(pair.payment for pair in spec.pairs))
+    for step, (row, is_last) in enumerate(_marked(rows_of(trace, spec.atoms, _ENDS), hold_back)):
         if step == 0:
             yield ["step", *map(str, spec.pairs), "violated", "reward"]
             state, reward = spec.start(row.labels), ""

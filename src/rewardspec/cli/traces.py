@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TextIO
 
 from rewardspec.errors import LabelError
 from rewardspec.logic.parsing import atom_hint
-from rewardspec.spec.atoms.labeling import TOLERANCE
+from rewardspec.machines.label_checks import TOLERANCE
 
 _TRUTHS = {"true": 1.0, "false": 0.0}
 

@@ -96,6 +96,7 @@ class Episodes:
 
     Attributes:
         remembers: Whether the labels depend on the observation before the step, which then has to be kept.
+        reads_info: Whether they depend on `info`.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class Episodes:
         self._spaces = observations, actions
         self._labels = spec.batch_labels(count)
         self.remembers = bool(self._labels.of_transitions)
-        self._reads_info = any(map(takes_info, (spec.atom_functions or {}).values()))
+        self.reads_info = any(map(takes_info, (spec.atom_functions or {}).values()))
         # The number of steps taken, and what it was when each episode began.
         self._clock, self._began_at = 0, np.zeros(count, dtype=np.int64)
 
@@ -132,7 +133,7 @@ class Episodes:
         first = obs if everyone else take(self._spaces[0], obs, where)
         reader = self._labels if everyone else self.spec.batch_labels(where.size)
         if not everyone:
-            info = BatchInfo(info, self.count, where) if self._reads_info and info is not None else None
+            info = BatchInfo(info, self.count, where) if self.reads_info and info is not None else None
         labels = reader.of(first, None, first, step=0, envs=where, info=info)
         started = self.spec.start(labels, batch=where.size)
         if everyone:
@@ -181,10 +182,10 @@ class Episodes:
         """The labels of a step: of a transition, and of a first state where an episode began."""
         labels = self._labels
         if not began.size:
-            labels.read(obs, action, next_obs, info=info)
+            labels.read(obs, action, next_obs, step=self._elapsed, info=info)
             return labels.checked(self._elapsed)
         self._began_at[began] = self._clock
-        labels.read(None, None, next_obs, atoms=labels.of_states, info=info)
+        labels.read(None, None, next_obs, step=self._elapsed, atoms=labels.of_states, info=info)
         if labels.of_transitions:
             # An action that was not taken, or a state that is not a first one, is nothing to show to an atom.
             observations, actions = self._spaces
@@ -196,5 +197,5 @@ class Episodes:
             if going.size:
                 before, after = take(observations, obs, going), take(observations, next_obs, going)
                 taken = take(actions, action, going)
-                labels.read(before, taken, after, going, atoms=labels.of_transitions, info=info)
+                labels.read(before, taken, after, going, self._elapsed, labels.of_transitions, info)
         return labels.checked(self._elapsed)

@@ -15,7 +15,7 @@ pushes = { expression = "action == 1", at_reset = 0 }
 
 [[pairs]]
 formula = "G balanced"
-weight = 4                              # and optionally: veto, penalty, name
+weight = 4                              # and optionally: veto, penalty, name, payment
 """
 
 from __future__ import annotations
@@ -46,7 +46,14 @@ _OPTIONS = {
     "max_registers": _WHOLE,
     "threshold": _NUMBER,
 }
-_PAIR = {"formula": _TEXT, "weight": _NUMBER, "veto": _TRUTH, "penalty": _NUMBER, "name": _TEXT}
+_PAIR = {
+    "formula": _TEXT,
+    "weight": _NUMBER,
+    "veto": _TRUTH,
+    "penalty": _NUMBER,
+    "name": _TEXT,
+    "payment": _TEXT,
+}
 _ATOM = {"expression": _TEXT, "function": _TEXT, "at_reset": _NUMBER}
 
 

@@ -91,6 +91,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "weight": pair.weight,
         "veto": pair.veto,
         "penalty": pair.penalty,
+        "payment": pair.payment,
     }
     return {key: value for key, value in entry.items() if value is not None}
 

@@ -12,6 +12,16 @@ from rewardspec.errors import LabelError
 from rewardspec.machines.namespaces import namespace_of
 
 
+class MissingEntryError(LabelError):
+    """An entry of `info` that some environments have and others lack.
+
+    Attributes:
+        environment: The first environment that lacks it.
+    """
+
+    environment: int | None = None
+
+
 class BatchInfo(Mapping[str, Any]):
     """A view of a vector environment's infos, or of recorded ones, that reads like the `info` of one environment.
 
@@ -33,8 +43,8 @@ class BatchInfo(Mapping[str, Any]):
         >>> BatchInfo(infos, 3)["lives"]
         Traceback (most recent call last):
           ...
-        rewardspec.errors.LabelError: info has no 'lives' in environment 1, and has it in others. Let every \
-environment give it in every step and at reset, or say what counts without it: info.get('lives', 0).
+        rewardspec.spec.atoms.batch_info.MissingEntryError: info has no 'lives' in environment 1, and has it in \
+others. Let every environment give it in every step and at reset, or say what counts without it: info.get('lives', 0).
     """
 
     def __init__(
@@ -125,13 +135,15 @@ environment give it in every step and at reset, or say what counts without it: i
         values = values if self._rows is None else values[self._rows]
         return _as_numbers(values) if values.dtype == object else values
 
-    def _missing(self, key: object, present: NDArray[np.bool_]) -> LabelError:
+    def _missing(self, key: object, present: NDArray[np.bool_]) -> MissingEntryError:
         lacking = np.flatnonzero(~present)
         number = int(lacking[0] if self._rows is None else self._rows[lacking[0]])
-        return LabelError(
+        error = MissingEntryError(
             f"{self._outer} has no {key!r} in environment {number}, and has it in others. Let every environment give "
             f"it in every step and at reset, or say what counts without it: info.get({key!r}, 0)."
         )
+        error.environment = number
+        return error
 
 
 def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:

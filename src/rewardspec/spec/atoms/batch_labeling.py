@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import LabelError, shown
-from rewardspec.machines.label_checks import CheckedLabels, as_bits, as_labels, bits_inside, in_range
+from rewardspec.machines.label_checks import TOLERANCE, CheckedLabels, as_bits, as_labels, bits_inside, in_range
 from rewardspec.machines.machine import batch_of
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.spec.atoms.batch_checks import NUMBERS, BatchAtom, check_elements
 from rewardspec.spec.atoms.batch_info import BatchInfo
 from rewardspec.spec.atoms.functions import AtomFunction, reads_only_the_state
-from rewardspec.spec.atoms.labeling import TOLERANCE, at_step, atom_raised, outside
+from rewardspec.spec.atoms.labeling import at_step, atom_raised, outside
 
 DOUBLE = np.dtype(np.float64)
 _CHECKS = 4  # how often labels of a batch are compared with those of its elements
@@ -90,7 +90,7 @@ class BatchLabels:
         action: Any,
         next_obs: Any,
         where: NDArray[np.intp] | None = None,
-        step: int | None = None,
+        step: Any = None,
         atoms: Sequence[BatchAtom] | None = None,
         info: BatchInfo | Mapping[str, Any] | None = None,
     ) -> None:
@@ -101,7 +101,7 @@ class BatchLabels:
             action: The actions; None at reset.
             next_obs: The observations after them.
             where: The places in the batch of which these are; None for all of it.
-            step: The step's number, for error messages.
+            step: The step's number, for error messages: one, one for each environment, or a function that gives them.
             atoms: Which atoms; None for all of them.
             info: The infos that came with `next_obs`, of all of the batch, as a vector environment gives them; or a
                 view of those of the elements that are read.
@@ -180,7 +180,7 @@ class BatchLabels:
             inside = np.clip(self._matrix, 0.0, 1.0)
             np.copyto(self._matrix, inside, where=abs(self._matrix - inside) <= TOLERANCE)
             if not in_range(self._matrix):
-                raise self._outside(step() if callable(step) else step, envs)
+                raise self._outside(step, envs)
         return self._labels
 
     def _outside(self, step: Any, envs: Any) -> LabelError:
@@ -191,7 +191,7 @@ class BatchLabels:
         return outside(atom.name, where, float(atom.row[index]))
 
 
-def _array_of_numbers(name: str, values: Any, shape: tuple[int, ...], step: int | None) -> NDArray[Any]:
+def _array_of_numbers(name: str, values: Any, shape: tuple[int, ...], step: Any) -> NDArray[Any]:
     """The labels of one atom as an array that can be written into a batch of the given shape."""
     try:
         array = np.asarray(values)

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from rewardspec.errors import Error, LabelError, shown
+from rewardspec.machines.label_checks import TOLERANCE
 from rewardspec.spec.atoms.functions import NO_INFO, takes_info
-
-TOLERANCE = 1e-6  # labels that miss [0, 1] by no more than this are rounding errors, and clipped
 
 
 def read_labels(
@@ -80,7 +79,8 @@ def _is_traced_number(value: Any) -> bool:
 def atom_raised(name: str, error: Exception, step: Any, next_obs: Any, info: Any) -> LabelError:
     """The error for an atom whose function raised one; `info` is what it was given, if that."""
     if isinstance(error, Error):  # of ours, which says what to do
-        return LabelError(f"The atom {name!r} cannot be read{at_step(step)}: {error}")
+        where = at_step(step, getattr(error, "environment", None))
+        return LabelError(f"The atom {name!r} cannot be read{where}: {error}")
     message = f"The atom {name!r} raised {type(error).__name__}{at_step(step)}: {str(error).rstrip('.')}."
     return LabelError(f"{message}{_remedy(error, step, next_obs, info)}")
 
@@ -95,7 +95,7 @@ def _remedy(error: Exception, step: Any, next_obs: Any, info: Any) -> str:
     if isinstance(error, KeyError) and isinstance(info, Mapping) and error.args[0] not in info:
         other = f" {_described('next_obs', next_obs)}" if isinstance(next_obs, Mapping) else ""
         return f" {_described('info', info)}{other}"
-    if "NoneType" in words and np.ndim(step) == 0 and step == 0:
+    if "NoneType" in words and at_step(step) == " at step 0":
         return " At reset `action` is None: say what the label is then."
     if "truth value of an array" in words:
         return " It got a batch: use operations on arrays instead of `if`, `and`, `or` and `min`."
@@ -147,7 +147,14 @@ def outside(name: str, where: str, value: float) -> LabelError:
 
 
 def at_step(step: Any, index: int | None = None) -> str:
-    """Which step it was, for error messages; of steps that differ between environments, that of the given one."""
-    if step is None or (np.ndim(step) and index is None):
-        return ""
-    return f" at step {int(step[index]) if np.ndim(step) else step}"
+    """Which step it was, for error messages.
+
+    Args:
+        step: The step's number: one, one for each environment, a function that gives them, or None.
+        index: The environment that it is about, where they may differ.
+    """
+    step = step() if callable(step) else step
+    if np.ndim(step):
+        same = len(step) > 0 and bool(np.all(np.asarray(step) == step[0]))
+        step = int(step[index]) if index is not None else int(step[0]) if same else None
+    return "" if step is None else f" at step {step}"

@@ -86,7 +86,7 @@ class LintedSpec:
 
     def payment_of(self, pair: Pair) -> Payment:
         """How a pair is paid."""
-        return self.payment
+        return pair.payment or self.payment
 
     def penalty_of(self, pair: Pair) -> float:
         """What a step pays after a pair's violation."""

@@ -17,6 +17,7 @@ from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.lint.exploration import TWO, TooManyError, can_be_violated, compare, outcomes, relations
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called, value_range
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.payments import Payment
 
 
 def no_pairs(spec: LintedSpec) -> Iterator[Finding]:
@@ -75,35 +76,52 @@ def veto_pays(spec: LintedSpec) -> Iterator[Finding]:
         for number, pair, monitor in spec.monitored
         if pair.vetoes and can_be_violated(monitor) is not False
     ]
-    costs = [pair for _, pair, _ in spec.monitored if pair.weight < 0 and not pair.vetoes]
-    if not vetoes or not costs:
-        return
-    lowest, surely = _lowest_level(spec)
-    for number, pair in vetoes:
-        penalty = spec.penalty_of(pair)
-        if penalty > lowest:
-            how = "pays" if surely else "may pay"
-            names = " and ".join(f"`{cost.formula}`" for cost in costs)
+    for way in dict.fromkeys(spec.payment_of(pair) for pair in spec.pairs):
+        costs = [pair for _, pair, _ in spec.monitored if pair.weight < 0 and spec.payment_of(pair) == way]
+        costs = [pair for pair in costs if not pair.vetoes]
+        if not vetoes or not costs:
+            continue
+        lowest, surely = _lowest_level(spec, way)
+        names = " and ".join(f"`{cost.formula}`" for cost in costs)
+        for number, pair in vetoes:
+            penalty = spec.penalty_of(pair)
+            # The penalty is paid as the spec's payment has it; pairs with another one are paid for no longer.
+            after = penalty if way == spec.payment else 0.0
+            if lowest >= after:
+                continue
+            what = "a step pays" if way == "value" else f"the level that {way!r} pays by is"
             message = (
-                f"{called(number, pair)} can be violated with profit: while it holds, a step {how} {lowest:g}, for "
-                f"{names}, and from its violation on {penalty:g}."
+                f"{called(number, pair)} can be violated with profit: while it holds, {what} down to {lowest:g}, for "
+                f"{names}, and from its violation on {after:g}."
             )
+            if not surely:
+                message = f"{message} (There is too much to try to be sure.)"
             remedy = f"Give it a penalty below {lowest:g}, or a weight that outweighs the costs."
+            if way != spec.payment:
+                remedy = (
+                    f"Its penalty, {penalty:g}, counts once, and should outweigh what all steps that are left would "
+                    "cost; or let them be paid for: set veto=False."
+                )
             yield Finding("veto-pays", "warning", number, message, remedy)
 
 
-def _lowest_level(spec: LintedSpec) -> tuple[float, bool]:
+def _lowest_level(spec: LintedSpec, way: Payment) -> tuple[float, bool]:
     """The lowest level that labels of 0 and 1 can lead to while no safety objective is violated.
+
+    Args:
+        spec: The spec.
+        way: Of the pairs that are paid in this way.
 
     Returns:
         The level, and whether it can surely be reached; else it is only no higher than what can.
     """
     pairs = [pair for _, pair, _ in spec.monitored]
     monitors = [monitor for *_, monitor in spec.monitored]
+    weights = [pair.weight if spec.payment_of(pair) == way else 0.0 for pair in pairs]
     lowest = np.inf
     try:
         for states in outcomes(monitors, TWO):
-            level = sum(pair.weight * state.value for pair, state in zip(pairs, states, strict=True))
+            level = sum(weight * state.value for weight, state in zip(weights, states, strict=True))
             safe = np.ones(np.shape(level), dtype=bool)
             for pair, monitor, state in zip(pairs, monitors, states, strict=True):
                 if pair.vetoes:
@@ -111,9 +129,12 @@ def _lowest_level(spec: LintedSpec) -> tuple[float, bool]:
             lowest = min(lowest, np.min(level, where=safe, initial=np.inf))
         return float(lowest), True
     except (TooManyError, SynthesisError):
-        ranges = [(pair, value_range(monitor) or (0.0, 1.0)) for pair, monitor in zip(pairs, monitors, strict=True)]
-        # A safety objective that holds has the value 1, where labels are 0 and 1.
-        return sum(pair.weight if pair.vetoes else min(pair.weight * x for x in ends) for pair, ends in ranges), False
+        lowest = 0.0
+        for pair, monitor, weight in zip(pairs, monitors, weights, strict=True):
+            # A safety objective that holds has the value 1, where labels are 0 and 1.
+            ends = (1.0, 1.0) if pair.vetoes else value_range(monitor) or (0.0, 1.0)
+            lowest += min(weight * end for end in ends)
+        return lowest, False
 
 
 def redundant(spec: LintedSpec) -> Iterator[Finding]:

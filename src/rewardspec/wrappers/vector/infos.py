@@ -77,23 +77,6 @@ def note_step(
         infos["base_reward"], infos["_base_reward"] = base_rewards, mask
 
 
-def with_final_infos(infos: dict[str, Any], ended: Places, count: int) -> dict[str, Any]:
-    """The infos of the transitions: where an episode ended, those of its final state in place of the reset's."""
-    finals = infos.get("final_info")
-    if not finals:
-        return infos
-    joined = {key: value for key, value in infos.items() if "final_" not in key}
-    for key, value in finals.items():
-        if isinstance(value, np.ndarray) and not key.startswith("_"):
-            old = joined.get(key)
-            column = np.array(old) if isinstance(old, np.ndarray) else np.zeros_like(value)
-            mask = np.array(joined.get(f"_{key}", np.zeros(count, dtype=np.bool_)))
-            known = finals.get(f"_{key}", np.ones(count, dtype=np.bool_))
-            column[ended], mask[ended] = value[ended], known[ended]
-            joined[key], joined[f"_{key}"] = column, mask
-    return joined
-
-
 def everyone(count: int, but: Places | None = None) -> Mask:
     """A mask of all environments, or of all but some.
 

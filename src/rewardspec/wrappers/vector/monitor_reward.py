@@ -19,11 +19,12 @@ from rewardspec.episodes.features import Features, Observe
 from rewardspec.errors import Error, SpecError
 from rewardspec.machines.machine import Places
 from rewardspec.spec import Spec
+from rewardspec.spec.atoms.batch_info import with_final_info
 from rewardspec.wrappers.first_states import warn_of_violation
 from rewardspec.wrappers.monitor_reward import readable
 from rewardspec.wrappers.observations import Extension, extension
 from rewardspec.wrappers.product_numbering import possible_pairs
-from rewardspec.wrappers.vector.infos import everyone, note, note_state, note_step, with_final_infos
+from rewardspec.wrappers.vector.infos import everyone, note, note_state, note_step
 from rewardspec.wrappers.vector.vector_models import models_of
 
 
@@ -176,7 +177,9 @@ class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConst
                 "SAME_STEP: the final transition's reward cannot be known. Use another autoreset mode."
             )
         last = put(self.env.single_observation_space, observations, ended, [finals[k] for k in ended])
-        return last, with_final_infos(infos, ended, self.num_envs)
+        mask = np.zeros(self.num_envs, dtype=np.bool_)
+        mask[ended] = True
+        return last, with_final_info(infos, mask) if self._episodes.reads_info else infos
 
     def _note_finals(
         self,
