@@ -74,7 +74,7 @@ def test_the_call_that_is_shown_makes_the_environment():
 def test_the_call_and_the_papers_print_are_shown(capsys):
     output = run(capsys, "envs", "frozen-lake")
     assert "gymnasium.make('rewardspec.tasks:rewardspec/FrozenLake-v0')" in output
-    assert "\nVariant       boolean as printed:\n" in output
+    assert "\nVariant       boolean as printed, quantitative as printed:\n" in output
 
 
 def test_a_picture_is_written(capsys, tmp_path):
@@ -171,7 +171,7 @@ def test_another_package_s_environment_is_asked_for_with_its_module(capsys, tmp_
         (["frozen-lake", "--spec", "nowhere.toml"], "nowhere.toml"),
         (["frozen-lake", "--goal", "F reach_goal"], "read off single transitions"),
         (["frozen-lake", "--picture", "paths.xyz"], "Cannot tell the picture's format from 'paths.xyz'"),
-        (["my_module:MyEnv-v0"], "An environment of your own needs a spec: --spec FILE"),
+        (["my_module:MyEnv-v0"], "Any other environment needs a spec: --spec FILE"),
     ],
 )
 def test_what_cannot_be_audited_is_refused(capsys, arguments, message):

@@ -160,7 +160,7 @@ def test_a_formula_is_no_measure_of_the_end_alone():
 def test_mistakes_are_told(orchard):
     with pytest.raises(UnknownEnvironmentError, match=r"'orchad'; known: .*orchard.* Did you mean 'orchard'"):
         tasks.get("orchad")
-    with pytest.raises(UnknownEnvironmentError, match="CartPole-v1 is an environment of Gymnasium's, and a spec"):
+    with pytest.raises(UnknownEnvironmentError, match="CartPole-v1 is Gymnasium's own environment"):
         tasks.get("CartPole-v1")
     with pytest.raises(UnknownEnvironmentError, match="Gymnasium cannot make 'Nowhere-v0'"):
         tasks.get("Nowhere-v0", specs={})

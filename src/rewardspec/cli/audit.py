@@ -98,7 +98,7 @@ def _task(arguments: argparse.Namespace) -> Task:
     except UnknownEnvironmentError as error:
         if spec is not None:
             raise
-        raise UnknownEnvironmentError(f"{error} An environment of your own needs a spec: --spec FILE.") from None
+        raise UnknownEnvironmentError(f"{error} Any other environment needs a spec: --spec FILE.") from None
     if spec is not None and "spec" not in task.specs:
         # The task's own atoms come last, so that its goal and hazard mean what they meant.
         spec = spec if spec.atom_functions else spec.replace(atoms=task.atoms)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rewardspec.cli.options import command, importing_from_here
@@ -65,7 +65,8 @@ def _list(tasks: list[Task]) -> Iterator[str]:
             family = task.family
             yield f"{family}"
         yield f"  {task.name:<20}{task.goal}"
-        for head, spec in _distinct(task.specs):
+        for names, spec in _grouped(task.specs, lambda spec: spec.pairs):
+            head = "both" if len(names) == len(task.specs) == 2 else " and ".join(names)
             # Lines break between pairs, not within them.
             pairs = ", ".join(pair_text(pair).replace(" ", "\0") for pair in spec.pairs)
             lines = textwrap.fill(pairs, _WIDTH, initial_indent=f"    {head:<14}", subsequent_indent=" " * 18)
@@ -74,11 +75,12 @@ def _list(tasks: list[Task]) -> Iterator[str]:
     yield "Show one in full: rewardspec envs NAME"
 
 
-def _distinct(specs: Mapping[str, Spec]) -> list[tuple[str, Spec]]:
-    """The specs by name; as one, called "both", where their pairs are the same and only the atoms differ."""
-    if len(specs) == 2 and len({spec.pairs for spec in specs.values()}) == 1:
-        return [("both", next(iter(specs.values())))]
-    return list(specs.items())
+def _grouped(specs: Mapping[str, Spec], key: Callable[[Spec], Any]) -> Iterator[tuple[list[str], Spec]]:
+    """The specs with their names, where those that are alike in something count as one."""
+    for spec in specs.values():
+        names = [name for name, other in specs.items() if key(other) == key(spec)]
+        if spec is specs[names[0]]:
+            yield names, spec
 
 
 def _full(task: Task) -> Iterator[tuple[str, str]]:
@@ -92,10 +94,11 @@ def _full(task: Task) -> Iterator[tuple[str, str]]:
         yield "Completion" if name == "task_completion" else name.capitalize(), _filled(measure.words)
     for name, spec in task.specs.items():
         yield name.capitalize(), "\n".join(_pair_lines(spec.pairs))
-    for name, spec in task.variants.items():
-        yield "Variant", "\n".join([f"{name}:", *_pair_lines(spec.pairs)])
-    for name, spec in task.specs.items():
-        yield f"Atoms, {name[:4]}.", "\n".join(_atom_lines(spec.atom_functions or {}))
+    for names, spec in _grouped(task.variants, lambda spec: spec.pairs):
+        yield "Variant", "\n".join([f"{', '.join(names)}:", *_pair_lines(spec.pairs)])
+    for names, spec in _grouped(task.specs, lambda spec: spec.atom_functions):
+        head = "Atoms" if len(names) == len(task.specs) else f"Atoms, {names[0][:4]}."
+        yield head, "\n".join(_atom_lines(spec.atom_functions or {}))
     for title, points in task.notes.items():
         yield title.split()[0], "\n".join(_filled(f"- {point}", "  ") for point in points)
 

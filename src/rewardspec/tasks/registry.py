@@ -64,10 +64,10 @@ def get(name: str | Task, specs: SpecLike | Mapping[str, SpecLike] | None = None
     if specs is not None:
         find_spec(name)
         return Task.of(name, specs)
-    own = f" {name} is an environment of Gymnasium's, and a spec makes it a task." if name in gym.registry else ""
-    raise UnknownEnvironmentError(
-        f"There is no environment {name!r}; known: {', '.join(known)}.{did_you_mean(str(name).lower(), known)}{own}"
-    )
+    hint = did_you_mean(str(name).lower(), known)
+    if name in gym.registry:
+        raise UnknownEnvironmentError(f"{name} is Gymnasium's own environment. A spec would make it a task.{hint}")
+    raise UnknownEnvironmentError(f"There is no environment {name!r}; known: {', '.join(known)}.{hint}")
 
 
 def register(task: Task, collection: str = "own") -> Task:
