@@ -194,3 +194,85 @@ def test_a_flat_recording_may_have_no_truncations():
     ):
         assert result.rewards.tolist() == expected.rewards.tolist()
         assert result.lengths.tolist() == [3, 4]
+
+
+# `info`.
+
+
+def carrying(obs, action, next_obs, info):
+    return info["load"] / 4
+
+
+INFO_SPEC = Spec([("F full", 2), ("G !hot", 1)], atoms={"full": carrying, "hot": "info.engine.heat"}, penalty=-1)
+
+
+def episodes_with_infos(lengths):
+    rng = np.random.default_rng(1)
+    for episode in episodes_of(lengths):
+        rows = len(episode["observations"])
+        heat = rng.integers(0, 9, rows) / 8
+        yield episode | {"infos": {"load": rng.integers(0, 5, rows), "engine": {"heat": heat}}}
+
+
+def infos_of(episode):
+    """The same infos, a dict for each observation."""
+    infos = episode["infos"]
+    return [
+        {"load": load, "engine": {"heat": heat}}
+        for load, heat in zip(infos["load"], infos["engine"]["heat"], strict=True)
+    ]
+
+
+def by_loop_with_infos(spec, episode):
+    obs, actions, infos = episode["observations"], episode["actions"], infos_of(episode)
+    state = spec.start(spec.labels(obs[0], None, obs[0], infos[0]))
+    rewards = []
+    for t in range(len(actions)):
+        state, reward = spec.step(state, spec.labels(obs[t], actions[t], obs[t + 1], infos[t + 1]))
+        rewards.append(reward)
+    return rewards
+
+
+@pytest.mark.parametrize("chunk", [5, 1_000])
+def test_recorded_infos_are_read(chunk):
+    episodes = list(episodes_with_infos([4, 7, 1, 3]))
+    expected = [by_loop_with_infos(INFO_SPEC, episode) for episode in episodes]
+    together = flat([{k: v for k, v in episode.items() if k != "infos"} for episode in episodes])
+    infos = {
+        "load": np.concatenate([episode["infos"]["load"] for episode in episodes]),
+        "engine": {"heat": np.concatenate([episode["infos"]["engine"]["heat"] for episode in episodes])},
+    }
+    single = [episode | {"infos": infos_of(episode)} for episode in episodes]
+    columns = {name: [episode[name] for episode in episodes] for name in episodes[0]}
+    for found in (
+        relabel(INFO_SPEC, **together, infos=infos, chunk=chunk),
+        relabel(INFO_SPEC, **together, infos=[info for episode in episodes for info in infos_of(episode)], chunk=chunk),
+        relabel(INFO_SPEC, **columns, chunk=chunk),
+        relabel_episodes(INFO_SPEC, episodes, chunk=chunk),
+        relabel_episodes(INFO_SPEC, single, chunk=chunk),
+    ):
+        assert [rewards.tolist() for rewards in found.episodes] == expected
+    rows = INFO_SPEC.explain(single[1])
+    assert [row.reward for row in rows[1:]] == expected[1]
+
+
+def test_a_recorded_step_without_the_key_is_named():
+    (episode,) = episodes_with_infos([4])
+    infos = infos_of(episode)
+    del infos[2]["load"]
+    with pytest.raises(LabelError, match="In episode 0: The atom 'full' raised KeyError at step 2: 'load'"):
+        relabel_episodes(INFO_SPEC, [episode | {"infos": infos}])
+    with pytest.raises(LabelError, match=r"In episode 0: The atom 'full' raised TypeError at step 0: .* reads `info`"):
+        relabel_episodes(INFO_SPEC, [episode | {"infos": None}])
+    with pytest.raises(LabelError, match="'full' raised KeyError at step 2: 'load'"):
+        INFO_SPEC.explain(episode | {"infos": infos})
+
+
+def test_infos_that_do_not_fit_are_refused():
+    one, other = episodes_with_infos([4, 3])
+    with pytest.raises(RecordingError, match=r"Episode 0's infos should have 5 entries, one for each .*4 for 'load'"):
+        relabel_episodes(INFO_SPEC, [one | {"infos": {"load": np.zeros(4)}}])
+    with pytest.raises(RecordingError, match="All episodes should have the same parts and keys"):
+        relabel_episodes(INFO_SPEC, [one, other | {"infos": {"load": np.zeros(4)}}])
+    with pytest.raises(RecordingError, match="without `next_observations`"):
+        relabel(INFO_SPEC, np.zeros(2), np.zeros(2), [False, True], next_observations=np.zeros(2), infos={"x": [1, 2]})

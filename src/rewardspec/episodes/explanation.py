@@ -13,10 +13,20 @@ from numpy.typing import NDArray
 
 from rewardspec.episodes import explanation_tables as tables
 from rewardspec.episodes.causes import Decider, decide_prefixes
-from rewardspec.episodes.recordings import RecordingError, field, leading, read_ends, read_episode, stacked, take
+from rewardspec.episodes.recordings import (
+    RecordingError,
+    field,
+    leading,
+    read_ends,
+    read_episode,
+    read_infos,
+    stacked,
+    take,
+)
 from rewardspec.errors import LabelError, did_you_mean
 from rewardspec.logic.formulas import TRUE, And, Atom
 from rewardspec.logic.semantics import read_trace
+from rewardspec.spec.atoms.batch_info import BatchInfo
 
 if TYPE_CHECKING:
     from rewardspec.spec.spec import Spec
@@ -176,15 +186,18 @@ def _labels(spec: Spec, episode: Any) -> dict[str, list[float]]:
     if leading(observations) == 0:
         raise RecordingError("The episode has no observations. Even one that ended at once has that of its reset.")
     first = take(observations, 0)
-    labels = {name: [label] for name, label in spec.labels(first, None, first, step=0).items()}
+    infos = read_infos(field(episode, "infos"), leading(observations), "The episode's infos")
+    info = None if infos is None else BatchInfo(infos, leading(observations)).row(0)
+    labels = {name: [label] for name, label in spec.labels(first, None, first, info, step=0).items()}
     chunk = read_episode(episode)
     steps = int(chunk.lengths[0])
     if steps:
         try:
-            later = spec.batch_labels(steps).of(chunk.obs, chunk.actions, chunk.next_obs)
+            later = spec.batch_labels(steps).of(chunk.obs, chunk.actions, chunk.next_obs, info=chunk.next_info)
         except LabelError:
             for step in range(steps):  # one at a time, so that the error names the step
-                spec.labels(*(take(t, step) for t in (chunk.obs, chunk.actions, chunk.next_obs)), step=step + 1)
+                obs, action, next_obs = (take(t, step) for t in (chunk.obs, chunk.actions, chunk.next_obs))
+                spec.labels(obs, action, next_obs, chunk.info_at(step), step=step + 1)
             raise
         for name, column in later.items():
             labels[name].extend(column.tolist())
@@ -195,7 +208,7 @@ def _check_names(spec: Spec, episode: Any) -> None:
     """Raise a RecordingError for what has no atom's labels and looks like a recorded episode."""
     if not isinstance(episode, Mapping):
         return
-    parts = ("observations", "actions", "rewards", "terminations", "truncations")
+    parts = ("observations", "actions", "rewards", "terminations", "truncations", "infos")
     strangers = [str(name) for name in episode if name not in spec.atoms]
     known = [name for name in strangers if name in parts or did_you_mean(name, parts)]
     if known and len(strangers) == len(episode):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import Error
+from rewardspec.spec.atoms.batch_info import BatchInfo, stack_infos
 
 
 class RecordingError(Error, ValueError):
@@ -31,6 +32,8 @@ class Chunk:
         rewards: The recorded reward of each transition.
         terminations: Whether the episode ended there.
         truncations: Whether it was cut short there.
+        info: The info that came with `obs`, a dict of arrays; None where none was kept.
+        next_info: The info that came with `next_obs`, likewise.
     """
 
     obs: Any
@@ -40,6 +43,13 @@ class Chunk:
     rewards: NDArray[np.float64]
     terminations: NDArray[np.bool_]
     truncations: NDArray[np.bool_]
+    info: Any = None
+    next_info: Any = None
+
+    def info_at(self, number: int, first: bool = False) -> dict[str, Any] | None:
+        """The info that came with the observation after a transition, or before it: that of one step."""
+        infos = self.info if first else self.next_info
+        return None if infos is None else BatchInfo(infos, len(self.rewards)).row(number)
 
 
 def flat_chunks(
@@ -49,6 +59,7 @@ def flat_chunks(
     truncations: Any,
     rewards: Any,
     next_observations: Any,
+    infos: Any,
     size: int,
 ) -> Iterator[Chunk]:
     """Chunks of about `size` transitions from episodes that were put one after the other in flat arrays."""
@@ -74,12 +85,18 @@ def flat_chunks(
             f"{total} transitions of {len(lengths)} episodes have {total + len(lengths)} observations, the last one of "
             f"each episode included. Received {rows}. Pass `next_observations` where these last ones are kept apart."
         )
+    infos = read_infos(infos, rows, "`infos`")
+    if infos is not None and next_observations is not None:
+        raise RecordingError(
+            "`infos` have a row for each observation, the last one of each episode included. Give the observations so "
+            "too, without `next_observations`."
+        )
     for first, last in _spans(lengths, size):
         start, stop = int(ends[first] - lengths[first]), int(ends[last - 1])
+        before = np.arange(start, stop) + np.repeat(np.arange(first, last), lengths[first:last])
         if next_observations is not None:
             obs, next_obs = (take(tree, slice(start, stop)) for tree in (observations, next_observations))
         else:
-            before = np.arange(start, stop) + np.repeat(np.arange(first, last), lengths[first:last])
             obs, next_obs = take(observations, before), take(observations, before + 1)
         part = slice(start, stop)
         yield Chunk(
@@ -90,6 +107,7 @@ def flat_chunks(
             rewards[part],
             terminations[part],
             truncations[part],
+            *(None if infos is None else take(infos, rows) for rows in (before, before + 1)),
         )
 
 
@@ -98,8 +116,8 @@ def episode_chunks(episodes: Iterable[Any], size: int) -> Iterator[Chunk]:
 
     Args:
         episodes: Mappings or objects with `observations` (one more than steps) and `actions`, and, where they are
-            kept, `rewards`, `terminations` and `truncations`. Without the latter two an episode was cut short
-            at its last step.
+            kept, `rewards`, `terminations`, `truncations` and `infos` (one more than steps). Without terminations
+            and truncations an episode was cut short at its last step.
         size: The number of transitions after which a chunk is full.
     """
     waiting: list[Chunk] = []
@@ -158,13 +176,36 @@ def read_episode(episode: Any, number: int | None = None) -> Chunk:
             f"{which} has {steps} actions, so it should have {steps + 1} observations, from reset to the last. "
             f"Received {leading(observations)}."
         )
+    infos = read_infos(field(episode, "infos"), steps + 1, f"{which}'s infos")
     return Chunk(
         take(observations, slice(0, -1)),
         take(actions, slice(None)),
         take(observations, slice(1, None)),
         np.array([steps]),
         *read_ends(episode, steps),
+        *(None if infos is None else take(infos, part) for part in (slice(0, -1), slice(1, None))),
     )
+
+
+def read_infos(infos: Any, rows: int, name: str) -> dict[str, Any] | None:
+    """Recorded infos as a dict of arrays, with masks of the rows that have a key; None where there are none.
+
+    Args:
+        infos: A dict of arrays, as Minari keeps them, or a dict for each observation.
+        rows: The number of observations.
+        name: What to call them in error messages.
+    """
+    if infos is None or len(infos) == 0:
+        return None
+    columns = infos if isinstance(infos, Mapping) else stack_infos(infos)
+    for key, column in columns.items():
+        if isinstance(column, Mapping):
+            read_infos(column, rows, f"{name}[{key!r}]")
+        elif len(column) != rows:
+            raise RecordingError(
+                f"{name} should have {rows} entries, one for each observation. Received {len(column)} for {key!r}."
+            )
+    return dict(columns)
 
 
 def read_ends(episode: Any, steps: int) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
@@ -195,6 +236,10 @@ def _join(chunks: Sequence[Chunk]) -> Chunk:
 
 def _concatenate(trees: list[Any]) -> Any:
     first = trees[0]
+    if any(tree is None or (isinstance(tree, Mapping) and tree.keys() != first.keys()) for tree in trees):
+        if all(tree is None for tree in trees):
+            return None
+        raise RecordingError("All episodes should have the same parts and keys. Received some with and some without.")
     if isinstance(first, Mapping):
         return {key: _concatenate([tree[key] for tree in trees]) for key in first}
     if isinstance(first, tuple):

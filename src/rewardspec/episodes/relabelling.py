@@ -61,6 +61,7 @@ def relabel(
     rewards: Any = None,
     *,
     next_observations: Any = None,
+    infos: Any = None,
     chunk: int = CHUNK,
 ) -> Relabelled:
     """The rewards of a spec for recorded episodes.
@@ -75,6 +76,8 @@ def relabel(
         truncations: Likewise, whether it was cut short there (D4RL's `timeouts`); None where none was.
         rewards: The recorded rewards, which `potential` adds to; 0 where None.
         next_observations: Flat only: the observation after each transition.
+        infos: The info that came with each observation, for atoms that read it: a dict of arrays, or a list of dicts;
+            or a list with those of each episode.
         chunk: How many transitions to hold at a time; an episode is never split.
 
     Raises:
@@ -92,9 +95,10 @@ def relabel(
     if isinstance(observations, list) and not isinstance(terminations, np.ndarray) and _holds_episodes(observations):
         if next_observations is not None:
             raise RecordingError("`next_observations` goes with flat arrays. A list's episodes hold theirs.")
-        return relabel_episodes(spec, _episodes(observations, actions, terminations, truncations, rewards), chunk=chunk)
+        columns = (observations, actions, terminations, truncations, rewards, infos)
+        return relabel_episodes(spec, _episodes(*columns), chunk=chunk)
     return _relabel(
-        spec, flat_chunks(observations, actions, terminations, truncations, rewards, next_observations, chunk)
+        spec, flat_chunks(observations, actions, terminations, truncations, rewards, next_observations, infos, chunk)
     )
 
 
@@ -104,7 +108,7 @@ def relabel_episodes(spec: Spec, episodes: Iterable[Any], *, chunk: int = CHUNK)
     Args:
         spec: The spec; it needs atoms' functions.
         episodes: Mappings or objects with `observations` (one more than steps), `actions`, and, where they are kept,
-            `rewards`, `terminations` and `truncations`.
+            `rewards`, `terminations`, `truncations` and `infos` (one more than steps).
         chunk: How many transitions to hold at a time.
     """
     return _relabel(spec, episode_chunks(episodes, chunk))
@@ -132,7 +136,7 @@ def _holds_episodes(observations: list[Any]) -> bool:
 
 
 def _episodes(observations: Any, actions: Any, *rest: Any) -> Iterator[dict[str, Any]]:
-    names = ("terminations", "truncations", "rewards")
+    names = ("terminations", "truncations", "rewards", "infos")
     columns: list[Sequence[Any]] = [observations, actions]
     columns.extend([None] * len(observations) if column is None else column for column in rest)
     counts = [len(column) for column in columns]
@@ -158,9 +162,10 @@ def _relabel_chunk(spec: Spec, chunk: Chunk, first_episode: int) -> Relabelled:
     starts = np.cumsum(lengths) - lengths
     total = int(lengths.sum())
     first_obs = take(chunk.obs, starts)
+    first_info = None if chunk.info is None else take(chunk.info, starts)
     try:
-        first = spec.batch_labels(len(lengths)).of(first_obs, None, first_obs)
-        later = spec.batch_labels(total).of(chunk.obs, chunk.actions, chunk.next_obs)
+        first = spec.batch_labels(len(lengths)).of(first_obs, None, first_obs, info=first_info)
+        later = spec.batch_labels(total).of(chunk.obs, chunk.actions, chunk.next_obs, info=chunk.next_info)
     except LabelError as error:
         _raise_where(spec, chunk, starts, first_episode, error)
     result = Relabelled(np.empty(total), np.empty((total, len(spec.pairs))), np.empty(total, bool), kept)
@@ -243,10 +248,10 @@ def _raise_where(
     for number, start in zip(numbers.tolist(), starts.tolist(), strict=True):
         try:
             obs = take(chunk.obs, start)
-            spec.labels(obs, None, obs, step=0)
+            spec.labels(obs, None, obs, chunk.info_at(start, first=True), step=0)
             for step in range(chunk.lengths[number]):
                 obs, action, next_obs = (take(t, start + step) for t in (chunk.obs, chunk.actions, chunk.next_obs))
-                spec.labels(obs, action, next_obs, step=step + 1)
+                spec.labels(obs, action, next_obs, chunk.info_at(start + step), step=step + 1)
         except LabelError as single:
             raise LabelError(f"In episode {first_episode + number}: {single}") from None
     raise error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -153,6 +153,29 @@ def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
     except ValueError:  # of different lengths
         return values
     return numbers if numbers.dtype.kind in "fbiu" else values
+
+
+def stack_infos(infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The infos of single steps or environments, as vector environments give them: arrays with masks.
+
+    Example:
+        >>> stack_infos([{"lives": 3}, {"lives": 2, "won": 1}])
+        {'lives': array([3, 2]), '_lives': array([ True,  True]), 'won': array([1, 1]), '_won': array([False,  True])}
+    """
+    columns: dict[str, Any] = {}
+    for key in dict.fromkeys(key for info in infos for key in info):
+        present = np.array([key in info for info in infos])
+        some = infos[int(np.argmax(present))][key]  # stands where there is none, behind the mask
+        values = [info.get(key, some) for info in infos]
+        if isinstance(some, Mapping):
+            columns[key] = stack_infos([value if here else {} for value, here in zip(values, present, strict=True)])
+        else:
+            try:
+                columns[key] = np.array(values)
+            except ValueError:  # of different shapes
+                columns[key] = np.fromiter(values, dtype=object, count=len(values))
+        columns[f"_{key}"] = present
+    return columns
 
 
 def with_final_info(infos: Mapping[str, Any], ended: NDArray[np.bool_]) -> dict[str, Any]:
