@@ -190,3 +190,21 @@ def test_registering_another_of_the_same_name_replaces_the_first(orchard):
     assert gym.make("tests/Orchard-v0").get_wrapper_attr("task") is changed
     assert tasks.register(ORCHARD) is tasks.get("orchard")
     assert "tests/Orchard-v0" not in gym.registry
+
+
+def test_a_formula_is_measured_though_the_environment_writes_over_its_observations():
+    class Counter(gym.Env):
+        observation_space, action_space = gym.spaces.Box(0, 9, (1,)), gym.spaces.Discrete(2)
+
+        def reset(self, *, seed=None, options=None):
+            self.obs = np.zeros(1, dtype=np.float32)
+            return self.obs, {}
+
+        def step(self, action):
+            self.obs += action
+            return self.obs, 0.0, False, False, {}
+
+    rises = Spec([("F rises", 1)], {"rises": lambda obs, action, next_obs: next_obs[..., 0] > obs[..., 0]})
+    task = Task.of(Counter, rises, measures={"rises": Measure.of_formula("F rises")}, max_episode_steps=3)
+    assert play(task.make(), [0, 0, 0])["measures"] == {"rises": 0.0}
+    assert play(task.make(), [0, 1, 0])["measures"] == {"rises": 1.0}

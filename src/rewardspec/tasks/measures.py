@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsFloat, TypeA
 
 import gymnasium as gym
 
+from rewardspec.episodes.copying import copied
+from rewardspec.episodes.engine import Episode
 from rewardspec.errors import MissingExtraError
 from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
 from rewardspec.spec.spec import Spec
@@ -115,29 +117,28 @@ class RecordMeasures(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         from rewardspec.tasks.registry import get
 
         self.task = get(task)
-        gym.utils.RecordConstructorArgs.__init__(self, task=task)
+        gym.utils.RecordConstructorArgs.__init__(self, task=task, _disable_deepcopy=True)
         gym.Wrapper.__init__(self, env)
-        self._formulas = formula_measures(self.task)
-        self._obs: Any = None
-        self._state: Any = None
+        formulas = formula_measures(self.task)
+        self._episode = None if formulas is None else Episode(formulas)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset the environment, and start measuring."""
-        self._obs, info = self.env.reset(seed=seed, options=options)
+        obs, info = self.env.reset(seed=seed, options=options)
         self._length, self._return = 0, 0.0
-        if self._formulas is not None:
-            self._state = self._formulas.start(self._formulas.labels(self._obs, None, self._obs, info=info))
-        return self._obs, info
+        if self._episode is not None:
+            self._obs = copied(obs)
+            self._state, _ = self._episode.start(obs, info)
+        return obs, info
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """The environment's step, with the measures in `info` when the episode ends."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         self._length += 1
         self._return += float(reward)
-        if self._formulas is not None:
-            labels = self._formulas.labels(self._obs, action, obs, info=info)
-            self._state, _ = self._formulas.step(self._state, labels)
-            self._obs = obs
+        if self._episode is not None:
+            self._state, _ = self._episode.advance(self._state, self._obs, action, obs, info)
+            self._obs = copied(obs)
         if terminated or truncated:
             measures = self._measured(Ending(obs, self._length, self._return, terminated, info))
             info = {**info, "measures": measures}
@@ -146,7 +147,7 @@ class RecordMeasures(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         return obs, reward, terminated, truncated, info
 
     def _measured(self, ending: Ending) -> dict[str, float]:
-        values = iter(() if self._formulas is None else self._formulas.values(self._state))
+        values = iter(() if self._episode is None else self._episode.spec.values(self._state))
         return {
             name: float(next(values) if measure.formula is not None else measure(ending))
             for name, measure in self.task.measures.items()
