@@ -185,6 +185,18 @@ def test_paths_are_drawn_on_every_map():
         assert len(drawn) == len(board.rows)
 
 
+def test_an_environment_with_a_character_for_each_state_has_a_map_and_others_have_none():
+    class Field(gym.Env):
+        observation_space, action_space = gym.spaces.Discrete(6), gym.spaces.Discrete(1)
+        desc = np.array([list("S.."), list("..G")])
+
+    board = map_of(Field(), 0)
+    assert (board.rows, board.place(5)) == (("S..", "..G"), (1, 2))
+    assert draw_path(board, [0, 1, 4, 5]) == ["→↓.", ".→◎"]
+    assert map_of(gym.make("CartPole-v1"), 0) is None
+    assert map_of(gym.make("Blackjack-v1"), 0) is None
+
+
 def script(name: str):
     found = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / "scripts" / f"{name}.py")
     module = importlib.util.module_from_spec(found)
