@@ -58,16 +58,16 @@ def test_atoms_and_measures_trace_under_jax(name, kind, recording):
         np.testing.assert_allclose(stepped, function(obs, action, next_obs), atol=1e-5, err_msg=atom)
         at_reset = jax.jit(lambda first, function=function: function(first, None, first))(play.first[0])
         np.testing.assert_allclose(at_reset, function(play.first[0], None, play.first[0]), atol=1e-5, err_msg=atom)
-    np.testing.assert_allclose(jax.jit(task.task_completion)(next_obs), task.task_completion(next_obs), atol=1e-5)
+    np.testing.assert_allclose(jax.jit(task.measure.of)(next_obs), task.measure.of(next_obs), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", tasks.names())
 def test_task_completion_stays_in_the_unit_interval(name, recording):
     play, task = recording(name), tasks.get(name)
     for obs in (play.next_obs, play.last):
-        values = task.task_completion(obs)
+        values = task.measure.of(obs)
         assert np.all((values >= 0.0) & (values <= 1.0))
-    assert play.completions == pytest.approx(np.asarray(task.task_completion(play.last)).tolist(), abs=1e-6)
+    assert play.completions == pytest.approx(np.asarray(task.measure.of(play.last)).tolist(), abs=1e-6)
     assert len(play.completions) > 3
 
 

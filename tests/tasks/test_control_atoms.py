@@ -16,7 +16,7 @@ def label(name, kind, atom, obs):
 
 
 def completion(name, obs):
-    return float(tasks.get(name).task_completion(np.array(obs)))
+    return float(tasks.get(name).measure.of(np.array(obs)))
 
 
 def acrobot(theta1, theta2, speed1=0.0, speed2=0.0):

@@ -20,7 +20,7 @@ def label(name, atom, obs, action, next_obs, kind="quantitative"):
 
 
 def completion(name, obs):
-    return float(tasks.get(name).task_completion(obs))
+    return float(tasks.get(name).measure.of(obs))
 
 
 def test_frozen_lake_tiles():
@@ -38,7 +38,7 @@ def test_frozen_lake_completion_counts_steps_around_the_holes():
         *(6, 2, 1, 0),  # 12 is a hole
     ]
     expected = [0.0 if tile in (5, 7, 11, 12) else 1 - s / 6 for tile, s in enumerate(steps)]
-    assert tasks.get("frozen_lake").task_completion(np.arange(16)).tolist() == pytest.approx(expected)
+    assert tasks.get("frozen_lake").measure.of(np.arange(16)).tolist() == pytest.approx(expected)
 
 
 def test_cliff_walking_tiles():
@@ -53,7 +53,7 @@ def test_cliff_walking_completion_counts_steps_around_the_cliff():
         return 11 - column + 3 - row if row < 3 else 13 if column == 0 else 0 if column == 11 else np.inf
 
     expected = [max(0.0, 1 - steps(*divmod(tile, 12)) / 14) for tile in range(48)]
-    assert tasks.get("cliff_walking").task_completion(np.arange(48)).tolist() == pytest.approx(expected)
+    assert tasks.get("cliff_walking").measure.of(np.arange(48)).tolist() == pytest.approx(expected)
     assert completion("cliff_walking", 36) == pytest.approx(1 / 14)
 
 

@@ -112,9 +112,8 @@ class Task:
         intent: Goal and hazard, for audits.
         budget: How much training it is given.
         batch: Makes many copies of the environment that are stepped together, from the task and a list of seeds; see
-            `rewardspec.learning.batches`. None steps Gymnasium's environments one after the other.
+            `rewardspec.learning.env_batches`. None steps Gymnasium's environments one after the other.
         notes: Further points about the task by heading, for pages.
-        envpool: Its id in EnvPool, where its environments are worth while.
         base_bonus: What is added to the reward of Gymnasium's environment, for learners that batch their own copy.
         extra: The optional dependency that the environment needs.
 
@@ -143,7 +142,6 @@ class Task:
     budget: TrainingBudget = TrainingBudget()
     batch: Callable[..., Any] | None = None
     notes: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
-    envpool: str | None = None
     base_bonus: AtomFunction | None = None
     extra: str | None = None
 

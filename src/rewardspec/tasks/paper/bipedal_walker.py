@@ -78,6 +78,5 @@ TASK = Task(
     measures={"task_completion": Measure(task_completion)},
     budget=TrainingBudget(steps=500_000, quick_steps=4 * 2048, step_seconds=(5e-4, 1.7e-4)),
     notes=docstring_notes(__doc__),
-    envpool="BipedalWalker-v3",
     extra="box2d",
 )

@@ -125,6 +125,5 @@ TASK = Task(
     measures={"task_completion": Measure(task_completion)},
     budget=TrainingBudget(quick_steps=32 * 512, step_seconds=(2e-4, 3e-5)),
     notes=docstring_notes(__doc__),
-    envpool="LunarLander-v3",
     extra="box2d",
 )
