@@ -6,38 +6,52 @@ import itertools
 import pickle
 import weakref
 
+import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from rewardspec.errors import Error, FormulaError
 from rewardspec.logic.formulas import (
     FALSE,
+    FIRST,
     LAST,
     TRUE,
+    Affine,
+    AllButTimes,
     Always,
     And,
+    AtLeastTimes,
     Atom,
     Constant,
     Eventually,
     Formula,
+    Historically,
     Iff,
     Implies,
     Next,
     Not,
+    Once,
     Or,
+    Previous,
     Release,
+    Since,
+    Trigger,
+    Unary,
     Until,
     WeakNext,
+    WeakPrevious,
     WeakUntil,
     Xor,
     as_formula,
+    now,
 )
 from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe, unguarded_atoms
 from rewardspec.logic.normal_form import negate, to_nnf
 from rewardspec.logic.parsing import parse
 from rewardspec.logic.semantics import evaluate, evaluate_prefixes
 from rewardspec.logic.simplification import simplify
-from tests.strategies import BINARY, NARY, UNARY, formulas
+from tests.strategies import BINARY, EVERYTHING, LTLF, NARY, UNARY, formulas
 
 a, b, c = Atom("a"), Atom("b"), Atom("c")
 
@@ -87,6 +101,16 @@ def test_formulas_built_apart_are_equal_and_hash_alike():
         (Eventually(a), Until(TRUE, a)),
         (Not(Not(a)), a),
         (Implies(a, b), Not(a) | b),
+        (Next(a), Next(a, 2)),
+        (Next(a), Previous(a)),
+        (Eventually(a), Eventually(a, 0, 5)),
+        (Eventually(a, 0, 5), Eventually(a, 0, 5, 0.5)),
+        (Eventually(a, 0, 5), Once(a, 0, 5)),
+        (Until(a, b, 1), Until(a, b)),
+        (AtLeastTimes(a, 2), AtLeastTimes(a, 3)),
+        (AtLeastTimes(a, 2), AllButTimes(a, 2)),
+        (Affine(a, 0.5), Affine(a, 0.5, 0.25)),
+        (Constant(0.5), Constant(0.25)),
     ],
     ids=str,
 )
@@ -117,8 +141,10 @@ def test_a_formula_is_not_its_text_nor_anything_else():
     assert a.__eq__("a") is NotImplemented
 
 
-@given(formulas(), formulas())
-def test_formulas_are_equal_exactly_when_their_texts_are(left, right):
+@pytest.mark.parametrize("language", [LTLF, EVERYTHING], ids=["ltlf", "everything"])
+@given(data=st.data())
+def test_formulas_are_equal_exactly_when_their_texts_are(language, data):
+    left, right = (data.draw(formulas(max_depth=3, language=language)) for _ in range(2))
     assert (left == right) == (str(left) == str(right))
     assert left == parse(str(left))
 
@@ -146,7 +172,7 @@ def test_a_formula_has_no_truth_value():
         assert not a
 
 
-@given(formulas(max_depth=4, atoms=("a", "b c", "U", 'say "hi"', "back\\slash", "é")))
+@given(formulas(max_depth=4, atoms=("a", "b c", "U", 'say "hi"', "back\\slash", "é"), language=EVERYTHING))
 def test_formulas_survive_copying_and_pickling(formula):
     assert copy.copy(formula) is formula
     assert copy.deepcopy(formula) is formula
@@ -164,6 +190,106 @@ def test_formulas_are_not_kept_alive():
     del formula
     gc.collect()
     assert reference() is None
+
+
+# Parameters.
+
+TIMED = [
+    (Next(a, 3), (3,), "X[3] a"),
+    (WeakNext(a), (1,), "WX a"),
+    (Previous(a, 2), (2,), "Y[2] a"),
+    (WeakPrevious(a), (1,), "WY a"),
+    (Eventually(a), (0, None, 1.0), "F a"),
+    (Eventually(a, 0, 5), (0, 5, 1.0), "F[0,5] a"),
+    (Always(a, 3), (3, None, 1.0), "G[3,] a"),
+    (Until(a, b, 1, 4, 0.5), (1, 4, 0.5), "a U[1,4;0.5] b"),
+    (Release(a, b, discount=0.9), (0, None, 0.9), "a R[;0.9] b"),
+    (Once(a, 2, 2), (2, 2, 1.0), "O[2,2] a"),
+    (Historically(a, high=0), (0, 0, 1.0), "H[0,0] a"),
+    (Since(a, b, low=1), (1, None, 1.0), "a S[1,] b"),
+    (Trigger(a, b, 0, 7), (0, 7, 1.0), "a T[0,7] b"),
+    (AtLeastTimes(a, 2), (2,), "F{2} a"),
+    (AllButTimes(a, 0), (0,), "G{0} a"),
+    (Affine(a, 0.8), (0.8, 0.0), "0.8 * a"),
+    (Affine(a, 0.75, 0.25), (0.75, 0.25), "0.75 * a + 0.25"),
+    (Constant(0.8), (0.8,), "0.8"),
+    (a, ("a",), "a"),
+    (And(a, b), (), "a & b"),
+]
+
+
+@pytest.mark.parametrize(("formula", "params", "text"), TIMED, ids=[text for *_, text in TIMED])
+def test_parameters_are_values_and_part_of_the_text(formula, params, text):
+    assert formula.params == params
+    assert str(formula) == text
+    assert parse(text) == formula
+    assert formula.rebuild(*formula.args) == formula
+    assert pickle.loads(pickle.dumps(formula)) == formula
+    operands = (c,) * len(formula.args)
+    again = formula.rebuild(*operands)
+    assert (type(again), again.args, again.params) == (type(formula), operands, params)
+
+
+def test_parameters_have_names():
+    assert Next(a, 3).steps == 3
+    timed = Since(a, b, 2, 5, 0.5)
+    assert (timed.low, timed.high, timed.discount) == (2, 5, 0.5)
+    assert AllButTimes(a, 3).count == 3
+    assert (Affine(a, 0.5, 0.25).scale, Affine(a, 0.5, 0.25).offset) == (0.5, 0.25)
+    assert Eventually(a).is_plain
+    assert not Eventually(a, 0, 5).is_plain
+    assert not Eventually(a, discount=0.5).is_plain
+
+
+def test_numbers_of_any_kind_are_one_parameter():
+    assert Eventually(a, np.int64(0), np.int32(5), 1) == Eventually(a, 0, 5)
+    assert hash(Affine(a, np.float64(0.5), -0.0)) == hash(Affine(a, 0.5))
+    assert Constant(1) == Constant(True) == TRUE
+    assert Constant(0) == Constant(-0.0) == FALSE
+    assert type(Eventually(a, np.int64(0), np.int32(5)).high) is int
+
+
+def test_short_forms():
+    assert parse("first") == FIRST == WeakPrevious(FALSE)
+    assert now("H a") == parse("now H a") == Eventually(LAST & Historically(a))
+    assert {0.5 * a, a * 0.5} == {Affine(a, 0.5)}
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Next(a, 0), "`steps` should be a whole number, 1 or more. Received 0."),
+        (lambda: Next(a, 1.5), "`steps` should be a whole number, 1 or more. Received 1.5."),
+        (lambda: Next(a, True), "Received True."),
+        (lambda: Eventually(a, -1), "`low` should be a whole number, 0 or more. Received -1."),
+        (lambda: Eventually(a, None), "`low` should be a whole number, 0 or more. Received None."),
+        (lambda: Until(a, b, 5, 3), "The interval [5,3] ends before it begins. Write [3,5]."),
+        (lambda: Always(a, 0, 10**10), "`high` should be at most 1,000,000,000. Received 10000000000."),
+        (lambda: Always(a, 0, 10**5000), "Received a much larger number."),
+        (lambda: Once(a, 0, 5, 0.0), "`discount` should be above 0 and at most 1. Received 0.0."),
+        (lambda: Once(a, 0, 5, 1.5), "`discount` should be above 0 and at most 1. Received 1.5."),
+        (lambda: Once(a, 0, 5, float("nan")), "`discount` should be above 0 and at most 1. Received nan."),
+        (lambda: Once(a, 0, 5, "0.5"), "`discount` should be a number. Received '0.5'."),
+        (lambda: AtLeastTimes(a, 0), "`count` should be a whole number, 1 or more. Received 0."),
+        (lambda: AllButTimes(a, -1), "`count` should be a whole number, 0 or more. Received -1."),
+        (lambda: Affine(a, 0.0), "A scale should be above 0"),
+        (lambda: Affine(a, 0.5, 0.75), "Received a scale of 0.5 and an offset of 0.75."),
+        (lambda: Affine(a, 0.5, -0.25), "an offset 0 or more"),
+        (lambda: 2 * a, "Received a scale of 2 and an offset of 0.0."),
+        (lambda: Constant(1.5), "A constant should be in [0, 1]. Received 1.5."),
+        (lambda: Constant(float("nan")), "A constant should be in [0, 1]. Received nan."),
+    ],
+)
+def test_parameters_out_of_range_are_refused(build, message):
+    with pytest.raises(FormulaError) as caught:
+        build()
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("build", [lambda: Until(a), lambda: Not(a, b), lambda: Formula(), lambda: Unary()])
+def test_calls_with_the_wrong_number_of_operands_are_type_errors(build):
+    with pytest.raises(TypeError):
+        build()
 
 
 # Building.
@@ -306,6 +432,10 @@ WRAPPERS = {  # how to nest, and how many operators deeper that is
     "Release to the left": (lambda f: Release(f, b), 1),
     "Implies to the right": (lambda f: Implies(b, f), 1),
     "Iff to the left": (lambda f: Iff(f, b), 1),
+    "bounded until to the right": (lambda f: Until(b, f, 0, 3), 1),
+    "since to the left": (lambda f: Since(f, b), 1),
+    "scales": (lambda f: Affine(f, 0.5, 0.25), 1),
+    "counts": (lambda f: AtLeastTimes(f, 1), 1),
     "And over Or": (lambda f: And(b, Or(c, f)), 2),
     "several kinds": (lambda f: Not(WeakUntil(b, Next(Xor(c, f)))), 4),
 }

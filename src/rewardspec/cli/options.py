@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardspec.errors import Error, FormulaError, SpecError
+from rewardspec.logic.dialects import DIALECTS
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.parsing import parse
 from rewardspec.spec.spec import Spec
@@ -37,9 +38,10 @@ def add_formula(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("formula", metavar="FORMULA", help="the formula, quoted for the shell")
     parser.add_argument(
         "--syntax",
-        choices=("rewardspec", "spot"),
+        choices=tuple(DIALECTS),
         default="rewardspec",
-        help="'spot' reads a bare X as weak next (default: %(default)s, where X is strong)",
+        help="'spot' reads a bare X as weak next; 'rtamt' and 'reelay' read the words of those tools, and a formula of "
+        "the past at the last step (default: %(default)s, where X is strong)",
     )
 
 

@@ -1,10 +1,14 @@
-"""How each tool writes operators, intervals and atoms: rewardspec's own text form, Spot's, RTAMT's and reelay's."""
+"""How each tool writes operators, intervals and atoms: rewardspec's own text form, Spot's, RTAMT's and reelay's.
+
+RTAMT and reelay judge a formula of the past at every step anew, where the value of a formula here is the one at the
+first step.  So their formulas of the past are read as `now φ`, that is `F(last & φ)`.
+"""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -13,7 +17,7 @@ import lark
 from rewardspec.logic import formulas as fm
 from rewardspec.logic.formulas import Formula, now
 from rewardspec.logic.operators import FUTURE, OPERATORS, PREFIX
-from rewardspec.logic.syntax_errors import MisuseError, checked
+from rewardspec.logic.syntax_errors import MisuseError, checked, shown
 
 Syntax: TypeAlias = Literal["rewardspec", "spot", "rtamt", "reelay"]
 
@@ -53,14 +57,21 @@ class Dialect:
     Attributes:
         name: What `parse` calls it.
         own: Spellings with a meaning of their own, or that only this dialect has.
+        short_forms: Words that stand before a formula and are short for something else.
         judged_now: Whether a formula of the past is meant at the last step, rather than at the first.
-        terminals: What this dialect adds to the grammar.
+        proposition: A regular expression for propositions that are written without quotes.
+        read_proposition: The formula of such a proposition.
+        grouped_otherwise: Pairs of rules, the outer and the inner, that the tool groups differently where there are no
+            parentheses.
     """
 
     name: Syntax
     own: Mapping[str, type[Formula]] = field(default_factory=dict)
+    short_forms: Mapping[str, Callable[[Formula], Formula]] = field(default_factory=lambda: {"now": now})
     judged_now: bool = False
-    terminals: tuple[str, ...] = ()
+    proposition: str | None = None
+    read_proposition: Callable[[str], Formula] = fm.Atom
+    grouped_otherwise: frozenset[tuple[str, str]] = frozenset()
 
     @functools.cached_property
     def kinds(self) -> dict[str, type[Formula]]:
@@ -70,11 +81,7 @@ class Dialect:
     def spellings(self, binding: int) -> Iterable[str]:
         """Every spelling of the operators that bind as tightly as given."""
         found = [text for text, kind in self.kinds.items() if OPERATORS[kind].binding == binding]
-        return [*found, "now"] if binding == PREFIX else found
-
-    def atom(self, text: str) -> str:
-        """The name of an atom that is written without quotes."""
-        return text
+        return [*found, *self.short_forms] if binding == PREFIX else found
 
     def operator(self, symbol: lark.Token, annotation: lark.Token | None, operands: list[Formula]) -> Formula:
         """An operator with its interval or count, applied to its operands."""
@@ -82,7 +89,7 @@ class Dialect:
         if annotation is None:
             if symbol == "within":
                 raise MisuseError(symbol, "'within' needs an interval", "an interval", "Write 'within[5] a', or 'F a'.")
-            return now(operands[0]) if kind is None else kind(*operands)
+            return self.short_forms[str(symbol)](operands[0]) if kind is None else kind(*operands)
         if annotation.type == "COUNT":
             counted = _COUNTED.get(str(symbol))
             if counted is None:
@@ -93,7 +100,12 @@ class Dialect:
             remedy = _WITHOUT_BOUNDS.get(kind, "") if kind is not None else ""
             raise MisuseError(annotation, f"{str(symbol)!r} takes no interval", "a formula", remedy)
         interval = _read_interval(annotation, spot=self.name == "spot")
-        if self.name == "spot" and kind in _SPOT:
+        if (
+            self.name == "spot"
+            and interval.single == (kind is fm.WeakNext)
+            and interval.discount == 1.0
+            and kind in _SPOT
+        ):
             return _SPOT[kind](operands[0], interval)
         return _timed(kind, symbol, annotation, interval, operands)
 
@@ -115,7 +127,7 @@ def _timed(
     if single:
         if symbol != "within":
             remedy = f"Write '[0,{low}]' for the steps up to there, '[{low},{low}]' for that step alone."
-            raise MisuseError(annotation, f"{str(annotation)!r} is no interval", "an interval such as '[0,5]'", remedy)
+            raise MisuseError(annotation, f"{shown(annotation)} is no interval", "an interval such as '[0,5]'", remedy)
         low = 0
     return checked(annotation, "an interval such as '[0,5]'", kind, *operands, low, high, discount)
 
@@ -150,14 +162,14 @@ def _whole(token: lark.Token, text: str) -> int:
     if re.fullmatch(r"[0-9]+", text):
         return int(text[:20])  # longer ones are refused as too large, whatever their other digits
     remedy = "Bounds are whole numbers of steps, 0 or more, as in '[0,5]', '[<=5]', '[3,]' or, discounted, '[0,5;0.9]'."
-    raise MisuseError(token, f"{str(token)!r} is no interval", "an interval such as '[0,5]'", remedy)
+    raise MisuseError(token, f"{shown(token)} is no interval", "an interval such as '[0,5]'", remedy)
 
 
 def _factor(token: lark.Token, text: str) -> float:
     if re.fullmatch(r"(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text, flags=re.ASCII):
         return float(text)
     remedy = "A discount is a number above 0 and at most 1, as in '[0,20;0.9]'."
-    raise MisuseError(token, f"{text!r} is no discount", "an interval such as '[0,20;0.9]'", remedy)
+    raise MisuseError(token, f"{shown(text)} is no discount", "an interval such as '[0,20;0.9]'", remedy)
 
 
 # Spot's bounded operators are short for nested X, which is weak unless the interval ends in "!".
@@ -186,6 +198,36 @@ def _spot_always(a: Formula, interval: Interval) -> Formula:
 
 _SPOT = {fm.WeakNext: _spot_next, fm.Eventually: _spot_eventually, fm.Always: _spot_always}
 
+# RTAMT's predicates compare arithmetic expressions.
+_TERM = r"(?:(?:abs|sqrt|exp|pow)\([^()]*\)|[\w.]+)"
+_ARITHMETIC = rf"[-+]?\s*{_TERM}(?:\s*[-+*\/]\s*[-+]?\s*{_TERM})*"
+
+
+def _comparison(text: str) -> Formula:
+    return fm.Atom(" ".join(text.split()))
+
+
+def _rise(a: Formula) -> Formula:
+    return a & ~fm.Previous(a)
+
+
+def _fall(a: Formula) -> Formula:
+    return ~a & fm.WeakPrevious(a)
+
+
+def _record(text: str) -> Formula:
+    """A record of reelay's, `{moving, door: false, speed > 10}`: all of what is listed."""
+    return fm.And(*(_field(entry.strip()) for entry in text[1:-1].split(",")))
+
+
+def _field(entry: str) -> Formula:
+    key, colon, value = (part.strip() for part in entry.partition(":"))
+    name = " ".join(key.strip("'\"").split())
+    if not colon or value == "true":
+        return fm.Atom(name)
+    return ~fm.Atom(name) if value == "false" else fm.Atom(f"{name} == {value}")
+
+
 DIALECTS: dict[Syntax, Dialect] = {
     "rewardspec": Dialect("rewardspec"),
     "spot": Dialect("spot", {"X": fm.WeakNext, "○": fm.WeakNext, "next": fm.WeakNext}),
@@ -197,7 +239,19 @@ DIALECTS: dict[Syntax, Dialect] = {
             **dict.fromkeys(("Y", "prev", "previous"), fm.WeakPrevious),
             **dict.fromkeys(("sY", "s_prev"), fm.Previous),
         },
+        {"now": now, "rise": _rise, "fall": _fall},
         judged_now=True,
+        proposition=rf"{_ARITHMETIC}\s*(?:<=|>=|==|!==?|<(?!-)|>)\s*{_ARITHMETIC}",
+        read_proposition=_comparison,
+        grouped_otherwise=frozenset(
+            [("implies", "implies"), ("between", "between"), ("or", "xor"), ("implies", "xor"), ("iff", "xor")]
+        ),
     ),
-    "reelay": Dialect("reelay", {"P": fm.Once, "pre": fm.Previous}, judged_now=True),
+    "reelay": Dialect(
+        "reelay",
+        {"P": fm.Once, "pre": fm.Previous},
+        judged_now=True,
+        proposition=r"\{[^{}]+\}",
+        read_proposition=_record,
+    ),
 }

@@ -90,7 +90,10 @@ def _parser(syntax: Syntax) -> lark.Lark:
     names = {"IFF": IFF, "IMPLIES": IMPLIES, "OR": OR, "XOR": XOR, "AND": AND, "BETWEEN": BETWEEN, "PREFIX": PREFIX}
     terminals = [f"{name}.2: {_pattern(DIALECTS[syntax].spellings(binding))}" for name, binding in names.items()]
     terminals.append(f"CONSTANT.2: {_pattern(CONSTANTS)}")
-    terminals.extend(DIALECTS[syntax].terminals)
+    if DIALECTS[syntax].proposition is not None:
+        terminals.extend(
+            [f"PROPOSITION.3: /{DIALECTS[syntax].proposition}/", "%extend operand: PROPOSITION -> proposition"]
+        )
     return lark.Lark("\n".join([grammar, *terminals]), parser="lalr", lexer="basic", maybe_placeholders=False)
 
 
@@ -128,6 +131,7 @@ class _Builder:
         built: dict[int, Formula | _Operands] = {}
         for node in tree.iter_subtrees():
             rule = str(node.data)
+            self._require_same_grouping(node)
             parts = [built[id(child)] for child in node.children if isinstance(child, lark.Tree)]
             if rule == "group":
                 (built[id(node)],) = parts
@@ -138,6 +142,17 @@ class _Builder:
                 operands = [self._finished(part) for part in parts]
                 built[id(node)] = self._share(self._node(rule, tokens, operands))
         return self.dialect.judged(self._finished(built[id(tree)]))
+
+    def _require_same_grouping(self, node: lark.Tree[lark.Token]) -> None:
+        for child in node.children:
+            if isinstance(child, lark.Tree) and (node.data, child.data) in self.dialect.grouped_otherwise:
+                symbol = next(part for part in child.children if isinstance(part, lark.Token))
+                raise MisuseError(
+                    symbol,
+                    f"{str(symbol)!r} is grouped differently by {self.dialect.name}",
+                    "parentheses",
+                    "Write parentheses that say which two formulas belong together.",
+                )
 
     def _collect(self, kind: type[Nary], parts: list[Formula | _Operands]) -> list[Formula]:
         operands: list[Formula] = []
@@ -166,6 +181,8 @@ class _Builder:
             case "quoted_atom":
                 return Atom(re.sub(r"\\(.)", r"\1", tokens[0][1:-1], flags=re.DOTALL))
             case "atom":
-                return Atom(self.dialect.atom(str(tokens[0])))
+                return Atom(str(tokens[0]))
+            case "proposition":
+                return checked(tokens[0], "a proposition", self.dialect.read_proposition, str(tokens[0]))
         symbol, *annotations = tokens
         return self.dialect.operator(symbol, annotations[0] if annotations else None, operands)

@@ -232,11 +232,13 @@ class Simplifier:
             return a
         moves = direction.some if strong else direction.every
         if isinstance(a, moves) and not a.is_plain and a.discount == 1.0:
-            return _moved(a, formula.steps, formula.steps)
-        longer = isinstance(a, Shift) and max(formula.steps, a.steps) > 1
-        if isinstance(a, Shift) and type(a) is type(formula) and longer and formula.steps + a.steps <= MOST_STEPS:
-            return type(formula)(a.arg, formula.steps + a.steps)
-        return formula.rebuild(a)
+            moved = _moved(a, formula.steps, formula.steps)
+            if moved is not None:
+                return moved
+        steps = formula.steps
+        while isinstance(a, Shift) and type(a) is type(formula) and 2 < steps + a.steps <= MOST_STEPS:
+            steps, a = steps + a.steps, a.arg
+        return type(formula)(a, steps)
 
     def _some(self, formula: Eventually | Once, a: Formula) -> Formula:
         direction = _DIRECTIONS[type(formula)]
@@ -246,7 +248,9 @@ class Simplifier:
         if low == high and discount == 1.0:
             return self._shift(direction.next(a, low), a)
         if isinstance(a, direction.some) and a.discount == discount:
-            return _moved(a, low, high)
+            moved = _moved(a, low, high)
+            if moved is not None:
+                return self.node(moved, moved.args)
         if formula.is_plain and isinstance(a, direction.weak_next):
             return TRUE  # it holds at the end of the trace, or at its start
         return formula.rebuild(a)
@@ -259,7 +263,9 @@ class Simplifier:
         if low == high and discount == 1.0:
             return self._shift(direction.weak_next(a, low), a)
         if isinstance(a, direction.every) and a.discount == discount:
-            return _moved(a, low, high)
+            moved = _moved(a, low, high)
+            if moved is not None:
+                return self.node(moved, moved.args)
         if formula.is_plain and isinstance(a, direction.next):
             return FALSE
         return formula.rebuild(a)
@@ -309,11 +315,11 @@ _BACK = _Direction(Previous, WeakPrevious, Once, Historically, Since, Trigger)
 _DIRECTIONS: dict[type[Formula], _Direction] = {kind: way for way in (_AHEAD, _BACK) for kind in way}
 
 
-def _moved(formula: Timed, low: int, high: int | None) -> Formula:
-    """A timed operator whose interval begins and ends so many steps later."""
+def _moved(formula: Timed, low: int, high: int | None) -> Formula | None:
+    """A timed operator whose interval begins and ends so many steps later; None where it would be too long."""
     end = None if high is None or formula.high is None else formula.high + high
     if max(formula.low + low, end or 0) > MOST_STEPS:
-        return type(formula)(formula, low, high, formula.discount)
+        return None
     return type(formula)(*formula.args, formula.low + low, end, formula.discount)
 
 

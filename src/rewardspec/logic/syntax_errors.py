@@ -15,9 +15,9 @@ _OPERANDS = frozenset(["PREFIX", "LPAR", "CONSTANT", "NUMBER", "NAME", "QUOTED"]
 _OPERATORS = frozenset(["AND", "OR", "XOR", "IMPLIES", "IFF", "BETWEEN"])
 
 _CHARACTER_REMEDIES = {
-    "=": "Comparisons belong in an atom's function; equivalence is '<->' and implication '->'.",
-    "<": "Comparisons belong in an atom's function; equivalence is '<->', 'eventually' is 'F' or '<>'.",
-    ">": "Comparisons belong in an atom's function; implication is '->'.",
+    "=": "A comparison is an atom in double quotes; equivalence is '<->' and implication '->'.",
+    "<": "A comparison is an atom in double quotes, as in 'G \"x < 3\"'; equivalence is '<->', eventually 'F' or '<>'.",
+    ">": "A comparison is an atom in double quotes, as in 'G \"x > 3\"'; implication is '->'.",
     "-": "Implication is '->'. A name with a dash needs double quotes.",
     ".": "A name with a dot needs double quotes.",
     '"': "Close the quoted atom with another double quote.",
@@ -61,12 +61,17 @@ class MisuseError(Exception):
         self.remedy = remedy
 
 
+def shown(text: str) -> str:
+    """A part of a formula as messages show it: quoted, and cut short where it is long."""
+    return repr(text[:40] + "…" if len(text) > 40 else str(text))
+
+
 def checked(token: lark.Token, expected: str, build: Callable[..., Formula], *args: object) -> Formula:
     """What `build` makes of the arguments; where it refuses them, the error points at the token."""
     try:
         return build(*args)
     except FormulaError as error:
-        raise MisuseError(token, f"{str(token)!r} cannot be used", expected, str(error)) from None
+        raise MisuseError(token, f"{shown(token)} cannot be used", expected, str(error)) from None
 
 
 def explain_misuse(text: str, misuse: MisuseError) -> FormulaError:
