@@ -105,6 +105,14 @@ def test_a_spec_that_cannot_be_saved_is_refused_before_training(here, capsys, mo
     assert "Give the components different names" in capsys.readouterr().err
 
 
+def test_a_spec_that_was_written_for_another_environment_is_refused(here, capsys):
+    (here / "cart.toml").write_text(
+        "observation = ['x', 'v']\natoms.near = 'proximity(x, 0, 2.4)'\npairs = [['F near', 1]]"
+    )
+    assert main(["train", "taxi", "--spec", "cart.toml", "--episodes", "5"]) == 2
+    assert "'x' is number 0, from 0, of the observation, which is a single number. Was" in capsys.readouterr().err
+
+
 def test_the_ends_of_training_are_those_of_the_report():
     # Episodes of a learner that is counted in steps: the last tenth of the steps holds half of the episodes.
     lengths = np.array([90, 5, 5, 200, 30, 30])

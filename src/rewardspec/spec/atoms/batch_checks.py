@@ -6,49 +6,43 @@ over all environments, and still give labels of the right shape. Only a comparis
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import Error, LabelError, shown
 from rewardspec.spec.atoms.batch_info import BatchInfo
-from rewardspec.spec.atoms.functions import AtomFunction, takes_info, with_info
+from rewardspec.spec.atoms.functions import AtomFunction, with_info
 from rewardspec.spec.atoms.labeling import at_step, atom_raised
 
 NUMBERS = "fbiu"  # the kinds of NumPy's types of real numbers
 _TOLERANCE = 1e-3  # some functions of NumPy round arrays and numbers differently
 
 
-class BatchAtom:
+class BatchAtom(NamedTuple):
     """An atom of a batch.
 
     Attributes:
         name: Its name.
         function: Its function.
-        call: The function as one of `(obs, action, next_obs, info)`.
-        takes_info: Whether it looks at `info`.
+        call: The function as one of `(obs, action, next_obs, info)`, where it looks at `info`; else None.
         row: The array that its labels are written into.
     """
 
-    __slots__ = ("call", "function", "name", "row", "takes_info")
-
-    def __init__(self, name: str, function: AtomFunction, row: NDArray[np.float64]) -> None:
-        self.name = name
-        self.function = function
-        self.call = with_info(function)
-        self.takes_info = takes_info(function)
-        self.row = row
+    name: str
+    function: AtomFunction
+    call: Callable[[Any, Any, Any, Any], Any] | None
+    row: NDArray[np.float64]
 
 
 def check_elements(
     atom: BatchAtom,
     labels: NDArray[Any],
-    transition: Sequence[Any],
+    transition: tuple[Any, Any, Any],
     info: Any,
     where: NDArray[np.intp] | None,
-    size: int,
     step: Any,
 ) -> None:
     """Compare an atom's labels of a batch with those of its first, middle and last element alone.
@@ -59,7 +53,6 @@ def check_elements(
         transition: The batches of observations, actions and next observations.
         info: The view of their infos, or None.
         where: The number of each element's environment; None where it is its place in the batch.
-        size: The number of elements.
         step: The step's number, for the error message.
 
     Raises:
@@ -67,6 +60,7 @@ def check_elements(
     """
     if transition[2] is None:
         return  # labels of nothing that could be taken apart
+    size = len(atom.row) if where is None else len(where)
     for index in sorted({0, size // 2, size - 1}):
         try:
             alone = [_element(batch, index, size) for batch in transition]
@@ -96,10 +90,10 @@ def check_elements(
                 raise _mixed_up(atom.name, what, step)
 
 
-def _label(atom: BatchAtom, transition: Sequence[Any], info: Any) -> float:
+def _label(atom: BatchAtom, transition: list[Any], info: Any) -> float:
     obs, action, next_obs = transition
     with np.errstate(all="ignore"):  # the call for all of the batch has warned already
-        found = np.asarray(atom.call(obs, action, next_obs, info))
+        found = np.asarray(with_info(atom.function)(obs, action, next_obs, info))
     if found.size != 1 or found.dtype.kind not in NUMBERS:
         raise ValueError(f"it gave {shown(found)}")
     return float(found.item())

@@ -15,7 +15,7 @@ from rewardspec.machines.machine import batch_of
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.spec.atoms.batch_checks import NUMBERS, BatchAtom, check_elements
 from rewardspec.spec.atoms.batch_info import BatchInfo
-from rewardspec.spec.atoms.functions import AtomFunction, reads_only_the_state
+from rewardspec.spec.atoms.functions import AtomFunction, reads_only_the_state, takes_info, with_info
 from rewardspec.spec.atoms.labeling import at_step, atom_raised, outside
 
 DOUBLE = np.dtype(np.float64)
@@ -61,8 +61,11 @@ class BatchLabels:
         self._matrix = np.zeros((len(atoms), batch), dtype=DOUBLE)
         self._bits = as_bits(self._matrix)
         self._labels = CheckedLabels(zip(atoms, self._matrix, strict=True))
-        self._atoms = [BatchAtom(name, f, self._labels[name]) for name, f in atoms.items()]
-        self._takes_info = any(atom.takes_info for atom in self._atoms)
+        self._atoms = [
+            BatchAtom(name, function, with_info(function) if takes_info(function) else None, self._labels[name])
+            for name, function in atoms.items()
+        ]
+        self._takes_info = any(atom.call is not None for atom in self._atoms)
         self._everyone = (batch,)
         self._clip = clip
         self._keep = keep
@@ -115,25 +118,27 @@ class BatchLabels:
             info = BatchInfo(info, self._everyone[0], where)
         kind = action is None, getattr(next_obs, "shape", ())[1:], atoms[0].name if atoms else None
         checks = self._checks.get(kind, 0)
+        comparing = checks < _CHECKS and shape[0] > 1
         for atom in self._atoms if atoms is None else atoms:
+            name, function, call, row = atom
             try:
-                values = atom.call(obs, action, next_obs, info)
+                values = function(obs, action, next_obs) if call is None else call(obs, action, next_obs, info)
             except Exception as error:
-                raise atom_raised(atom.name, error, step, next_obs, info if atom.takes_info else None) from error
+                raise atom_raised(name, error, step, next_obs, None if call is None else info) from error
             # The usual case first and in place, because a call would cost more.
-            check = checks < _CHECKS
             if values.__class__ is not np.ndarray or values.shape != shape or values.dtype.kind not in NUMBERS:
                 if self._keep and namespace_of(values) not in (None, np):
-                    self.kept[atom.name] = values
+                    self.kept[name] = values
                     continue
-                values = _array_of_numbers(atom.name, values, shape, step)
-                check = check or not values.shape  # one label for all: a constant, or a mean over them
-            if check and shape[0] > 1:
-                check_elements(atom, values, (obs, action, next_obs), info, where, shape[0], step)
+                values = _array_of_numbers(name, values, shape, step)
+                if not values.shape and shape[0] > 1 and not comparing:  # one for all: a constant, or a mean over them
+                    check_elements(atom, values, (obs, action, next_obs), info, where, step)
+            if comparing:
+                check_elements(atom, values, (obs, action, next_obs), info, where, step)
             if values.dtype is not DOUBLE:
                 values = values.astype(DOUBLE)  # several times quicker than leaving it to the next line
-            atom.row[place] = values
-        if checks < _CHECKS and shape[0] > 1:
+            row[place] = values
+        if comparing:
             self._checks[kind] = checks + 1
 
     def of(

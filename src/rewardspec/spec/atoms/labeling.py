@@ -13,6 +13,8 @@ from rewardspec.errors import Error, LabelError, shown
 from rewardspec.machines.label_checks import TOLERANCE
 from rewardspec.spec.atoms.functions import NO_INFO, takes_info
 
+_NUMBERS: frozenset[Any] = frozenset([float, int, bool, np.bool_, np.float32, np.float64, np.int64])  # the usual ones
+
 
 def read_labels(
     atoms: Mapping[str, Callable[[Any, Any, Any, Any], Any]],
@@ -47,10 +49,12 @@ def read_labels(
             found = function(obs, action, next_obs, info)
         except Exception as error:
             raise atom_raised(name, error, step, next_obs, info if takes_info(function) else None) from error
-        if found.__class__ is not float:
-            if _is_traced_number(found):
-                labels[name] = found.clip(0.0, 1.0) if clip else found
-                continue
+        if found.__class__ in _NUMBERS:
+            found = float(found)
+        elif _is_traced_number(found):
+            labels[name] = found.clip(0.0, 1.0) if clip else found
+            continue
+        else:
             found = _as_float(name, found, step)
         if not 0.0 <= found <= 1.0:
             if clip or -TOLERANCE <= found <= 1.0 + TOLERANCE:
