@@ -21,7 +21,6 @@ import numpy as np
 
 from rewardspec import tasks
 from rewardspec.learning.env_batches import Source, make_batch
-from rewardspec.learning.envpool_batch import POOLED
 
 COPIES = {"lunar_lander": 40, "bipedal_walker": 10}
 STEPS, ROUNDS = 400, 9
@@ -48,7 +47,7 @@ def main() -> None:
     libraries = " · ".join(f"{name} {version(name)}" for name in ("gymnasium", "envpool"))
     print(f"Python {platform.python_version()} · {libraries}\n")
     print("| environment | Gymnasium, steps/s | EnvPool, steps/s | ratio |\n|---|--:|--:|--:|")
-    for name in POOLED:
+    for name in COPIES:
         rates: dict[Source, list[float]] = {"gymnasium": [], "envpool": []}
         for seed in range(ROUNDS):
             for source, found in rates.items():

@@ -26,8 +26,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from rewardspec import tasks
-from rewardspec.learning.ppo import PPO, learn_actors
-from rewardspec.learning.settings import QLearning
+from rewardspec.learning.ppo import learn_actors
+from rewardspec.learning.settings import PPO, QLearning
 from rewardspec.learning.training import train
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.task import Task

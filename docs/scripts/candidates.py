@@ -12,8 +12,8 @@ import sys
 from trials import ROOT, measure, told
 
 from rewardspec import tasks
-from rewardspec.experiments.candidates import CANDIDATES, Candidate
-from rewardspec.experiments.rewards import reward_setup
+from rewardspec.experiments.paper.candidates import CANDIDATES, Candidate
+from rewardspec.experiments.paper.evaluation import PAPER_REWARDS, paper_reward
 from rewardspec.tasks.task import Task
 
 TABLE = ROOT / "docs" / "results" / "fourth_column.md"
@@ -36,10 +36,10 @@ HEAD = """\
 def rows(task: Task) -> list[str]:
     """The lines of one environment."""
     tried: list[tuple[str, str, Candidate | str]] = [(c.title, c.note, c) for c in CANDIDATES[task.name]]
-    tried += [(reward, reward_setup(task, reward).note, reward) for reward in ("base", "boolean", "quantitative")]
+    tried += [(reward, paper_reward(task, reward).note, reward) for reward in PAPER_REWARDS]
     lines = []
     for title, note, what in tried:
-        setup = reward_setup(task, what) if isinstance(what, str) else None
+        setup = paper_reward(task, what) if isinstance(what, str) else None
         spec = setup.spec if setup else what.spec(task)
         observe = setup.observe if setup else what.observe
         result = measure(task, spec, observe, title)
@@ -53,7 +53,7 @@ def rows(task: Task) -> list[str]:
 def main(names: list[str]) -> None:
     """Train and write."""
     sections = [INTRODUCTION]
-    for name in names or tasks.names():
+    for name in names or tasks.names("paper"):
         task = tasks.get(name)
         sections.append(f"### {task.title}\n\n{HEAD}\n" + "\n".join(rows(task)) + "\n")
     if not names:

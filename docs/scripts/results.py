@@ -14,13 +14,11 @@ import shutil
 import sys
 from pathlib import Path
 
-from rewardspec import tasks
 from rewardspec.experiments.ceiling import ceiling
-from rewardspec.experiments.cells import PAPER_REWARDS
-from rewardspec.experiments.comparisons import Comparison, best_and_others, quantitative_and_boolean
-from rewardspec.experiments.published import PAPER
-from rewardspec.experiments.results import each_cell
-from rewardspec.experiments.summaries import Summaries, summarise
+from rewardspec.experiments.comparisons import Comparison, compare
+from rewardspec.experiments.paper.evaluation import PAPER_REWARDS
+from rewardspec.experiments.results import open_results
+from rewardspec.experiments.summaries import Summaries, summarize
 from rewardspec.learning.settings import QLearning
 
 TARGET = Path(__file__).resolve().parents[1] / "results"
@@ -29,7 +27,8 @@ FILES = ("table.csv", "table.tex", "curves.png", "curves.svg", "summaries.json")
 
 def main(source: Path, wall_time: str | None = None) -> None:
     """Copy and write."""
-    results = Summaries([summarise(cell) for cell in each_cell(source)])
+    study, cells = open_results(source)
+    results = Summaries(study, [summarize(cell, study) for cell in cells])
     if missing := results.missing():
         raise SystemExit(f"error: {len(missing)} cells have no results yet: {missing}")
     TARGET.mkdir(exist_ok=True)
@@ -77,10 +76,11 @@ def comparisons(results: Summaries) -> str:
         "| environment | quantitative − Boolean | best − best of the other three | best − best of the paper's table |",
         "|---|---|---|---|",
     ]
-    for first, second in zip(quantitative_and_boolean(results), best_and_others(results), strict=True):
+    study = results.study
+    for first, second in zip(*(compare(results, contrast) for contrast in study.contrasts), strict=True):
         best = results.of(first.task)["best"].completion.value
-        paper = max(PAPER[first.task][reward].completion for reward in PAPER_REWARDS)
-        title = tasks.get(first.task).title
+        paper = max(cell.completion for cell in study.references[first.task].values())
+        title = study.tasks[first.task].title
         lines.append(f"| {title} | {told(first)} | {told(second)} | {100 * best - paper:+.1f} |")
     return "\n".join(lines) + "\n"
 
@@ -95,10 +95,10 @@ def distances(results: Summaries) -> str:
         "| environment | base | Boolean | quantitative |",
         "|---|--:|--:|--:|",
     ]
-    for name in tasks.names():
-        row = results.of(name)
-        found = (100 * row[reward].completion.value - PAPER[name][reward].completion for reward in PAPER_REWARDS)
-        lines.append(f"| {tasks.get(name).title} | {' | '.join(f'{value:+.1f}' for value in found)} |")
+    for name, task in results.study.tasks.items():
+        row, published = results.of(name), results.study.references[name]
+        found = (100 * row[reward].completion.value - published[reward].completion for reward in PAPER_REWARDS)
+        lines.append(f"| {task.title} | {' | '.join(f'{value:+.1f}' for value in found)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -121,10 +121,9 @@ def ceilings(results: Summaries) -> str:
         "| environment | ceiling, % | best, % | best of the paper's table, % |",
         "|---|---|---|---|",
     ]
-    for name in tasks.names():
-        task = tasks.get(name)
+    for name, task in results.study.tasks.items():
         if task.learner == "q-learning":
-            paper = max(PAPER[name][reward].completion for reward in PAPER_REWARDS)
+            paper = max(cell.completion for cell in results.study.references[name].values())
             best = 100 * results.of(name)["best"].completion.value
             lines.append(f"| {task.title} | {100 * ceiling(task, QLearning()):.2f} | {best:.2f} | {paper:.2f} |")
     lines += [

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rewardspec.experiments.budgets import budget_of
 from rewardspec.learning.settings import PPO, Config
-from rewardspec.learning.training import train
+from rewardspec.learning.training import default_config, train
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.task import Task
 
@@ -25,7 +24,7 @@ STORE = ROOT / "results" / "trials"
 
 def trial_budget(task: Task) -> tuple[Config, range]:
     """The paper's settings on fewer runs and, for PPO, half the steps."""
-    config = budget_of(task).config
+    config = default_config(task)
     if isinstance(config, PPO):
         return dataclasses.replace(config, total_steps=config.total_steps // 2), range(3)
     return config, range(100)

@@ -9,9 +9,10 @@ import pytest
 from rewardspec.cli import main
 from rewardspec.experiments import running
 from rewardspec.experiments.engines.local import Local
-from rewardspec.experiments.evaluation import jobs_of
-from rewardspec.experiments.results import each_cell
-from rewardspec.experiments.trainer import Trainer
+from rewardspec.experiments.outputs import Outputs
+from rewardspec.experiments.paper.evaluation import paper_study
+from rewardspec.experiments.results import open_results
+from rewardspec.experiments.running import Trainer
 from rewardspec.learning import training as extras
 from tests.experiments.fakes import FakeWork
 
@@ -31,12 +32,12 @@ def faked(tmp_path, monkeypatch):
     signs.mkdir()
     acts: dict[str, str] = {}
 
-    def write_outputs(directory, cells):
+    def write_outputs(directory, study, cells):
         path = directory / "table.txt"
         path.write_text("".join(f"{cell.task} {cell.reward}\n" for cell in cells))
-        return [path]
+        return Outputs((path,), ("Look here.",))
 
-    monkeypatch.setattr("rewardspec.experiments.trainer.Trainer", lambda command: FakeWork(str(signs), acts))
+    monkeypatch.setattr(running, "Trainer", lambda command, study: FakeWork(str(signs), acts))
     monkeypatch.setattr("rewardspec.experiments.outputs.write_outputs", write_outputs)
     return acts
 
@@ -48,7 +49,7 @@ def test_from_nothing_to_the_report_and_again_without_training(tmp_path, capsys)
     assert f"Wrote {tmp_path / 'report.html'}" in captured.out
     assert "[2/2] frozen_lake" in captured.err
     assert {path.name for path in tmp_path.iterdir()} >= OUTPUTS
-    first = list(each_cell(tmp_path))
+    first = list(open_results(tmp_path)[1])
     assert [(cell.task, cell.reward, cell.log.runs) for cell in first] == [
         ("frozen_lake", "base", 4),
         ("frozen_lake", "boolean", 4),
@@ -63,9 +64,10 @@ def test_from_nothing_to_the_report_and_again_without_training(tmp_path, capsys)
 
     # The same seeds give the same numbers, and however they are divided into jobs.
     again = tmp_path / "again"
-    jobs = jobs_of(["frozen_lake"], ["base", "boolean"], quick=True, seeds=4, block=3)
-    assert running.reproduce(again, jobs, Local(1), Trainer("")).done == 4
-    for cell, twin in zip(first, each_cell(again), strict=True):
+    study = paper_study()
+    jobs = study.jobs(["frozen_lake"], ["base", "boolean"], quick=True, seeds=4, block=3)
+    assert running.run_jobs(again, jobs, Local(1), Trainer("", study.description), study=study.description).done == 4
+    for cell, twin in zip(first, open_results(again)[1], strict=True):
         for name, column in cell.log.columns().items():
             if name != "seconds":
                 np.testing.assert_array_equal(column, twin.log.columns()[name])
@@ -77,7 +79,7 @@ def test_the_report_is_written_again_from_results(tmp_path, faked, capsys):
     capsys.readouterr()
     assert main(["report", str(tmp_path)]) == 0
     table = "frozen_lake base\nfrozen_lake boolean\n"
-    assert capsys.readouterr().out == f"{table}\nWrote {tmp_path / 'table.txt'}\n"
+    assert capsys.readouterr().out == f"{table}\nWrote {tmp_path / 'table.txt'}\n\nWhat to see:\n  Look here.\n"
 
 
 def test_a_report_on_nothing_says_what_to_do(tmp_path, capsys):
@@ -94,7 +96,7 @@ def test_a_report_on_nothing_says_what_to_do(tmp_path, capsys):
 
 
 def test_a_failed_job_is_told_and_the_others_are_reported(tmp_path, faked, capsys):
-    jobs = jobs_of(["frozen-lake"], ["base", "boolean"], quick=True, seeds=4)
+    jobs = paper_study().jobs(["frozen_lake"], ["base", "boolean"], quick=True, seeds=4)
     faked[jobs[0].key] = "raise"
     assert main(["reproduce", *SMALL, "-o", str(tmp_path / "results")]) == 1
     captured = capsys.readouterr()
@@ -106,7 +108,7 @@ def test_a_failed_job_is_told_and_the_others_are_reported(tmp_path, faked, capsy
 
 
 def test_when_every_job_fails_there_is_nothing_to_report(tmp_path, faked, capsys):
-    for job in jobs_of(["frozen-lake"], ["base", "boolean"], quick=True, seeds=4):
+    for job in paper_study().jobs(["frozen_lake"], ["base", "boolean"], quick=True, seeds=4):
         faked[job.key] = "refuse"
     assert main(["reproduce", *SMALL, "-o", str(tmp_path / "results")]) == 1
     captured = capsys.readouterr()
@@ -119,7 +121,7 @@ def test_interrupted_it_says_how_to_go_on(tmp_path, faked, capsys, monkeypatch):
     def interrupt(*arguments, **options):
         raise running.Interrupted("Interrupted: 3 of 48 jobs are done. Run the same command again to go on.")
 
-    monkeypatch.setattr(running, "reproduce", interrupt)
+    monkeypatch.setattr(running, "run_jobs", interrupt)
     assert main(["reproduce", *SMALL, "-o", str(tmp_path)]) == 130
     assert capsys.readouterr().err.endswith("Run the same command again to go on.\n")
 
@@ -131,7 +133,7 @@ def test_results_go_where_git_does_not_look(tmp_path, monkeypatch, capsys):
         seen.append(directory)
         raise running.Interrupted("enough")
 
-    monkeypatch.setattr(running, "reproduce", note)
+    monkeypatch.setattr(running, "run_jobs", note)
     main(["reproduce"])
     main(["reproduce", "--quick"])
     assert seen == ["results", "results/quick"]
@@ -164,7 +166,7 @@ def test_a_file_in_the_directorys_place_is_refused_before_training(name, tmp_pat
 
 
 def test_interrupted_while_writing_it_says_that_results_are_kept(tmp_path, faked, capsys, monkeypatch):
-    def interrupt(directory, cells):
+    def interrupt(directory, study, cells):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("rewardspec.experiments.outputs.write_outputs", interrupt)

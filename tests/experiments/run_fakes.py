@@ -7,7 +7,7 @@ import signal
 import sys
 
 from rewardspec.experiments.engines.local import Local
-from rewardspec.experiments.running import Interrupted, reproduce
+from rewardspec.experiments.running import Interrupted, run_jobs
 from tests.experiments.fakes import FakeWork, several
 
 if __name__ == "__main__":
@@ -17,7 +17,7 @@ if __name__ == "__main__":
     jobs = several(int(count))
     acts = {one.key: "wait" for one in jobs[len(jobs) - int(waiting[0]) :]} if waiting else {}
     try:
-        summary = reproduce(directory, jobs, Local(2), FakeWork(signs, acts))
+        summary = run_jobs(directory, jobs, Local(2), FakeWork(signs, acts), study={"study": "paper"})
     except Interrupted as error:
         print(error)
         sys.exit(130)

@@ -6,10 +6,31 @@ import zlib
 
 import numpy as np
 
-from rewardspec.experiments.cells import Cell, unit_of
-from rewardspec.experiments.rewards import REWARDS
-from rewardspec.learning.training_log import TrainingLog
-from rewardspec.tasks import registry
+from rewardspec.experiments.paper.evaluation import paper_study
+from rewardspec.experiments.study import Cell
+from rewardspec.experiments.summaries import Summaries, Summary, summarize
+from rewardspec.learning.training_log import COLUMNS, TrainingLog
+
+STUDY = paper_study()
+REWARDS = tuple(STUDY.rewards)
+
+
+LENGTHS = {"episodes": "episodes", "steps": "total_steps"}
+
+
+def unit_of(task: str) -> str:
+    """What a task's budget is counted in."""
+    return STUDY.budget(STUDY.tasks[task], False).config.unit
+
+
+def summary_of(cell: Cell) -> Summary:
+    """The summary of a cell of the paper's study."""
+    return summarize(cell, STUDY)
+
+
+def summaries_of(summaries) -> Summaries:
+    """Summaries of cells of the paper's study."""
+    return Summaries(STUDY, summaries)
 
 
 def log_of(rewards, *, completion=None, length=10, seconds=None) -> TrainingLog:
@@ -38,7 +59,7 @@ def cell_of(log: TrainingLog, task: str = "frozen_lake", reward: str = "base", *
         "reward": reward,
         "log": log,
         "seconds": 5.0,
-        "config": {"episodes": 2000, "learning_rate": 0.1, "discount": 0.9},
+        "config": {LENGTHS[unit_of(task)]: 2000, "learning_rate": 0.1, "discount": 0.9},
         "observe": None if reward == "base" else "state",
         "payment": None if reward == "base" else "value",
         "commands": ("rewardspec reproduce",),
@@ -53,8 +74,8 @@ def learning_cell(task: str, reward: str, *, runs: int = 6, budget: int = 300) -
     rng = np.random.default_rng(zlib.crc32(f"{task} {reward}".encode()))
     level = rng.uniform(0.35, 0.95) + 0.04 * REWARDS.index(reward)
     start, middle = rng.uniform(0.02, 0.3), rng.uniform(0.05, 0.4)
-    unit = unit_of(registry.get(task))
-    columns: dict[str, list[np.ndarray]] = {name: [] for name in TrainingLog.columns_of_a_log()}
+    unit = unit_of(task)
+    columns: dict[str, list[np.ndarray]] = {name: [] for name in (*COLUMNS, "task_completion")}
     for run in range(runs):
         lengths = rng.integers(20, 200, size=budget if unit == "episodes" else max(3, budget // 60))
         ends = np.cumsum(lengths)

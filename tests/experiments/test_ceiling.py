@@ -73,7 +73,8 @@ def test_chances_count_where_an_action_has_several_outcomes():
 
     successor, completion = or_another_action_s(tables.successor), or_another_action_s(tables.completion)
     chances = np.broadcast_to(np.array([0.75, 2.0], dtype=np.float32), successor.shape)
-    slippery = dataclasses.replace(tables, chances=chances, successor=successor, completion=completion)
+    measures = {"task_completion": completion}
+    slippery = dataclasses.replace(tables, chances=chances, successor=successor, measures=measures)
     assert best_completion(slippery, np.array([0.3]), 8) == pytest.approx(plain_best(slippery, 0.3, 8), abs=1e-9)
 
 

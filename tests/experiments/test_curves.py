@@ -9,16 +9,16 @@ import pytest
 
 from rewardspec.errors import MissingExtraError
 from rewardspec.experiments.curves import (
-    COLOURS,
+    colors_of,
     curve_of,
     figure_of_all,
     figure_of_profiles,
     figure_of_task,
     to_svg,
 )
-from rewardspec.experiments.published import PAPER
-from rewardspec.experiments.rewards import REWARDS
-from tests.experiments.synthetic import cell_of, learning_cell, log_of
+from tests.experiments.synthetic import REWARDS, STUDY, cell_of, learning_cell, log_of
+
+COLORS = colors_of(STUDY)
 
 
 def test_a_curve_is_the_mean_of_smoothed_runs():
@@ -79,8 +79,8 @@ def curves():
 
 
 def test_the_figure_has_a_panel_for_every_environment(curves):
-    figure = figure_of_all(curves)
-    assert len(figure.axes) == len(PAPER) == 12
+    figure = figure_of_all(STUDY, curves)
+    assert len(figure.axes) == len(STUDY.tasks) == 12
     assert [len(axis.lines) for axis in figure.axes[:2]] == [4 + 3, 0]
     assert [axis.get_xlabel() for axis in figure.axes[:1] + figure.axes[4:5]] == ["steps", "episodes"]
     assert figure.axes[1].texts[0].get_text() == "no results yet"
@@ -88,28 +88,28 @@ def test_the_figure_has_a_panel_for_every_environment(curves):
 
 def test_the_svg_is_small_well_formed_and_the_same_every_time(curves):
     own = {reward: curves["frozen_lake", reward] for reward in REWARDS}
-    one, two = (to_svg(figure_of_task("frozen_lake", own)) for _ in range(2))
+    one, two = (to_svg(figure_of_task(STUDY, "frozen_lake", own)) for _ in range(2))
     assert one == two
     assert len(one) < 40_000
     ElementTree.fromstring(one)
     assert not re.search(r'\bd="[^"]*\d\.\d\d', one)
-    for colour in COLOURS.values():
-        assert colour in one
+    for color in COLORS.values():
+        assert color in one
 
 
 def test_profiles_can_be_drawn():
-    figure = figure_of_profiles({reward: np.linspace(1, 0, 11) for reward in REWARDS})
+    figure = figure_of_profiles(STUDY, {reward: np.linspace(1, 0, 11) for reward in REWARDS})
     assert len(figure.axes[0].lines) == 4
 
 
 def test_without_matplotlib_the_error_says_what_to_install(curves, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'rewardspec\[plot\]'"):
-        figure_of_all(curves)
+        figure_of_all(STUDY, curves)
 
 
 def test_of_curves_that_coincide_the_upper_one_is_dashed(curves):
     same = dict.fromkeys(("boolean", "quantitative"), curves["frozen_lake", "boolean"])
-    axis = figure_of_task("frozen_lake", same | {"best": curves["frozen_lake", "best"]}).axes[0]
+    axis = figure_of_task(STUDY, "frozen_lake", same | {"best": curves["frozen_lake", "best"]}).axes[0]
     styles = {line.get_color(): line.get_linestyle() for line in axis.lines if line.get_marker() == "None"}
-    assert styles == {COLOURS["boolean"]: "-", COLOURS["quantitative"]: "--", COLOURS["best"]: "-"}
+    assert styles == {COLORS["boolean"]: "-", COLORS["quantitative"]: "--", COLORS["best"]: "-"}

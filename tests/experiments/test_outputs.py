@@ -1,5 +1,6 @@
 """Writing everything down."""
 
+import dataclasses
 import errno
 import gc
 import json
@@ -10,23 +11,23 @@ import pytest
 
 from rewardspec.errors import Error
 from rewardspec.experiments import outputs
-from rewardspec.experiments.outputs import write_outputs
-from rewardspec.experiments.report import specs as report_specs
-from rewardspec.experiments.rewards import RewardSetup, reward_setup
-from tests.experiments.synthetic import cell_of, learning_cell, log_of
+from rewardspec.experiments import report as report_module
+from rewardspec.experiments.outputs import write_outputs as write_outputs_of
+from rewardspec.experiments.own import own_study
+from rewardspec.learning.training_log import TrainingLog
+from tests.experiments.synthetic import STUDY, cell_of, learning_cell, log_of
 
 NAMES = {"report.html", "table.md", "table.csv", "table.tex", "table.txt", "summaries.json", "curves.png", "curves.svg"}
 
 
 @pytest.fixture(autouse=True)
-def _quick_best(monkeypatch):
-    """A stand-in for `best`, and no audits: both have tests of their own."""
+def _no_audits(monkeypatch):
+    """Audits have tests of their own, and take their time."""
+    monkeypatch.setattr(report_module, "_verdicts", lambda study, task: iter(()))
 
-    def setup(task, reward):
-        return RewardSetup(task.spec("quantitative"), None, "") if reward == "best" else reward_setup(task, reward)
 
-    monkeypatch.setattr(report_specs, "reward_setup", setup)
-    monkeypatch.setattr(report_specs, "_findings", lambda task: iter(()))
+def write_outputs(directory, cells):
+    return write_outputs_of(directory, STUDY, cells).files
 
 
 def two_cells():
@@ -56,14 +57,14 @@ def test_summaries_are_json_for_other_programs(tmp_path):
     assert not any(cell["full_budget"] for cell in data["cells"])
     assert [(cell["task"], cell["reward"]) for cell in data["cells"]] == [("pendulum", "best"), ("taxi", "base")]
     assert data["cells"][0]["star"] is False
-    assert data["best_and_others"] == []
+    assert data["comparisons"]["best_and_others"] == []
 
 
 def test_comparisons_are_in_the_summaries(tmp_path):
     rewards = ("base", "boolean", "quantitative", "best")
     write_outputs(tmp_path, [learning_cell("taxi", reward) for reward in rewards])
     data = json.loads((tmp_path / "summaries.json").read_text(encoding="utf-8"))
-    assert data["quantitative_and_boolean"][0]["standing"] in ("ahead", "level", "behind")
+    assert data["comparisons"]["quantitative_and_boolean"][0]["standing"] in ("ahead", "level", "behind")
     assert set(data["over_environments"]) == set(rewards)
 
 
@@ -90,7 +91,7 @@ def test_without_matplotlib_there_is_a_table_and_a_hint(tmp_path, monkeypatch, c
     paths = write_outputs(tmp_path, two_cells())
     assert {path.name for path in paths} == NAMES - {"curves.png", "curves.svg"}
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "pip install &#x27;rewardspec[plot]&#x27;" in page
+    assert "pip install &#39;rewardspec[plot]&#39;" in page
     assert "rewardspec report DIR" in page
     assert capsys.readouterr().err == (
         "No curves: Drawing learning curves needs matplotlib, which is not installed. Run: pip install "
@@ -143,3 +144,29 @@ def test_logs_are_not_held_in_memory_together(tmp_path, monkeypatch):
     monkeypatch.setattr(outputs, "contents_of", lambda results, curves, tell: {})
     write_outputs(tmp_path, cells())
     assert len(alive) == 3
+
+
+def test_without_jinja_there_is_no_report_and_a_hint(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    paths = write_outputs(tmp_path, two_cells())
+    assert {path.name for path in paths} == NAMES - {"report.html"}
+    assert "No report: Writing a report needs jinja2" in capsys.readouterr().err
+
+
+def test_a_study_of_ones_own_has_all_outputs_and_no_percentages(tmp_path):
+    study = own_study(
+        "MountainCar-v0", {"far": 'observation = ["x", "v"]\natoms.far = "x > 0.4"\npairs = [["F far", 1]]'}
+    )
+    columns = log_of([[-200.0] * 10 + [-150.0] * 30] * 3).columns()
+    columns["return"] = columns.pop("task_completion")
+    cells = [cell_of(TrainingLog.of(3, columns), "mountain_car", reward) for reward in ("base", "boolean")]
+    renamed = {"base": "base", "boolean": "far"}
+    cells = [dataclasses.replace(cell, task="MountainCar-v0", reward=renamed[cell.reward]) for cell in cells]
+    written = write_outputs_of(tmp_path, study, cells)
+    assert {path.name for path in written.files} == NAMES
+    table = (tmp_path / "table.txt").read_text(encoding="utf-8")
+    assert "paper" not in table
+    assert "%)" not in table.partition("How training ends")[0]
+    assert "-162.5" in table
+    assert "MountainCar-v0: rewards compared" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert written.highlights == ("far is level with Base, as far as so many runs can tell: +0 [+0, +0].",)

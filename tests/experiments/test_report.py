@@ -1,24 +1,21 @@
 """The report: one page that holds all it shows."""
 
+import dataclasses
 import html.parser
 import re
 
 import pytest
 
+from rewardspec.experiments import report as module
 from rewardspec.experiments.curves import curve_of, figure_of_all, to_svg
-from rewardspec.experiments.published import PAPER
-from rewardspec.experiments.report import report
-from rewardspec.experiments.report import specs as report_specs
-from rewardspec.experiments.report.html import escape, machine, plot, table
-from rewardspec.experiments.report.page import Section, page
-from rewardspec.experiments.report.specs import specs, verdicts
-from rewardspec.experiments.rewards import REWARDS, RewardSetup, reward_setup
-from rewardspec.experiments.summaries import Summaries, summarise
+from rewardspec.experiments.own import own_study
+from rewardspec.experiments.report import machine, plot, report
+from rewardspec.experiments.study import Reward
+from rewardspec.experiments.summaries import Summaries, summarize
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
 from rewardspec.synthesis.quantitative.synthesize import synthesize
-from rewardspec.tasks import registry
-from tests.experiments.synthetic import learning_cell
+from tests.experiments.synthetic import REWARDS, STUDY, learning_cell, summary_of
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -61,19 +58,14 @@ def parsed(text):
     return found
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _quick_best():
+def quick_reward(task, reward):
     """A stand-in for `best`, whose choice and audit have tests of their own."""
+    if reward != "best":
+        return STUDY.reward(task, reward)
+    return Reward(task.spec("quantitative", payment="delta"), None, "Pays <less> & knows more.")
 
-    def setup(task, reward):
-        if reward != "best":
-            return reward_setup(task, reward)
-        return RewardSetup(task.spec("quantitative", payment="delta"), None, "Pays <less> & knows more.")
 
-    patch = pytest.MonkeyPatch()
-    patch.setattr(report_specs, "reward_setup", setup)
-    yield
-    patch.undo()
+QUICK = dataclasses.replace(STUDY, reward=quick_reward)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +77,7 @@ def cells():
 @pytest.fixture(scope="module")
 def text(cells):
     curves = {(cell.task, cell.reward): curve_of(cell) for cell in cells}
-    return report(Summaries(map(summarise, cells)), curves, to_svg(figure_of_all(curves)))
+    return report(Summaries(QUICK, map(summary_of, cells)), curves, to_svg(figure_of_all(QUICK, curves)))
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +106,17 @@ def test_every_reference_within_a_picture_is_resolved(seen, text):
 
 
 def test_the_contents_name_every_section_and_environment(seen):
-    for name in (*PAPER, "results", "table", "curves", "end", "comparisons", "method", "configuration", "settings"):
+    for name in (
+        *STUDY.tasks,
+        "results",
+        "table",
+        "curves",
+        "end",
+        "comparisons",
+        "method",
+        "configuration",
+        "settings",
+    ):
         assert name in seen.ids
         assert f"#{name}" in seen.links
 
@@ -145,10 +147,10 @@ def test_it_shows_specs_machines_audit_settings_and_provenance(seen):
 
 
 def test_only_finite_environments_are_audited(text):
-    sections = {name: text[text.index(f'<section id="{name}">') :] for name in PAPER}
+    sections = {name: text[text.index(f'<section id="{name}">') :] for name in STUDY.tasks}
     sections = {name: part[: part.index("</section>")] for name, part in sections.items()}
     audited = {name for name, part in sections.items() if "What they ask for" in part}
-    assert audited == {name for name in PAPER if registry.get(name).learner == "q-learning"}
+    assert audited == {name for name, task in STUDY.tasks.items() if task.learner == "q-learning"}
 
 
 def test_tables_have_lines_for_environments_with_results_alone(text):
@@ -156,12 +158,14 @@ def test_tables_have_lines_for_environments_with_results_alone(text):
     compared = [body for _, body in bodies if "Best − best of three" in body or "Mean episode" in body]
     assert len(compared) == 2
     for body in compared:
-        assert all((escape(registry.get(name).title) in body) == (name in ("frozen_lake", "acrobot")) for name in PAPER)
+        assert all(
+            (f">{task.title}<" in body) == (name in ("frozen_lake", "acrobot")) for name, task in STUDY.tasks.items()
+        )
 
 
 def test_without_curves_it_says_why(cells, monkeypatch):
-    monkeypatch.setattr(report_specs, "_findings", lambda task: iter(()))
-    shown = parsed(report(Summaries(map(summarise, cells)), {}, None, "Drawing needs <matplotlib>."))
+    monkeypatch.setattr(module, "_verdicts", lambda study, task: iter(()))
+    shown = parsed(report(Summaries(QUICK, map(summary_of, cells)), {}, None, "Drawing needs <matplotlib>."))
     assert "Drawing needs <matplotlib>." in "".join(shown.text)
 
 
@@ -173,29 +177,46 @@ def test_text_from_elsewhere_is_escaped(text):
 
 
 def test_the_audit_names_what_cannot_be_solved(monkeypatch):
-    large = RewardSetup(Spec([Pair("F reach_goal", 1)], atoms=registry.get("taxi").atoms), None, "")
-    monkeypatch.setattr(report_specs, "reward_setup", lambda task, reward: large)
-    audit_task = report_specs.audit_task
+    audit_task = module.audit_task
 
     def too_large(task, rewards):
         return audit_task(task, rewards, max_nodes=10 if "best" in rewards else 200_000)
 
-    monkeypatch.setattr(report_specs, "audit_task", too_large)
-    shown = parsed(verdicts(registry.get("frozen_lake")))
-    assert shown.tags.count("tr") == 5
-    assert "10" in "".join(shown.text)
+    monkeypatch.setattr(module, "audit_task", too_large)
+    found = list(module._verdicts(QUICK, STUDY.tasks["frozen_lake"]))
+    assert [(reward, bool(verdict)) for reward, verdict, _, _ in found] == [
+        ("base", True),
+        ("boolean", True),
+        ("quantitative", True),
+        ("best", False),
+    ]
+    assert "10" in found[-1][-1]
 
 
-def test_the_environments_own_reward_can_be_best(monkeypatch):
-    monkeypatch.setattr(report_specs, "reward_setup", lambda task, reward: RewardSetup(None, None, "Why not."))
-    assert "The environment's own reward." in "".join(parsed(specs(registry.get("taxi"))).text)
-
-
-def test_a_machine_that_cannot_be_drawn_is_told(monkeypatch):
+def test_a_machine_that_cannot_be_drawn_is_told():
     wide = " & ".join(f"F a{number}" for number in range(9))
-    large = RewardSetup(Spec([Pair(wide, 1)]), None, "")
-    monkeypatch.setattr(report_specs, "reward_setup", lambda task, reward: large)
-    assert "too large to draw" in "".join(parsed(specs(registry.get("taxi"))).text)
+    large = dataclasses.replace(STUDY, reward=lambda task, reward: Reward(Spec([Pair(wide, 1)])))
+    card = module._card(large, STUDY.tasks["taxi"], "boolean", str)
+    assert "too large to draw" in card["machines"][0]
+
+
+def test_a_task_of_ones_own_has_a_page_without_a_paper(tmp_path):
+    study = own_study(
+        "CartPole-v1", {"up": 'observation = ["x", "v", "a", "w"]\natoms.up = "abs(a) < 0.1"\npairs = [["G up", 1]]'}
+    )
+    cells = [
+        dataclasses.replace(learning_cell("cart_pole", "base"), task="CartPole-v1", reward=name)
+        for name in study.rewards
+    ]
+    summaries = Summaries(study, [summarize(cell, study) for cell in cells])
+    curves = {(cell.task, cell.reward): curve_of(cell, share=False) for cell in cells}
+    text = report(summaries, curves, to_svg(figure_of_all(study, curves)))
+    seen = parsed(text)
+    assert {link.removeprefix("#") for link in seen.links} <= set(seen.ids)
+    assert len(seen.ids) == len(set(seen.ids))
+    assert "paper</small>" not in text
+    assert "G up" in "".join(seen.text)
+    assert "What they ask for" not in text
 
 
 def test_plots_keep_their_parts_apart():
@@ -215,17 +236,3 @@ def test_machines_take_the_pages_colours():
     parsed(shown)
     assert "var(--m-fill)" in shown
     assert "http" not in shown
-
-
-def test_a_table_marks_its_heads_and_numbers():
-    shown = table(["a", "b"], [["x", "1"]], numbers=(1,))
-    parsed(shown)
-    assert '<th scope="row">x</th><td class="number">1</td>' in shown
-
-
-def test_sections_nest_with_their_headings():
-    inner = Section("inner", "In & out", "<p>text</p>")
-    shown = parsed(page("Title", "", [Section("outer", "Outer", "", (inner,))]))
-    assert shown.ids == ["top", "outer", "inner"]
-    assert shown.tags.count("h3") == 1
-    assert escape("In & out") == "In &amp; out"

@@ -11,8 +11,15 @@ import pytest
 
 from rewardspec import atomic_files
 from rewardspec.errors import Error
-from rewardspec.experiments.results import Results, each_cell
+from rewardspec.experiments.own import own_study
+from rewardspec.experiments.results import Results, open_results
 from tests.experiments.fakes import content_of, job, log_of
+
+PAPER = {"study": "paper"}
+
+
+def cells_in(directory, **options):
+    return open_results(directory, **options)[1]
 
 
 @pytest.fixture
@@ -121,7 +128,7 @@ def test_a_full_disk_is_noticed_before_anything_is_trained(tmp_path, monkeypatch
 def test_blocks_of_seeds_become_one_cell(results):
     blocks = [job(first=2, count=3), job(first=0, count=2)]
     fill(results, *blocks)
-    (cell,) = each_cell(results.directory)
+    (cell,) = cells_in(results.directory)
     assert (cell.task, cell.reward, cell.log.runs, cell.seconds) == ("taxi", "base", 5, 3.0)
     assert (cell.observe, cell.payment) == (None, None)
     assert cell.commands == ("rewardspec reproduce",)
@@ -131,17 +138,17 @@ def test_blocks_of_seeds_become_one_cell(results):
 
 def test_cells_come_in_the_order_of_the_table(results):
     fill(results, job("taxi", "best"), job("sokoban"), job("taxi", "base"), job("acrobot"))
-    found = [(cell.task, cell.reward) for cell in each_cell(results.directory)]
+    found = [(cell.task, cell.reward) for cell in cells_in(results.directory)]
     assert found == [("acrobot", "base"), ("taxi", "base"), ("taxi", "best"), ("sokoban", "base")]
 
 
 def test_of_several_configurations_the_planned_one_counts(results, messages):
     old, new = [job(count=9), job(first=9)], [job(episodes=3)]
     fill(results, *old, *new)
-    results.plan(new)
+    results.plan(new, PAPER)
     (cell,) = results.cells()
     assert cell.config["episodes"] == 3
-    results.plan([job("sokoban")])  # another cell: the plan of the first stays
+    results.plan([job("sokoban")], PAPER)  # another cell: the plan of the first stays
     (cell,) = results.cells()
     assert cell.config["episodes"] == 3
     assert messages == ["sokoban base: 0 of 1 jobs are done."]
@@ -162,7 +169,7 @@ def test_damaged_and_foreign_files_are_told_and_left_out(results, messages):
     results.path(job()).write_bytes(b"junk")
     for name in ("weights.npz", "notes.txt", "chess-base-seeds0-1-0123abcd.npz"):
         (results.jobs / name).write_text("mine")
-    (cell,) = each_cell(results.directory, report=messages.append)
+    (cell,) = cells_in(results.directory, report=messages.append)
     assert cell.log.runs == 2
     said = "\n".join(messages)
     assert "'chess-base-seeds0-1-0123abcd.npz' is not the result of a known job; it is left alone" in said
@@ -174,6 +181,27 @@ def test_damaged_and_foreign_files_are_told_and_left_out(results, messages):
 
 def test_a_directory_without_results_says_how_to_make_some(tmp_path):
     with pytest.raises(Error, match=r"There is no directory .*rewardspec reproduce -o "):
-        next(each_cell(tmp_path / "absent"))
+        open_results(tmp_path / "absent")
     with pytest.raises(Error, match=r"There are no results in .*rewardspec reproduce -o "):
-        next(each_cell(tmp_path))
+        open_results(tmp_path)
+
+
+def test_a_directory_keeps_the_description_of_its_study(results):
+    fill(results, job())
+    assert list(results.study().tasks)[:2] == ["acrobot", "cart_pole"]  # of a directory that says nothing
+    results.plan([job()], PAPER)
+    results.plan([job("sokoban")], PAPER)
+    with pytest.raises(Error, match="results of another study"):
+        results.plan([job()], {"study": "own", "env": "CartPole-v1", "specs": {}})
+
+
+def test_a_task_of_any_name_has_its_results(tmp_path):
+    results = Results(tmp_path)
+    study = own_study("CartPole-v1", {})
+    one = job("CartPole-v1", "base")
+    with results.writing():
+        results.plan([one], study.description)
+        results.store(one, content_of(one))
+    found, cells = open_results(tmp_path)
+    assert found.title == "CartPole-v1: rewards compared"
+    assert [(cell.task, cell.reward) for cell in cells] == [("CartPole-v1", "base")]

@@ -1,6 +1,7 @@
 """Running jobs: what is done stays done, whatever happens."""
 
 import errno
+import functools
 import os
 import signal
 import subprocess
@@ -14,11 +15,12 @@ from rewardspec.atomic_files import write_whole
 from rewardspec.errors import Error
 from rewardspec.experiments.engines import Failed, Finished, Started
 from rewardspec.experiments.engines.local import Local
-from rewardspec.experiments.results import each_cell
-from rewardspec.experiments.running import Interrupted, reproduce
+from rewardspec.experiments.results import open_results
+from rewardspec.experiments.running import Interrupted, run_jobs
 from tests.experiments.fakes import FakeWork, Silent, content_of, several, wait_for
 
 ROOT = Path(__file__).parents[2]
+reproduce = functools.partial(run_jobs, study={"study": "paper"})
 
 
 class Here:
@@ -59,7 +61,7 @@ def stored(directory) -> dict[str, tuple[int, int]]:
 
 
 def assert_same_cells(one, other):
-    ours, theirs = list(each_cell(one)), list(each_cell(other))
+    ours, theirs = list(open_results(one)[1]), list(open_results(other)[1])
     assert [(cell.task, cell.reward, cell.log.runs) for cell in ours] == [
         (cell.task, cell.reward, cell.log.runs) for cell in theirs
     ]

@@ -20,7 +20,7 @@ def policy():
     states = lake.make().observation_space.n
     table = np.zeros((2, states, 4), dtype=np.float32)
     table[:, :, 1] = 1.0
-    return Policy("table", lake.name, None, None, (0, 1), {"table": table})
+    return Policy("table", lake, None, None, (0, 1), {"table": table})
 
 
 def frames(count: int, width: int = 30, height: int = 20):

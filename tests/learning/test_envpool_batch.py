@@ -7,18 +7,18 @@ import pytest
 
 from rewardspec import tasks
 from rewardspec.learning.env_batches import LoopedBatch, make_batch
-from rewardspec.learning.envpool_batch import POOLED
 from rewardspec.learning.settings import PPO
 from rewardspec.learning.training import train
 
 pytest.importorskip("envpool")
+POOLED = ("lunar_lander", "bipedal_walker")
 pytestmark = pytest.mark.envpool
 
 
 def random_play(batch, steps, seed=0):
     """The steps of random play; every list of actions is drawn anew."""
     rng = np.random.default_rng(seed)
-    first = batch.reset()
+    first, _ = batch.reset()
     found = []
     for _ in range(steps):
         if batch.action_space.dtype.kind == "f":
@@ -57,12 +57,12 @@ def test_a_copy_plays_the_same_whatever_stands_beside_it(name):
     task = tasks.get(name)
     alone = make_batch(task, [7], "envpool")
     among = make_batch(task, [1, 7, 2**32 - 1], "envpool")
-    np.testing.assert_array_equal(alone.reset()[0], among.reset()[1])
+    np.testing.assert_array_equal(alone.reset()[0][0], among.reset()[0][1])
     rng = np.random.default_rng(0)
     for _ in range(150):
         one = rng.uniform(-1.0, 1.0, 4).astype(np.float32) if name == "bipedal_walker" else rng.integers(4)
         here, there = alone.step(np.array([one])), among.step(np.array([one] * 3))
-        for ours, theirs in zip(here, there, strict=True):
+        for ours, theirs in zip(here[:5], there[:5], strict=True):
             np.testing.assert_array_equal(ours[0], theirs[1])
 
 

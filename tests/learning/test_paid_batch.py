@@ -1,9 +1,16 @@
+import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium import spaces
 
+import rewardspec as rs
 from rewardspec import tasks
 from rewardspec.learning.env_batches import make_batch
 from rewardspec.learning.paid_batch import PaidBatch
+from rewardspec.learning.playing import play
+from rewardspec.learning.settings import PPO
+from rewardspec.learning.training import train
+from rewardspec.tasks.measures import RETURN, Measure
 from rewardspec.wrappers import MonitorReward
 
 SEEDS = [11, 12, 13, 14]
@@ -60,3 +67,67 @@ def test_a_log_without_episodes_is_empty():
     batch.reset()
     batch.step(np.zeros((4, 1), dtype=np.float32))
     assert (len(batch.log()), batch.log().runs) == (0, 4)
+
+
+class Keys(gym.Env):
+    """A key is found at the third step, and told in `info` alone; the observation is a dict."""
+
+    observation_space = spaces.Dict(clock=spaces.Discrete(9), rest=spaces.Box(0, 1, (2,)))
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.clock = 0
+        return self._seen(), {"key": False}
+
+    def _seen(self):
+        return {"clock": np.int64(self.clock), "rest": np.zeros(2, dtype=np.float32)}
+
+    def step(self, action):
+        self.clock += 1
+        return self._seen(), -1.0, self.clock == 6, False, {"key": self.clock >= 3}
+
+
+def key(obs, action, next_obs, info):
+    return info["key"] * 1.0
+
+
+def late(obs, action, next_obs):
+    return (next_obs["clock"] >= 5) * 1.0
+
+
+def keys_task(**options):
+    spec = rs.Spec([("F key", 1)], atoms={"key": key, "late": late})
+    return tasks.Task(name="keys", env=Keys, specs={"key": spec}, **options)
+
+
+def test_specs_read_structured_observations_and_info_and_the_policy_sees_numbers():
+    measures = {"late": Measure.of_formula("F late"), "return": RETURN}
+    task = keys_task(measures=measures)
+    batch = PaidBatch(task, make_batch(task, [0, 1]), 1, task.specs["key"], "registers")
+    assert batch.observation_size == 9 + 2 + 1
+    seen = [batch.reset()]
+    paid = []
+    for _ in range(7):
+        shown, rewards, *_ = batch.step(np.array([0, 1]))
+        seen.append(shown)
+        paid.append(rewards.tolist())
+    assert [row[0] for row in paid] == [0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0]  # and anew in the next episode
+    assert np.argmax(seen[6][0, :9]) == 0
+    log = batch.log()
+    assert {name: column.tolist() for name, column in log.measures.items()} == {
+        "late": [1.0, 1.0],
+        "return": [-6.0, -6.0],
+    }
+
+
+def test_ppo_learns_on_any_space_that_can_be_flattened():
+    task = keys_task()
+    config = PPO(total_steps=64, rollout_steps=16, envs=2, minibatches=2, epochs=1)
+    training = train(task, task.specs["key"], config=config, seeds=[0], observe="registers")
+    assert training.policy.arrays["w0"].shape == (1, 12, 64)
+    episode = play(training.policy)
+    assert episode.rewards == [0.0, 0.0, 1.0, 1.0, 1.0, 1.0]
+    assert episode.measures == {"return": -6.0}
+    with pytest.raises(rs.Error, match="made by a function"):
+        training.policy.save("keys.npz")

@@ -130,10 +130,11 @@ def changed(policy, **arrays):
         (lambda p: changed(p, table=p.arrays["table"].astype(str)), "of floats"),
         (lambda p: changed(p, w0=np.zeros(3)), "its arrays are table, w0, and should be table"),
         (lambda p: dataclasses.replace(p, arrays={}), "its arrays are none, and should be table"),
-        (lambda p: dataclasses.replace(p, kind="network"), "are of the kind 'table', and this is a 'network'"),
-        (lambda p: dataclasses.replace(p, task="chess"), "There is no environment 'chess'"),
+        (lambda p: dataclasses.replace(p, kind="network"), "its arrays are table, and should be b0"),
+        (lambda p: dataclasses.replace(p, kind="tree"), "it is of the kind 'tree'"),
+        (lambda p: dataclasses.replace(p, task=tasks.Task(name="chess", env="Chess-v7")), "cannot make 'Chess-v7'"),
         (lambda p: dataclasses.replace(p, observe="register"), "Got 'register'"),
-        (lambda p: dataclasses.replace(p, task="taxi"), "cannot be used"),
+        (lambda p: dataclasses.replace(p, task=tasks.get("taxi")), "cannot be used"),
     ],
 )
 def test_arrays_that_are_not_those_of_the_task_are_named(change, complaint, tmp_path, lake_policy):
@@ -225,6 +226,30 @@ def test_seeds_that_are_none(seeds):
         train(tasks.get("taxi"), None, config=QLearning(), seeds=seeds)
 
 
-def test_a_learner_for_another_task():
-    with pytest.raises(Error, match="Taxi is learned with QLearning"):
-        train(tasks.get("taxi"), None, config=PPO(), seeds=[0])
+def test_q_learning_needs_a_table():
+    with pytest.raises(Error, match="CartPole has no finite table for QLearning settings"):
+        train(tasks.get("cart_pole"), None, config=QLearning(), seeds=[0])
+
+
+def test_policies_of_any_environment_are_saved_with_its_id(tmp_path):
+    for env, config in (("FrozenLake-v1", QLearning(episodes=5)), ("CartPole-v1", PPO(total_steps=512))):
+        policy = train(tasks.get(env, specs={}), None, config=config, seeds=[0]).policy
+        policy.save(tmp_path / "policy.npz")
+        loaded = load_policy(tmp_path / "policy.npz")
+        assert loaded.task.env == env
+        assert play(loaded, seed=3).rewards == play(policy, seed=3).rewards
+
+
+def test_a_finite_task_can_be_learned_by_ppo_as_well(tmp_path):
+    policy = train(tasks.get("taxi"), None, config=PPO(total_steps=512), seeds=[0]).policy
+    assert policy.arrays["w0"].shape == (1, 500, 64)
+    policy.save(tmp_path / "policy.npz")
+    assert load_policy(tmp_path / "policy.npz").kind == "network"
+
+
+def test_a_module_that_a_policy_names_is_not_imported_where_that_is_refused(tmp_path):
+    lake = tasks.Task.of("gymnasium.envs.toy_text.frozen_lake:FrozenLakeEnv", max_episode_steps=9)
+    train(lake, None, config=QLearning(episodes=2), seeds=[0]).policy.save(tmp_path / "policy.npz")
+    load_policy(tmp_path / "policy.npz")
+    with pytest.raises(PolicyFileError, match="whose module would be imported"):
+        load_policy(tmp_path / "policy.npz", references=False)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from rewardspec.errors import MissingExtraError
-from rewardspec.learning.training_log import TrainingLog, check_tensorboard, write_tensorboard
+from rewardspec.learning.training_log import COLUMNS, TrainingLog, check_tensorboard, write_tensorboard
 from tests.experiments.fakes import job, log_of
 
 
 def log(runs, run, **columns):
-    rows = {name: np.zeros(len(run)) for name in TrainingLog.columns_of_a_log()} | {"run": run} | columns
+    rows = {name: np.zeros(len(run)) for name in (*COLUMNS, "task_completion")} | {"run": run} | columns
     return TrainingLog.of(runs, rows)
 
 
@@ -23,7 +23,7 @@ def test_concatenating_numbers_the_runs_anew():
 
 
 def test_episodes_are_put_in_the_order_of_runs_and_keep_their_own():
-    rows = {name: np.zeros(4) for name in TrainingLog.columns_of_a_log()}
+    rows = {name: np.zeros(4) for name in (*COLUMNS, "task_completion")}
     ordered = TrainingLog.ordered(2, rows | {"run": [1, 0, 1, 0], "end_step": [1, 2, 3, 4]})
     assert ordered.run.tolist() == [0, 0, 1, 1]
     assert ordered.end_step.tolist() == [2, 4, 1, 3]
@@ -40,7 +40,7 @@ def test_what_no_log_can_be_is_refused(runs, run, columns):
 
 def test_a_missing_column_is_named():
     with pytest.raises(ValueError, match="length"):
-        TrainingLog.of(1, {name: [] for name in TrainingLog.columns_of_a_log() if name != "length"})
+        TrainingLog.of(1, {name: [] for name in (*COLUMNS, "task_completion") if name != "length"})
 
 
 # TensorBoard.

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewardspec.errors import Error, FormulaError, SpecError
 from rewardspec.logic.dialects import DIALECTS
@@ -18,6 +18,12 @@ from rewardspec.logic.formulas import Formula
 from rewardspec.logic.parsing import parse
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import SpecDraft, read_draft
+
+if TYPE_CHECKING:
+    from rewardspec.tasks.task import Task
+
+OBSERVE_CHOICES = ("nothing", "registers", "control", "values")
+"""What a learner may see of the monitor."""
 
 
 def command(commands: Any, name: str, summary: str, example: str) -> argparse.ArgumentParser:
@@ -152,3 +158,17 @@ def importing_from_here() -> Iterator[None]:
         yield
     finally:
         sys.path.remove(here)
+
+
+def config_changes(arguments: argparse.Namespace, task: Task) -> dict[str, Any]:
+    """The settings of a task's learner that --steps or --episodes change.
+
+    Raises:
+        Error: The learner is counted in the other of the two.
+    """
+    if task.learner == "q-learning" and arguments.steps is not None:
+        raise Error(f"{task.title} is learned by Q-learning, which is counted in episodes. Give --episodes.")
+    if task.learner == "ppo" and arguments.episodes is not None:
+        raise Error(f"{task.title} is learned by PPO, which is counted in steps. Give --steps.")
+    given = {"total_steps": arguments.steps, "episodes": arguments.episodes}
+    return {name: value for name, value in given.items() if value is not None}

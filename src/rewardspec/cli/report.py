@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import itertools
+import shutil
 import sys
-from collections.abc import Iterator
+import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rewardspec.cli.options import command
-from rewardspec.errors import Error
-
-if TYPE_CHECKING:
-    from rewardspec.experiments.cells import Cell
 
 
 def add_parser(commands: Any) -> None:
@@ -26,7 +22,7 @@ def add_parser(commands: Any) -> None:
         rewardspec report results
         """,
     )
-    parser.add_argument("directory", metavar="DIR", help="where `rewardspec reproduce` put its results")
+    parser.add_argument("directory", metavar="DIR", help="where `reproduce` or `compare` put their results")
     parser.set_defaults(run=run)
 
 
@@ -44,27 +40,23 @@ def write_report(directory: str) -> None:
         KeyboardInterrupt: Ctrl-C was pressed; the message says how to go on.
     """
     from rewardspec.experiments.outputs import write_outputs
+    from rewardspec.experiments.results import open_results
 
-    cells = _cells(directory)
+    study, cells = open_results(directory)
     print("Writing the report …", file=sys.stderr, flush=True)
     try:
-        written = write_outputs(Path(directory), cells)
+        written = write_outputs(Path(directory), study, cells)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"Interrupted. The results in {directory!r} are kept; write the report with: rewardspec report {directory}"
         ) from None
-    for path in written:
+    for path in written.files:
         if path.name == "table.txt":
             print(path.read_text(encoding="utf-8"))
-    for path in written:
+    for path in written.files:
         print(f"Wrote {path}")
-
-
-def _cells(directory: str) -> Iterator[Cell]:
-    """The cells of a directory, of which the first has been seen: where there is none, that is told at once."""
-    from rewardspec.experiments.results import each_cell
-
-    if Path(directory).is_file():
-        raise Error(f"{directory!r} is a file. Give the directory where `rewardspec reproduce` put its results.")
-    cells = each_cell(directory)
-    return itertools.chain((next(cells),), cells)
+    if written.highlights:
+        width = min(shutil.get_terminal_size((120, 24)).columns, 120)
+        print("\nWhat to see:")
+        for line in written.highlights:
+            print(textwrap.fill(line, width, initial_indent="  ", subsequent_indent="  "))

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rewardspec.cli.options import command, options_for
-from rewardspec.errors import Error
-
-if TYPE_CHECKING:
-    from rewardspec.experiments.engines import Engine
-    from rewardspec.learning.env_batches import Source
-
-_ENGINES = ("local", "ray")
+from rewardspec.cli.studies import add_running_options, run_study, source_of
 
 
 def add_parser(commands: Any) -> None:
@@ -37,94 +29,24 @@ def add_parser(commands: Any) -> None:
         "--rewards", nargs="+", metavar="REWARD", help="of base, boolean, quantitative, best (default: all)"
     )
     parser.add_argument("--seeds", type=int, metavar="N", help="runs of each cell (default: the paper's 500 or 10)")
-    parser.add_argument(
-        "--seeds-per-job", type=int, metavar="N", help="runs trained together; fewer make more, smaller jobs"
-    )
-    parser.add_argument(
-        "--workers", type=int, metavar="N", help="processes of engine local (default: one for each core)"
-    )
-    parser.add_argument(
-        "--envpool",
-        action="store_true",
-        help="take Lunar Lander and Bipedal Walker from EnvPool: two to three times as quick, other random numbers",
-    )
-    parser.add_argument("--engine", choices=_ENGINES, default="local", help="where jobs run (default: %(default)s)")
-    parser.add_argument("--address", metavar="ADDRESS", help="the Ray cluster, for engine ray (default: this machine)")
+    add_running_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what is not done yet, and write everything down."""
     from rewardspec import tasks
-    from rewardspec.cli.report import write_report
-    from rewardspec.experiments.display import duration
-    from rewardspec.experiments.evaluation import jobs_of
-    from rewardspec.experiments.provenance import command_line
-    from rewardspec.experiments.running import Interrupted, reproduce
-    from rewardspec.experiments.trainer import Trainer
-    from rewardspec.learning.training import check_extras
+    from rewardspec.experiments.paper.evaluation import paper_study
 
-    directory = arguments.output or ("results/quick" if arguments.quick else "results")
-    source: Source = "envpool" if arguments.envpool else "gymnasium"
+    study = paper_study()
+    names = None if arguments.envs is None else [tasks.get(name).name for name in arguments.envs]
     with options_for(seeds="--seeds", block="--seeds-per-job"):
-        jobs = jobs_of(
-            arguments.envs,
+        jobs = study.jobs(
+            names,
             arguments.rewards,
             quick=arguments.quick,
             seeds=arguments.seeds,
             block=arguments.seeds_per_job,
-            source=source,
+            source=source_of(arguments),
         )
-    if arguments.address is None:
-        # Jobs run on this machine. The nodes of a cluster need these libraries, and this machine does not.
-        extras = ["reproduce", *["ray"] * (arguments.engine == "ray"), *["envpool"] * arguments.envpool]
-        chosen = [tasks.get(name) for name in dict.fromkeys(job.task for job in jobs)]
-        check_extras(chosen, source=source, extra=",".join(extras))
-    _check_directory(directory)
-    trainer = Trainer(command_line(arguments.argv))
-    try:
-        summary = reproduce(directory, jobs, _engine(arguments), trainer)
-    except Interrupted as error:
-        print(error, file=sys.stderr)
-        return 130
-    if summary.done:
-        print(f"{summary.done} of {len(jobs)} jobs done in {duration(summary.seconds)}.", file=sys.stderr)
-    if summary.done or summary.skipped:
-        write_report(directory)
-    if summary.failed:
-        labels = "; ".join(event.job.label for event in summary.failed)
-        print(
-            f"error: {len(summary.failed)} of {len(jobs)} jobs failed and are missing above: {labels}. "
-            "Run the same command again to try them again.",
-            file=sys.stderr,
-        )
-        return 1
-    return 0
-
-
-def _check_directory(directory: str) -> None:
-    """Raise an Error where a file stands in the directory's place; the rest is seen when it is made."""
-    path = Path(directory)
-    for place in (path, *path.parents):
-        if place.exists():
-            if not place.is_dir():
-                raise Error(
-                    f"Cannot write into {directory!r}: {str(place)!r} is a file. Nothing was trained. "
-                    "Give a directory with -o."
-                )
-            return
-
-
-def _engine(arguments: argparse.Namespace) -> Engine:
-    if arguments.engine == "ray":
-        from rewardspec.experiments.engines.ray import Ray
-
-        if arguments.workers is not None:
-            raise Error("`--workers` is about processes of this machine. A Ray cluster knows how many cores it has.")
-        return Ray(arguments.address)
-    from rewardspec.experiments.engines.local import Local
-
-    if arguments.address is not None:
-        raise Error("`--address` is that of a Ray cluster. Add: --engine ray")
-    with options_for(workers="--workers"):
-        return Local(arguments.workers)
+    return run_study(arguments, study, jobs, arguments.output or ("results/quick" if arguments.quick else "results"))

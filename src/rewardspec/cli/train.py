@@ -9,24 +9,24 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rewardspec.cli.audit import aligned
-from rewardspec.cli.options import add_no_references, command, importing_from_here, options_for, spec_in
-from rewardspec.errors import Error, UnknownEnvironmentError
+from rewardspec.cli.options import (
+    OBSERVE_CHOICES,
+    add_no_references,
+    command,
+    config_changes,
+    importing_from_here,
+    options_for,
+    spec_in,
+)
+from rewardspec.errors import Error
 
 if TYPE_CHECKING:
-    from rewardspec.experiments.cells import Unit
-    from rewardspec.experiments.rewards import RewardSetup
+    from rewardspec.experiments.study import Reward
     from rewardspec.learning.env_batches import Source
-    from rewardspec.learning.settings import Config
+    from rewardspec.learning.settings import Config, Unit
     from rewardspec.learning.training import Training
     from rewardspec.learning.training_log import TrainingLog
     from rewardspec.tasks.task import Task
-
-_OBSERVE = ("nothing", "registers", "control", "values")
-_ONLY_THE_TWELVE = (
-    "This command trains only the twelve environments of the paper's evaluation. To train another, put "
-    "rewardspec.wrappers.MonitorReward around it and use Stable-Baselines3 or any other learner for Gymnasium; the "
-    "guide “Learners” of the documentation shows how."
-)
 
 
 def add_parser(commands: Any) -> None:
@@ -39,20 +39,22 @@ def add_parser(commands: Any) -> None:
         rewardspec train frozen-lake --reward boolean --seeds 20
         rewardspec train cart-pole --reward quantitative --steps 100000 --record pole.gif
         rewardspec train taxi --spec my-spec.toml -o my-taxi.npz --tensorboard logs
+        rewardspec train MountainCarContinuous-v0 --spec energy.toml --steps 200000
         """,
     )
-    parser.add_argument("env", metavar="ENV", help="one of the twelve environments; `rewardspec envs` lists them")
+    parser.add_argument(
+        "env", metavar="ENV", help="any Gymnasium id, module:id, module:Class; or as in `rewardspec envs`"
+    )
     reward = parser.add_mutually_exclusive_group()
     reward.add_argument(
         "--reward",
         metavar="REWARD",
-        default="quantitative",
-        help="what pays: base, boolean, quantitative or best (default: %(default)s)",
+        help="what pays: base, or one of the task's specs (default: quantitative, else base)",
     )
     reward.add_argument("--spec", metavar="FILE", help="pay by this spec, a TOML file")
     add_no_references(parser)
     parser.add_argument(
-        "--observe", choices=_OBSERVE, help="what of the monitor the learner sees (default: the reward's)"
+        "--observe", choices=OBSERVE_CHOICES, help="what of the monitor the learner sees (default: the reward's)"
     )
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="runs, trained together (default: 1)")
     length = parser.add_mutually_exclusive_group()
@@ -68,32 +70,37 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train, say what came of it, and save it."""
-    from rewardspec.experiments.cells import unit_of
+    """Train, say how it went, and save the policy."""
+    with importing_from_here():
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from rewardspec import tasks
+    from rewardspec.experiments.study import Budget
     from rewardspec.learning.animation import check_recording, check_target, record
     from rewardspec.learning.training import check_extras
     from rewardspec.learning.training_log import check_tensorboard, write_tensorboard
     from rewardspec.spec.toml_writing import dumps_spec
 
-    task = _task(arguments.env)
     source: Source = "envpool" if arguments.envpool else "gymnasium"
+    task = tasks.get(arguments.env, specs={})
     check_extras([task], source=source)
-    with importing_from_here():
-        name, setup = _reward(arguments, task)
+    name, reward = _reward(arguments, task)
     with options_for(seeds="--seeds", total_steps="--steps", episodes="--episodes"):
-        config = _config(arguments, task)
+        config = Budget(arguments.seeds, arguments.seeds, _config(arguments, task)).config
     target = arguments.output or f"{task.name}-{name}.npz"
     # What would fail after the training is looked at before it.
     check_target(target)
-    if setup.spec is not None:
-        dumps_spec(setup.spec)  # the policy is saved with it
+    if reward.spec is not None:
+        dumps_spec(reward.spec)  # the policy is saved with it
     if arguments.record is not None:
         check_recording(arguments.record)
     if arguments.tensorboard is not None:
         check_tensorboard()
 
     try:
-        training = _train(task, name, setup, config, arguments.seeds, source)
+        training = _train(task, name, reward, config, arguments.seeds, source)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Interrupted; nothing was saved.") from None
     print("\n".join(_summary(task, name, config, training)))
@@ -103,61 +110,45 @@ def run(arguments: argparse.Namespace) -> int:
         seeds = range(arguments.seeds)
         print(f"Wrote {write_tensorboard(arguments.tensorboard, f'{task.name}-{name}', training.log, seeds)}")
     if arguments.record is not None:
-        episode = record(training.policy, arguments.record, run=_best_run(training.log, unit_of(task)))
+        episode = record(training.policy, arguments.record, run=_best_run(training.log, config.unit))
         print(
             f"Wrote {arguments.record}: an episode of {len(episode.actions)} steps, "
-            f"task completion {episode.task_completion:.2f}"
+            f"{_words(task)} {episode.task_completion:.2f}"
         )
     return 0
 
 
-def _task(name: str) -> Task:
-    import gymnasium
-
+def _reward(arguments: argparse.Namespace, task: Task) -> tuple[str, Reward]:
     from rewardspec import tasks
+    from rewardspec.experiments.study import BASE, Reward, own_reward
 
-    # Gymnasium's own environments have names like those of the tasks made from them, and other rewards.
-    if name in gymnasium.registry and not name.startswith("rewardspec/"):
-        raise Error(f"{name} is Gymnasium's own environment. {_ONLY_THE_TWELVE} They are: {', '.join(tasks.names())}.")
-    try:
-        return tasks.get(name)
-    except UnknownEnvironmentError as error:
-        raise UnknownEnvironmentError(f"{error} {_ONLY_THE_TWELVE}") from None
-
-
-def _reward(arguments: argparse.Namespace, task: Task) -> tuple[str, RewardSetup]:
-    from rewardspec.experiments.rewards import RewardSetup, reward_setup
-
-    if arguments.spec is None:
-        name, setup = arguments.reward, reward_setup(task, arguments.reward)
-    else:
+    if arguments.spec is not None:
         spec = spec_in(arguments.spec, arguments)
-        spec = spec if spec.atom_functions else spec.replace(atoms=task.atoms)
-        name, setup = "spec", RewardSetup(spec, "registers", f"The spec {arguments.spec}.")
+        spec = spec if spec.atom_functions or not task.atoms else spec.replace(atoms=task.atoms)
+        name, reward = "spec", Reward(spec, "registers", f"The spec {arguments.spec}.")
+    else:
+        name = arguments.reward or ("quantitative" if "quantitative" in task.specs else BASE)
+        if name == "best" and task.name in tasks.names("paper"):
+            from rewardspec.experiments.paper.evaluation import paper_reward
+
+            reward = paper_reward(task, name)
+        else:
+            reward = own_reward(task, name)
     if arguments.observe is not None:
-        if setup.spec is None:
+        if reward.spec is None:
             raise Error("The environment's own reward has no monitor to observe. Leave --observe out.")
         observe = None if arguments.observe == "nothing" else arguments.observe
-        setup = dataclasses.replace(setup, observe=observe)
-    return name, setup
+        reward = dataclasses.replace(reward, observe=observe)
+    return name, reward
 
 
 def _config(arguments: argparse.Namespace, task: Task) -> Config:
-    from rewardspec.experiments.budgets import budget_of
+    from rewardspec.learning.training import default_config
 
-    config = budget_of(task, seeds=arguments.seeds).config
-    if task.learner == "q-learning":
-        if arguments.steps is not None:
-            raise Error(f"{task.title} is learned by Q-learning, which is counted in episodes. Give --episodes.")
-        changes = {"episodes": arguments.episodes}
-    else:
-        if arguments.episodes is not None:
-            raise Error(f"{task.title} is learned by PPO, which is counted in steps. Give --steps.")
-        changes = {"total_steps": arguments.steps}
-    return dataclasses.replace(config, **{key: value for key, value in changes.items() if value is not None})
+    return dataclasses.replace(default_config(task), **config_changes(arguments, task))
 
 
-def _train(task: Task, name: str, setup: RewardSetup, config: Config, seeds: int, source: Source) -> Training:
+def _train(task: Task, name: str, reward: Reward, config: Config, seeds: int, source: Source) -> Training:
     """Train with the display that a reproduction has, of one job."""
     from rewardspec.experiments.display import display_for
     from rewardspec.experiments.engines import Advanced, Event, Started
@@ -179,8 +170,8 @@ def _train(task: Task, name: str, setup: RewardSetup, config: Config, seeds: int
         advance = paced(lambda done, total: show(Advanced(job, done, total)), 0.2)
         return train(
             task,
-            setup.spec,
-            observe=setup.observe,
+            reward.spec,
+            observe=reward.observe,
             config=config,
             seeds=job.seeds,
             progress=advance,
@@ -191,7 +182,6 @@ def _train(task: Task, name: str, setup: RewardSetup, config: Config, seeds: int
 
 
 def _summary(task: Task, name: str, config: Config, training: Training) -> Iterator[str]:
-    from rewardspec.experiments.cells import unit_of
     from rewardspec.experiments.display import duration
     from rewardspec.experiments.statistics import at_the_start, in_the_end, run_means
     from rewardspec.learning.settings import QLearning
@@ -203,21 +193,26 @@ def _summary(task: Task, name: str, config: Config, training: Training) -> Itera
     if not len(log):
         yield "No episode was finished. Train for longer."
         return
-    first, last = at_the_start(log, unit_of(task)), in_the_end(log, unit_of(task))
+    first, last = at_the_start(log, config.unit), in_the_end(log, config.unit)
     rows: list[tuple[str, ...]] = [("", "first tenth", "last tenth")]
     for title, column, form in (
-        ("task completion", "task_completion", "{:.3f}"),
+        *((name.replace("_", " "), name, "{:.3f}" if m.share else "{:,.2f}") for name, m in task.measures.items()),
         ("reward of an episode", "reward", "{:,.2f}"),
         ("environment's own reward", "base_reward", "{:,.2f}"),
         ("steps of an episode", "length", "{:,.1f}"),
         ("episodes with a violation", "violated", "{:.0%}"),
     ):
         values = log.columns()[column]
-        # As the report has them: task completion over runs, the others over episodes.
-        over_runs = column == "task_completion"
+        # As the report has them: measures of success over runs, the others over episodes.
+        over_runs = column in log.measures
         means = (run_means(log, values, part).mean() if over_runs else values[part].mean() for part in (first, last))
         rows.append((title, *(form.format(float(mean)) for mean in means)))
     yield from aligned(rows)
+
+
+def _words(task: Task) -> str:
+    """What the first measure is called."""
+    return next(iter(task.measures)).replace("_", " ")
 
 
 def _best_run(log: TrainingLog, unit: Unit) -> int:

@@ -1,29 +1,29 @@
-"""Comparisons: is the quantitative reward as good as the Boolean one, and does `best` beat the paper's three?"""
+"""Comparisons of rewards: the contrasts that a study is about, reward by reward over all tasks, and what to see."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.experiments.cells import PAPER_REWARDS
-from rewardspec.experiments.published import PAPER
-from rewardspec.experiments.rewards import REWARDS
 from rewardspec.experiments.statistics import Estimate, bootstrapped_iqm, performance_profile
+from rewardspec.experiments.study import BASE, Contrast
 from rewardspec.experiments.summaries import Summaries, Summary
+from rewardspec.learning.settings import PPO
 
 Standing: TypeAlias = Literal["ahead", "level", "behind"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """How much more of an environment's task one reward completes than another.
+    """How much more of a task one reward completes than another.
 
     Attributes:
-        task: The environment's name.
+        task: The task's name.
         reward: The one reward.
         other: The other.
         difference: The difference of the means over runs, with the 95 % interval of the difference.
@@ -42,50 +42,103 @@ class Comparison:
         return "behind" if self.difference.high < 0.0 else "level"
 
 
-def quantitative_and_boolean(results: Summaries) -> list[Comparison]:
-    """The quantitative reward beside the Boolean one, in every environment that has results of both."""
-    rows = [results.of(task) for task in PAPER]
-    return [_compare(row["quantitative"], row["boolean"]) for row in rows if {"quantitative", "boolean"} <= set(row)]
+def compare(results: Summaries, contrast: Contrast) -> list[Comparison]:
+    """A reward beside the best of the others, in every task that has results of all of them."""
+    found = []
+    for row in map(results.of, results.study.tasks):
+        if contrast.reward in row and set(contrast.others) <= set(row):
+            other = max((row[name] for name in contrast.others), key=lambda cell: cell.completion.value)
+            found.append(_beside(row[contrast.reward], other))
+    return found
 
 
-def best_and_others(results: Summaries) -> list[Comparison]:
-    """`best` beside the best of the paper's three, in every environment that has results of all."""
-    return [
-        _compare(row["best"], max((row[name] for name in PAPER_REWARDS), key=lambda cell: cell.completion.value))
-        for row in complete(results)
-    ]
+def _beside(cell: Summary, other: Summary) -> Comparison:
+    one, two = cell.completion_over_runs, other.completion_over_runs
+    half = math.hypot(one.half_width, two.half_width)
+    difference = one.value - two.value
+    return Comparison(cell.task, cell.reward, other.reward, Estimate(difference, difference - half, difference + half))
 
 
 def over_environments(results: Summaries) -> dict[str, Estimate]:
-    """For each reward the interquartile mean over the runs of all environments, of the last tenth of training.
+    """For each reward the interquartile mean over the runs of all tasks, of the last tenth of training.
 
-    Only environments that have results of every reward count, and each counts the same.
+    Only tasks that have results of every reward count, and each counts the same.
     """
-    rows = complete(results)
-    return {reward: bootstrapped_iqm([row[reward].final_scores for row in rows]) for reward in REWARDS if rows}
+    rows = results.complete()
+    return {
+        reward: bootstrapped_iqm([row[reward].final_scores for row in rows]) for reward in results.study.rewards if rows
+    }
 
 
 def profiles(results: Summaries, points: int = 101) -> dict[str, NDArray[np.float64]]:
     """For each reward the share of the runs that complete more of the task than 0, …, 1 in the last tenth of training.
 
-    The same environments count, and each counts the same.
+    The same tasks count, and each counts the same.
     """
     thresholds = np.linspace(0.0, 1.0, points)
-    rows = complete(results)
+    rows = results.complete()
     return {
         reward: np.mean([performance_profile(row[reward].final_scores, thresholds) for row in rows], axis=0)
-        for reward in REWARDS
+        for reward in results.study.rewards
         if rows
     }
 
 
-def complete(results: Summaries) -> list[dict[str, Summary]]:
-    """The rows that have results of every reward."""
-    return [row for row in map(results.of, PAPER) if set(row) == set(REWARDS)]
+def highlights(results: Summaries) -> Iterator[str]:
+    """What to see in the results, in a few sentences: where specs lead, and where too little training hides it."""
+    if len(results.study.tasks) == 1:
+        for found in (found for contrast in results.study.contrasts for found in compare(results, contrast)):
+            yield f"{_WORDS[found.standing].format(*_titles(results, found))}: {_amount(results, found)}."
+    else:
+        yield from _leads(results)
+    short = {cell.task: cell for cell in results.short_of_budget()}
+    shares = [
+        cell.config["total_steps"] / full.total_steps
+        for task, cell in short.items()
+        if isinstance(full := results.study.budget(results.study.tasks[task], False).config, PPO)
+    ]
+    if short:
+        steps = "" if not shares else f", PPO with {100 * min(shares):.0f} to {100 * max(shares):.0f} % of the steps"
+        yield (
+            f"These are small budgets{steps}: where PPO has hardly begun to learn, no reward can lead yet. "
+            "`rewardspec reproduce` without --quick gives every cell the paper's budget."
+        )
 
 
-def _compare(cell: Summary, other: Summary) -> Comparison:
-    one, two = cell.completion_over_runs, other.completion_over_runs
-    half = math.hypot(one.half_width, two.half_width)
-    difference = one.value - two.value
-    return Comparison(cell.task, cell.reward, other.reward, Estimate(difference, difference - half, difference + half))
+_WORDS: dict[Standing, str] = {
+    "ahead": "{0} is ahead of {1}",
+    "level": "{0} is level with {1}, as far as so many runs can tell",
+    "behind": "{0} is behind {1}",
+}
+
+
+def _leads(results: Summaries) -> Iterator[str]:
+    """In how many tasks the best of the specs is ahead of the environment's own reward, and so on."""
+    best = [_best_spec(row) for row in map(results.of, results.study.tasks) if BASE in row and len(row) > 1]
+    for standing, words in _WORDS.items():
+        members = [found for found in best if found.standing == standing]
+        if members:
+            said = words.format("A spec", "the environment's own reward")
+            named = "; ".join(
+                f"{results.study.tasks[found.task].title} ({_titles(results, found)[0]}, {_amount(results, found)})"
+                for found in members
+            )
+            yield f"{said}, in {len(members)} of {len(best)} environments: {named}."
+
+
+def _best_spec(row: dict[str, Summary]) -> Comparison:
+    others = (cell for reward, cell in row.items() if reward != BASE)
+    return _beside(max(others, key=lambda cell: cell.completion_over_runs.value), row[BASE])
+
+
+def _titles(results: Summaries, found: Comparison) -> tuple[str, str]:
+    return results.study.rewards[found.reward], results.study.rewards[found.other]
+
+
+def _amount(results: Summaries, found: Comparison) -> str:
+    """A difference with its interval; of shares, in percentage points."""
+    scale, unit = (100.0, " points") if results.study.tasks[found.task].measure.share else (1.0, "")
+    one = found.difference
+    text = f"{scale * one.value:+.4g}{unit}".replace("-", "−")
+    known = not math.isnan(one.low) and len(results.study.tasks) == 1
+    return text + f" [{scale * one.low:+.4g}, {scale * one.high:+.4g}]".replace("-", "−") * known

@@ -1,4 +1,4 @@
-"""Learning curves: task completion while learning, for all environments in one figure."""
+"""Learning curves: the first measure of success while learning, for all tasks of a study in one figure."""
 
 from __future__ import annotations
 
@@ -13,22 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import MissingExtraError
-from rewardspec.experiments.cells import PAPER_REWARDS, Cell, Unit, unit_of
-from rewardspec.experiments.published import PAPER
-from rewardspec.experiments.rewards import REWARDS
 from rewardspec.experiments.statistics import WINDOW, moving_average, t_quantile
-from rewardspec.tasks import registry
+from rewardspec.experiments.study import BASE, Cell, Study
+from rewardspec.learning.settings import Unit
+from rewardspec.tasks.task import Task
 
 POINTS = 120
 """How many points a curve is drawn with; more could not be told apart."""
-COLOURS = {"base": "#5f6368", "boolean": "#d55e00", "quantitative": "#0072b2", "best": "#009e73"}
-"""A colour for each reward, from the palette of Okabe and Ito, which colour-blind people can tell apart."""
+BASE_COLOR = "#5f6368"
+PALETTE = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#7b4fa3")
+"""Colors of the specs, from the palette of Okabe and Ito, which color-blind people can tell apart, and two more."""
 INK, SOFT_INK, GRID = "#333344", "#6a6a85", "#e4e4ef"
-"""Colours of the text and of the grid."""
-_SHAPE = (3, 4)
+"""Colors of the text and of the grid."""
+_COLUMNS = 4
 _FONT = "'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif"
-_NAMES = {"base": "base", "boolean": "Boolean", "quantitative": "quantitative", "best": "best"}
 _LEARNERS = {"ppo": "PPO", "q-learning": "Q-learning"}
+
+
+def colors_of(study: Study) -> dict[str, str]:
+    """A color for each reward of a study."""
+    specs = [reward for reward in study.rewards if reward != BASE]
+    return {BASE: BASE_COLOR} | {reward: PALETTE[k % len(PALETTE)] for k, reward in enumerate(specs)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +43,7 @@ class Curve:
     Attributes:
         unit: What training is counted in.
         position: How much training had passed.
-        mean: Mean task completion of the runs, each smoothed over 21 episodes.
+        mean: Mean of the runs' first measure of success, each smoothed over 21 episodes.
         low: Lower end of the interval; the mean itself where there is a single run.
         high: Upper end of the interval.
     """
@@ -51,15 +56,20 @@ class Curve:
 
 
 Curves = Mapping[tuple[str, str], Curve]
-"""Curves by environment and reward."""
+"""Curves by task and reward."""
 
 
-def curve_of(cell: Cell, points: int = POINTS) -> Curve:
+def curve_of(cell: Cell, *, share: bool = True, points: int = POINTS) -> Curve:
     """The learning curve of a cell.
 
     Each run is smoothed by itself, over 21 of its episodes; then runs are averaged where they are after equally many
     episodes, or, for PPO, whose runs have episodes of different lengths, equally many steps. The curve begins when
     every run has finished an episode, and a run that has finished its last one stays there.
+
+    Args:
+        cell: The cell.
+        share: Whether the measure lies in [0, 1], as then what is known of it does.
+        points: With how many points.
     """
     log = cell.log
     counts = np.bincount(log.run, minlength=log.runs)
@@ -74,43 +84,51 @@ def curve_of(cell: Cell, points: int = POINTS) -> Curve:
     if runs < 2:
         return Curve(cell.unit, grid, mean, mean, mean)
     half = t_quantile(runs - 1) * values.std(axis=0, ddof=1) / np.sqrt(runs)
-    # Task completion has bounds, and so has what is known of it.
-    return Curve(cell.unit, grid, mean, np.maximum(mean - half, 0.0), np.minimum(mean + half, 1.0))
+    low, high = mean - half, mean + half
+    if share:
+        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
+    return Curve(cell.unit, grid, mean, low, high)
 
 
-def figure_of_all(curves: Curves) -> Any:
-    """A matplotlib figure with a panel for each of the twelve environments."""
-    figure = _figure((13.0, 8.6), left=0.055, right=0.975, top=0.895, bottom=0.06, hspace=0.46, wspace=0.24)
-    axes = figure.subplots(*_SHAPE)
-    for axis, task in zip(axes.ravel(), PAPER, strict=True):
-        _panel(axis, task, {reward: curves[task, reward] for reward in REWARDS if (task, reward) in curves})
-        about = registry.get(task)
-        axis.set_title(about.title, loc="left", color=INK, fontweight="bold", fontsize=11.5, pad=9)
-        axis.set_title(_LEARNERS[about.learner], loc="right", color=SOFT_INK, fontsize=8.5, pad=9)
-    for axis in axes[:, 0]:
-        axis.set_ylabel("task completion", color=SOFT_INK)
-    _legend(figure)
+def figure_of_all(study: Study, curves: Curves) -> Any:
+    """A matplotlib figure with a panel for each task of a study."""
+    across = min(_COLUMNS, len(study.tasks))
+    rows = math.ceil(len(study.tasks) / across)
+    width, height = max(6.5, 3.25 * across), 0.9 + 2.57 * rows  # inches, 0.9 of them for the legend
+    edges = {"left": 0.7 / width, "right": 1 - 0.33 / width, "top": 1 - 0.9 / height, "bottom": 0.52 / height}
+    figure = _figure((width, height), **edges, hspace=0.46, wspace=0.24)
+    axes = figure.subplots(rows, across, squeeze=False)
+    for axis, (name, task) in zip(axes.ravel(), study.tasks.items(), strict=False):
+        _panel(
+            axis, study, task, {reward: curves[name, reward] for reward in study.rewards if (name, reward) in curves}
+        )
+        axis.set_title(task.title, loc="left", color=INK, fontweight="bold", fontsize=11.5, pad=9)
+        axis.set_title(_LEARNERS[task.learner], loc="right", color=SOFT_INK, fontsize=8.5, pad=9)
+    for axis in axes.ravel()[len(study.tasks) :]:
+        axis.set_axis_off()
+    for axis, task in zip(axes[:, 0], list(study.tasks.values())[::across], strict=True):
+        axis.set_ylabel(_measured(task), color=SOFT_INK)
+    _legend(figure, study)
     return figure
 
 
-def figure_of_task(task: str, curves: Mapping[str, Curve]) -> Any:
-    """A matplotlib figure of one environment, for its own section of a report."""
+def figure_of_task(study: Study, name: str, curves: Mapping[str, Curve]) -> Any:
+    """A matplotlib figure of one task, for its own section of a report."""
     figure = _figure((5.4, 3.0), left=0.13, right=0.95, top=0.88, bottom=0.16)
     axis = figure.subplots()
-    _panel(axis, task, curves)
-    axis.set_ylabel("task completion", color=SOFT_INK, fontsize=9)
-    _legend(figure, fontsize=8.5, columnspacing=1.2, handletextpad=0.5)
+    _panel(axis, study, study.tasks[name], curves)
+    axis.set_ylabel(_measured(study.tasks[name]), color=SOFT_INK, fontsize=9)
+    _legend(figure, study, fontsize=8.5, columnspacing=1.2, handletextpad=0.5)
     return figure
 
 
-def figure_of_profiles(profiles: Mapping[str, NDArray[np.float64]]) -> Any:
+def figure_of_profiles(study: Study, profiles: Mapping[str, NDArray[np.float64]]) -> Any:
     """A matplotlib figure of performance profiles, by reward; thresholds go evenly from 0 to 1."""
     figure = _figure((5.4, 3.0), left=0.13, right=0.95, top=0.88, bottom=0.16)
     axis = figure.subplots()
+    colors = colors_of(study)
     for reward, shares in profiles.items():
-        axis.plot(
-            np.linspace(0.0, 1.0, len(shares)), shares, color=COLOURS[reward], linewidth=1.9, label=_NAMES[reward]
-        )
+        axis.plot(np.linspace(0.0, 1.0, len(shares)), shares, color=colors[reward], linewidth=1.9, label=reward)
     axis.set_xlim(0.0, 1.0)
     axis.set_xticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "25 %", "50 %", "75 %", "100 %"])
     axis.set_xlabel("task completion in the last tenth of training", color=SOFT_INK, fontsize=9)
@@ -118,6 +136,10 @@ def figure_of_profiles(profiles: Mapping[str, NDArray[np.float64]]) -> Any:
     _plain(axis)
     axis.legend(loc="lower left", frameon=False, labelcolor=INK, handlelength=1.4, fontsize=9)
     return figure
+
+
+def _measured(task: Task) -> str:
+    return next(iter(task.measures)).replace("_", " ")
 
 
 def to_png(figure: Any) -> bytes:
@@ -151,27 +173,29 @@ def _rounded(path: str) -> str:
     return re.sub(r"\s*([A-Za-z])\s*", r"\1", short).strip()
 
 
-def _panel(axis: Any, task: str, curves: Mapping[str, Curve]) -> None:
+def _panel(axis: Any, study: Study, task: Task, curves: Mapping[str, Curve]) -> None:
     drawn: list[Curve] = []
+    colors = colors_of(study)
     for reward, curve in curves.items():
-        look: dict[str, Any] = {"color": COLOURS[reward], "linewidth": 1.7, "solid_joinstyle": "round"}
+        look: dict[str, Any] = {"color": colors[reward], "linewidth": 1.7, "solid_joinstyle": "round"}
         if any(_coincide(curve, other) for other in drawn):
             look["dashes"] = (4.0, 4.0)  # so that the curve beneath shows through
-        axis.fill_between(curve.position, curve.low, curve.high, color=COLOURS[reward], alpha=0.2, linewidth=0)
+        axis.fill_between(curve.position, curve.low, curve.high, color=colors[reward], alpha=0.2, linewidth=0)
         axis.plot(curve.position, curve.mean, **look)
         drawn.append(curve)
     if curves:
-        # At the edge, where curves end: what the paper reports, a mean over all of training.
-        for reward in PAPER_REWARDS:
-            level = [PAPER[task][reward].completion / 100]
+        # At the edge, where curves end: what is published, a mean over all of training.
+        for reward, published in study.references.get(task.name, {}).items():
+            level = [published.completion / 100]
             where = {"transform": axis.get_yaxis_transform(), "clip_on": False, "zorder": 3}
-            axis.plot([1.025], level, "<", markersize=5.5, color=COLOURS[reward], markeredgewidth=0, **where)
+            axis.plot([1.025], level, "<", markersize=5.5, color=colors[reward], markeredgewidth=0, **where)
     else:
         axis.text(0.5, 0.62, "no results yet", color=SOFT_INK, ha="center", va="center", transform=axis.transAxes)
         axis.set_xticks([])
     axis.set_xlim(0.0, _end(max((float(curve.position[-1]) for curve in curves.values()), default=1.0)))
-    _plain(axis)
-    axis.set_xlabel(unit_of(registry.get(task)), color=SOFT_INK, fontsize=9)
+    _plain(axis, share=task.measure.share)
+    unit = next((curve.unit for curve in curves.values()), "episodes" if task.learner == "q-learning" else "steps")
+    axis.set_xlabel(unit, color=SOFT_INK, fontsize=9)
     axis.xaxis.set_major_formatter(lambda number, _: _short(number))
     axis.locator_params(axis="x", nbins=5)
 
@@ -179,13 +203,15 @@ def _panel(axis: Any, task: str, curves: Mapping[str, Curve]) -> None:
 def _coincide(one: Curve, other: Curve) -> bool:
     """Whether one curve would hide the other: most of it is less than a line's width away."""
     apart = np.abs(one.mean - np.interp(one.position, other.position, other.mean))
-    return float(np.quantile(apart, 0.9)) < 0.012
+    heights = np.concatenate((one.mean, other.mean, (0.0, 1.0)))
+    return float(np.quantile(apart, 0.9)) < 0.012 * float(np.ptp(heights))
 
 
-def _plain(axis: Any) -> None:
-    """A panel of shares from 0 to 1, without a frame."""
-    axis.set_ylim(-0.01, 1.01)  # so that a line along the edge is as thick as elsewhere
-    axis.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "", "50 %", "", "100 %"])
+def _plain(axis: Any, share: bool = True) -> None:
+    """A panel without a frame; of shares, from 0 to 1."""
+    if share:
+        axis.set_ylim(-0.01, 1.01)  # so that a line along the edge is as thick as elsewhere
+        axis.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "", "50 %", "", "100 %"])
     axis.grid(axis="y", color=GRID, linewidth=0.8)
     axis.set_axisbelow(True)
     axis.spines[["top", "right", "left"]].set_visible(False)
@@ -194,12 +220,14 @@ def _plain(axis: Any) -> None:
     axis.tick_params(axis="x", length=3)
 
 
-def _legend(figure: Any, **style: Any) -> None:
+def _legend(figure: Any, study: Study, **style: Any) -> None:
     from matplotlib.lines import Line2D
 
-    entries = [Line2D([], [], color=COLOURS[reward], linewidth=2.6, label=_NAMES[reward]) for reward in REWARDS]
-    mark: dict[str, Any] = {"marker": "<", "linestyle": "", "markersize": 6, "markeredgewidth": 0}
-    entries.append(Line2D([], [], color=SOFT_INK, label="paper, mean of training", **mark))
+    colors = colors_of(study)
+    entries = [Line2D([], [], color=colors[reward], linewidth=2.6, label=reward) for reward in study.rewards]
+    if study.references:
+        mark: dict[str, Any] = {"marker": "<", "linestyle": "", "markersize": 6, "markeredgewidth": 0}
+        entries.append(Line2D([], [], color=SOFT_INK, label="paper, mean of training", **mark))
     look = {"frameon": False, "labelcolor": INK, "handlelength": 1.4, "borderaxespad": 0.3, **style}
     figure.legend(handles=entries, loc="upper left", ncols=len(entries), **look)
 

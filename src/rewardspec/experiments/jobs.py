@@ -1,4 +1,4 @@
-"""Jobs: one environment, one reward, one block of seeds, one configuration; and how one is done."""
+"""Jobs: one task, one reward, one block of seeds, one configuration."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from rewardspec.learning.settings import Config, QLearning
+from rewardspec.tasks.task import Task
+
 REVISION = 2
 """Counted up whenever a change of a learner, an environment or an atom puts older results out of date: `reproduce` then
 trains anew, and the older results stay what they were."""
@@ -15,10 +18,10 @@ trains anew, and the older results stay what they were."""
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What one worker does at one go; its result is one file.
+    """The runs that one worker trains together; a cell of a study is one job or several, and a result is one file.
 
     Attributes:
-        task: The environment's name.
+        task: The task's name.
         reward: The reward's name.
         first: The first seed.
         count: How many seeds, one after the other.
@@ -71,3 +74,15 @@ def digest(settings: Mapping[str, Any], setup: Mapping[str, Any]) -> str:
     """
     text = json.dumps([settings, setup], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def expected_seconds(task: Task, config: Config, seeds: int) -> float:
+    """Roughly how long a job takes on one core: what to go by before anything is measured.
+
+    It is the time to compile, and for each step or episode some that does not depend on how many runs are trained
+    together, and some for each of them.
+    """
+    if isinstance(config, QLearning):
+        return 2.0 + config.episodes * (5e-4 + 1e-5 * seeds)
+    alone, each = task.budget.step_seconds
+    return 5.0 + config.total_steps * (alone + each * seeds)

@@ -1,42 +1,49 @@
-"""Writing down what came out: tables, curves, summaries and the report, from the cells of a reproduction."""
+"""Writing the outputs of a study: tables, curves, summaries and the report."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable
 from pathlib import Path
 
 from rewardspec.atomic_files import write_whole
 from rewardspec.errors import Error, MissingExtraError
-from rewardspec.experiments.cells import Cell
-from rewardspec.experiments.comparisons import (
-    Comparison,
-    best_and_others,
-    over_environments,
-    quantitative_and_boolean,
-)
+from rewardspec.experiments.comparisons import compare, highlights, over_environments
 from rewardspec.experiments.curves import Curve, curve_of, figure_of_all, to_png, to_svg
 from rewardspec.experiments.report import report
 from rewardspec.experiments.results import Report, to_stderr
-from rewardspec.experiments.summaries import Summaries, as_plain, summarise
+from rewardspec.experiments.study import Cell, Study
+from rewardspec.experiments.summaries import Summaries, as_plain, summarize
 from rewardspec.experiments.table import main_table, second_table
 from rewardspec.experiments.table_formats import to_csv, to_latex, to_markdown, to_text
 
 FORMAT = 1
 
 
-def write_outputs(directory: Path, cells: Iterable[Cell], *, tell: Report = to_stderr) -> list[Path]:
+@dataclasses.dataclass(frozen=True)
+class Outputs:
+    """Result of `write_outputs`.
+
+    Attributes:
+        files: The files, in the order in which they are of interest.
+        highlights: What to see in them, in a few sentences.
+    """
+
+    files: tuple[Path, ...]
+    highlights: tuple[str, ...]
+
+
+def write_outputs(directory: Path, study: Study, cells: Iterable[Cell], *, tell: Report = to_stderr) -> Outputs:
     """Write tables, curves, summaries and the report, each file whole or not at all.
 
     Cells that there are none of leave gaps. Without matplotlib there are no curves, and it is told what to do.
 
     Args:
         directory: Where to write; it is made if need be.
-        cells: The cells, in any order. They are gone through once, so that they need not be in memory together.
-        tell: Told why there are no curves, where there are none.
-
-    Returns:
-        The files, in the order in which they are of interest.
+        study: The study.
+        cells: Its cells, in any order. They are gone through once, so that they need not be in memory together.
+        tell: Told why there are no curves or no report, where there are none.
 
     Raises:
         Error: There are no cells, two are the same, or a file cannot be written.
@@ -44,16 +51,17 @@ def write_outputs(directory: Path, cells: Iterable[Cell], *, tell: Report = to_s
     summaries, curves = [], {}
     for cell in cells:
         if len(cell.log):  # else no run finished an episode, and there is nothing to report
-            summaries.append(summarise(cell))
-            curves[cell.task, cell.reward] = curve_of(cell)
+            summaries.append(summarize(cell, study))
+            curves[cell.task, cell.reward] = curve_of(cell, share=study.tasks[cell.task].measure.share)
     if not summaries:
         raise Error("No run has finished an episode yet, so there is nothing to report. Train first, or for longer.")
-    results = Summaries(summaries)
+    results = Summaries(study, summaries)
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Error(f"Cannot make the directory {str(directory)!r}: {error.strerror}. Give another one.") from None
-    return [_write(directory / name, content) for name, content in contents_of(results, curves, tell).items()]
+    files = [_write(directory / name, content) for name, content in contents_of(results, curves, tell).items()]
+    return Outputs(tuple(files), tuple(highlights(results)))
 
 
 def contents_of(results: Summaries, curves: dict[tuple[str, str], Curve], tell: Report = to_stderr) -> dict[str, bytes]:
@@ -63,14 +71,18 @@ def contents_of(results: Summaries, curves: dict[tuple[str, str], Curve], tell: 
     pictures: dict[str, bytes] = {}
     svg, hint = None, ""
     try:
-        figure = figure_of_all(curves)
+        figure = figure_of_all(results.study, curves)
         svg = to_svg(figure)
         pictures = {"curves.png": to_png(figure), "curves.svg": svg.encode()}
     except MissingExtraError as error:
         hint = f"{error}, then write this report again with: rewardspec report DIR"
         tell(f"No curves: {hint}")
-    texts = {
-        "report.html": report(results, curves, svg, hint),
+    texts = {}
+    try:
+        texts["report.html"] = report(results, curves, svg, hint)
+    except MissingExtraError as error:
+        tell(f"No report: {error}, then write it with: rewardspec report DIR")
+    texts |= {
         "table.md": "\n".join(map(to_markdown, tables)),
         "table.csv": to_csv(results),
         "table.tex": "\n".join(to_latex(table, label) for table, label in zip(tables, labels, strict=True)),
@@ -85,14 +97,12 @@ def _summaries(results: Summaries) -> dict[str, object]:
     return {
         "format": FORMAT,
         "cells": [cell.as_json() | {"star": results.is_starred(cell.task, cell.reward)} for cell in results.all()],
-        "quantitative_and_boolean": [_comparison(found) for found in quantitative_and_boolean(results)],
-        "best_and_others": [_comparison(found) for found in best_and_others(results)],
+        "comparisons": {
+            contrast.name: [{**as_plain(found), "standing": found.standing} for found in compare(results, contrast)]
+            for contrast in results.study.contrasts
+        },
         "over_environments": {reward: as_plain(total) for reward, total in over_environments(results).items()},
     }
-
-
-def _comparison(found: Comparison) -> dict[str, object]:
-    return {**as_plain(found), "standing": found.standing}
 
 
 def _write(path: Path, content: bytes) -> Path:

@@ -18,7 +18,7 @@ from rewardspec.learning.training_log import TrainingLog
 
 FORMAT = 1
 _KIND = "rewardspec result"
-_NAME = re.compile(r"(?P<task>\w+)-(?P<reward>\w+)-seeds(?P<first>\d+)-(?P<last>\d+)-(?P<digest>[0-9a-f]{8})")
+_NAME = re.compile(r"(?P<task>[\w.+-]+)-(?P<reward>[\w.+]+)-seeds(?P<first>\d+)-(?P<last>\d+)-(?P<digest>[0-9a-f]{8})")
 
 
 class ResultFileError(Error, ValueError):
@@ -30,7 +30,7 @@ class Result:
     """The result of a job, as its file holds it: the log of its runs, and where it comes from.
 
     Attributes:
-        task: The environment's name.
+        task: The task's name.
         reward: The reward's name.
         first: The first seed.
         count: How many seeds.
@@ -151,7 +151,7 @@ def _without_log(path: Path, file: ArrayFile) -> Result:
         count=int(header["count"]),
         config=dict(header["config"]),
         setup=dict(header["setup"]),
-        log=TrainingLog.empty(int(header["count"])),
+        log=TrainingLog.empty(int(header["count"]), ["unread"]),
         seconds=float(header["seconds"]),
         command=str(header["command"]),
         versions=dict(header["versions"]),

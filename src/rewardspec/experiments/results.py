@@ -10,23 +10,25 @@ which of them the last call was about; a cell that it was not about keeps the pl
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from rewardspec import tasks
 from rewardspec.atomic_files import remove_leftovers, write_whole
 from rewardspec.errors import Error, MissingExtraError
-from rewardspec.experiments.cells import Cell
 from rewardspec.experiments.jobs import Job
 from rewardspec.experiments.result_files import Name, Result, ResultFileError, read
-from rewardspec.experiments.rewards import REWARDS
+from rewardspec.experiments.study import Cell, Study, merged_description, study_of
 from rewardspec.learning.training_log import TrainingLog
 
 PLAN = "plan.json"
 _PLAN_FORMAT = 1
+_PAPER = {"study": "paper"}
+"""The study of a directory that does not say which."""
 Report = Callable[[str], None]
 """Takes a message for people."""
 Plan = Mapping[tuple[str, str], tuple[str, ...]]
@@ -91,49 +93,66 @@ class Results:
         """
         write_whole(self.path(job), content)
 
-    def plan(self, jobs: Iterable[Job]) -> None:
-        """Note which jobs make which cells, in place of what was planned for these cells before."""
-        cells: dict[tuple[str, str], tuple[str, ...]] = {}
+    def plan(self, jobs: Iterable[Job], study: Mapping[str, Any]) -> None:
+        """Note which jobs make which cells, in place of what was planned for these cells before.
+
+        Args:
+            jobs: The jobs.
+            study: The description of the study that they belong to.
+
+        Raises:
+            Error: The directory holds the results of another study.
+        """
+        old, planned = self._read_plan()
+        cells = dict(planned)
         for job in jobs:
-            cells[job.task, job.reward] = (*cells.get((job.task, job.reward), ()), job.key)
-        merged = {**self._read_plan(), **cells}
-        entries = [{"task": task, "reward": reward, "jobs": keys} for (task, reward), keys in merged.items()]
-        content = {"format": _PLAN_FORMAT, "cells": entries}
+            cells[job.task, job.reward] = ()
+        for job in jobs:
+            cells[job.task, job.reward] += (job.key,)
+        content = {
+            "format": _PLAN_FORMAT,
+            "study": merged_description(old, study) if planned else study,
+            "cells": [{"task": task, "reward": reward, "jobs": keys} for (task, reward), keys in cells.items()],
+        }
         write_whole(self.directory / PLAN, json.dumps(content, indent=1).encode())
+
+    def study(self) -> Study:
+        """The study whose results these are."""
+        return study_of(self._read_plan()[0])
 
     def cells(self) -> Iterator[Cell]:
         """What is done, cell by cell, in the order of the table; of a cell in the plan, the planned jobs alone."""
-        plan = self._read_plan()
-        found = self._by_cell()
-        for task in tasks.names():
-            for reward in REWARDS:
-                stored = found.get((task, reward), [])
-                planned = plan.get((task, reward))
-                chosen = _largest_group(stored) if planned is None else _planned(stored, planned)
-                results = list(self._sound(chosen))
-                if planned is not None and len(results) < len(planned):
-                    self.report(f"{task} {reward}: {len(results)} of {len(planned)} jobs are done.")
-                if results:
-                    yield _merged(results)
+        description, plan = self._read_plan()
+        known = study_of(description).cells
+        found = self._by_cell(known)
+        for cell in known:
+            stored, planned = found.get(cell, []), plan.get(cell)
+            chosen = _largest_group(stored) if planned is None else _planned(stored, planned)
+            results = list(self._sound(chosen))
+            if planned is not None and len(results) < len(planned):
+                self.report(f"{' '.join(cell)}: {len(results)} of {len(planned)} jobs are done.")
+            if results:
+                yield _merged(results)
 
-    def _read_plan(self) -> Plan:
-        """The plan; empty where there is none, or, which is reported, where it cannot be read."""
+    def _read_plan(self) -> tuple[Mapping[str, Any], Plan]:
+        """The study, and the plan; empty where there is none, or, which is reported, where it cannot be read."""
         try:
             content = json.loads((self.directory / PLAN).read_text(encoding="utf-8"))
             if content["format"] != _PLAN_FORMAT:
                 raise ValueError(f"its format is {content['format']!r}")
-            return {(str(c["task"]), str(c["reward"])): tuple(map(str, c["jobs"])) for c in content["cells"]}
+            cells = {(str(c["task"]), str(c["reward"])): tuple(map(str, c["jobs"])) for c in content["cells"]}
+            return dict(content.get("study", _PAPER)), cells
         except FileNotFoundError:
-            return {}
+            return _PAPER, {}
         except (OSError, ValueError, KeyError, TypeError) as error:
             self.report(f"{PLAN!r} cannot be read ({error}); of each cell, the largest configuration is taken.")
-            return {}
+            return _PAPER, {}
 
-    def _by_cell(self) -> dict[tuple[str, str], list[Path]]:
+    def _by_cell(self, known: Collection[tuple[str, str]]) -> dict[tuple[str, str], list[Path]]:
         found: dict[tuple[str, str], list[Path]] = {}
         for path in sorted(self.jobs.glob("*.npz")):
             name = Name.of(path.stem)
-            if name is None or name.task not in tasks.names() or name.reward not in REWARDS:
+            if name is None or (name.task, name.reward) not in known:
                 self.report(f"{path.name!r} is not the result of a known job; it is left alone.")
             else:
                 found.setdefault((name.task, name.reward), []).append(path)
@@ -147,25 +166,27 @@ class Results:
                 self.report(f"{error} It is left out.")
 
 
-def each_cell(directory: str | os.PathLike[str], *, report: Report = to_stderr) -> Iterator[Cell]:
-    """The cells of the results in a directory, one after the other, so that not all have to be in memory.
+def open_results(directory: str | os.PathLike[str], *, report: Report = to_stderr) -> tuple[Study, Iterator[Cell]]:
+    """The study of the results in a directory, and its cells one after the other, so that not all are in memory.
 
     Args:
-        directory: The directory of a reproduction.
+        directory: The directory.
         report: Told of files that are damaged, foreign or left out.
 
     Raises:
-        Error: There is no such directory, or it holds no results; said when the first cell is asked for.
+        Error: There is no such directory, or it holds no results.
     """
     results = Results(directory, report)
+    how = f"with: rewardspec reproduce -o {directory}"
+    if results.directory.is_file():
+        raise Error(f"{str(directory)!r} is a file. Give the directory where `rewardspec reproduce` put its results.")
     if not results.directory.is_dir():
-        raise Error(f"There is no directory {str(directory)!r}. Make results with: rewardspec reproduce -o {directory}")
-    empty = True
-    for cell in results.cells():
-        empty = False
-        yield cell
-    if empty:
-        raise Error(f"There are no results in {str(directory)!r}. Make some with: rewardspec reproduce -o {directory}")
+        raise Error(f"There is no directory {str(directory)!r}. Make results {how}")
+    cells = results.cells()
+    first = next(cells, None)
+    if first is None:
+        raise Error(f"There are no results in {str(directory)!r}. Make some {how}")
+    return results.study(), itertools.chain((first,), cells)
 
 
 def _planned(stored: Sequence[Path], planned: Sequence[str]) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Doing the jobs of a reproduction that are not done yet."""
+"""Running the jobs of a study: those that are not done yet are trained, and their results stored."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ import contextlib
 import dataclasses
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rewardspec.errors import Error
+from rewardspec.experiments import provenance
 from rewardspec.experiments.display import Display, display_for
 from rewardspec.experiments.engines import Engine, Failed, Finished, Work
 from rewardspec.experiments.jobs import Job
 from rewardspec.experiments.progress import Board
+from rewardspec.experiments.result_files import encode
 from rewardspec.experiments.results import Results
+from rewardspec.experiments.study import study_of
+from rewardspec.learning.training import train
+from rewardspec.learning.training_log import Progress
 
 
 @dataclasses.dataclass(frozen=True)
-class Reproduction:
-    """What a call of `reproduce` did.
+class Tally:
+    """Result of `run_jobs`.
 
     Attributes:
         done: How many jobs it did.
@@ -37,14 +43,15 @@ class Interrupted(KeyboardInterrupt):
     """Somebody pressed Ctrl-C; the message says what is done and how to go on."""
 
 
-def reproduce(
+def run_jobs(
     directory: str | os.PathLike[str],
     jobs: Sequence[Job],
     engine: Engine,
     work: Work,
     *,
+    study: Mapping[str, Any],
     display: Display | None = None,
-) -> Reproduction:
+) -> Tally:
     """Do the jobs whose results are not there yet. Kill it at any moment: the same call goes on where it was.
 
     Args:
@@ -52,10 +59,11 @@ def reproduce(
         jobs: The jobs.
         engine: Where they run.
         work: Does a job.
+        study: The description of the study that the jobs belong to.
         display: Shows progress; what suits the standard error stream by default.
 
     Raises:
-        Error: Nothing can be written there, or another process is writing there.
+        Error: Nothing can be written there, another process is writing there, or there are results of another study.
         Interrupted: Ctrl-C was pressed.
     """
     display = display_for(sys.stderr) if display is None else display
@@ -63,7 +71,7 @@ def reproduce(
     stored = 0
     try:
         with results.writing():
-            results.plan(jobs)
+            results.plan(jobs, study)
             waiting = [job for job in jobs if not results.is_done(job)]
             skipped = stored = len(jobs) - len(waiting)
             if skipped:
@@ -82,7 +90,7 @@ def reproduce(
                         event = dataclasses.replace(event, details="") if known else event
                     board.see(event)
                     display.show(board, event)
-            return Reproduction(stored - skipped, skipped, tuple(failed), board.elapsed)
+            return Tally(stored - skipped, skipped, tuple(failed), board.elapsed)
     except KeyboardInterrupt:
         raise Interrupted(
             f"Interrupted: {stored} of {len(jobs)} jobs are done and kept in {str(directory)!r}. "
@@ -101,3 +109,39 @@ def _store(results: Results, event: Finished, stored: int) -> None:
             f"Those that are done, {stored} so far, are safe. Make room there and run the same command again: it goes "
             "on from where it was."
         ) from None
+
+
+@dataclasses.dataclass(frozen=True)
+class Trainer:
+    """Does jobs by training; sent to workers, so it holds plain values alone.
+
+    Attributes:
+        command: The command that asks for the jobs, for the record.
+        study: The description of the study.
+    """
+
+    command: str
+    study: Mapping[str, Any]
+
+    def __call__(self, job: Job, advance: Progress) -> bytes:
+        """Do a job."""
+        study = study_of(self.study)
+        task = study.tasks[job.task]
+        reward = study.reward(task, job.reward)
+        training = train(
+            task,
+            reward.spec,
+            observe=reward.observe,
+            config=job.config,
+            seeds=job.seeds,
+            progress=advance,
+            source=job.setup.get("source", "gymnasium"),
+        )
+        return encode(
+            job,
+            training.log,
+            seconds=training.seconds,
+            command=self.command,
+            versions=provenance.versions(),
+            device=provenance.machine(),
+        )

@@ -1,7 +1,7 @@
 """Statistics of runs: means with intervals, the interquartile mean with a bootstrap, moving averages, profiles.
 
 The methods are those that reinforcement learning has agreed on (Agarwal et al., "Deep Reinforcement Learning at the
-Edge of the Statistical Precipice", 2021), on NumPy alone. Episodes of one run depend on each other, so that an interval
+Edge of the Statistical Precipice", 2021). Episodes of one run depend on each other, so that an interval
 over all episodes pooled, which is what the paper prints, is narrower than what is known. Intervals over runs take each
 run's mean as one observation.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import Error
-from rewardspec.experiments.cells import Unit
+from rewardspec.learning.settings import Unit
 from rewardspec.learning.training_log import TrainingLog
 
 Floats = NDArray[np.float64]
@@ -75,25 +75,15 @@ def mean_over_runs(run_means: Floats) -> Estimate:
 
 
 def t_quantile(freedom: int) -> float:
-    """The 97.5 % quantile of Student's t, to three digits or more.
+    """The 97.5 % quantile of Student's t.
 
     Example:
         >>> [round(t_quantile(n), 3) for n in (1, 2, 4, 9, 499)]
         [12.706, 4.303, 2.776, 2.262, 1.965]
     """
-    if freedom == 1:
-        return math.tan(math.pi * 0.475)
-    if freedom == 2:
-        return 0.95 * math.sqrt(2.0 / (1.0 - 0.95**2))
-    # Cornish and Fisher's expansion around the normal quantile, to the fourth order (Abramowitz and Stegun, 26.7.5).
-    z, n = NORMAL_95, float(freedom)
-    return (
-        z
-        + (z**3 + z) / (4 * n)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3)
-        + (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * n**4)
-    )
+    from scipy.special import stdtrit  # comes with JAX, and takes its time to import
+
+    return float(stdtrit(freedom, 0.975))
 
 
 def run_means(log: TrainingLog, column: Floats, chosen: NDArray[np.bool_] | None = None) -> Floats:
@@ -110,7 +100,8 @@ def in_the_end(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> NDAr
     """Which episodes belong to the last share of their run: of its episodes, or of its steps; always the very last.
 
     Example:
-        >>> columns = dict.fromkeys(TrainingLog.columns_of_a_log(), [0] * 4) | {"end_step": [5, 80, 95, 100]}
+        >>> from rewardspec.learning.training_log import COLUMNS
+        >>> columns = dict.fromkeys((*COLUMNS, "score"), [0] * 4) | {"end_step": [5, 80, 95, 100]}
         >>> in_the_end(TrainingLog.of(1, columns), "steps"), in_the_end(TrainingLog.of(1, columns), "episodes")
         (array([False, False,  True,  True]), array([False, False, False,  True]))
     """
@@ -124,7 +115,8 @@ def at_the_start(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> ND
     """Which episodes belong to the first share of their run: of its episodes, or of its steps; always the very first.
 
     Example:
-        >>> columns = dict.fromkeys(TrainingLog.columns_of_a_log(), [0] * 4) | {"end_step": [5, 10, 95, 100]}
+        >>> from rewardspec.learning.training_log import COLUMNS
+        >>> columns = dict.fromkeys((*COLUMNS, "score"), [0] * 4) | {"end_step": [5, 10, 95, 100]}
         >>> at_the_start(TrainingLog.of(1, columns), "steps"), at_the_start(TrainingLog.of(1, columns), "episodes")
         (array([ True,  True, False, False]), array([ True, False, False, False]))
     """

@@ -11,11 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import Error
-from rewardspec.experiments.budgets import has_full_budget
-from rewardspec.experiments.cells import PAPER_REWARDS, Cell
 from rewardspec.experiments.convergence import convergence_of
-from rewardspec.experiments.published import PAPER
-from rewardspec.experiments.rewards import REWARDS
 from rewardspec.experiments.statistics import (
     Estimate,
     bootstrapped_iqm,
@@ -24,19 +20,17 @@ from rewardspec.experiments.statistics import (
     pooled_mean,
     run_means,
 )
-
-ALL = tuple((task, reward) for task in PAPER for reward in REWARDS)
-"""Every cell there can be, in the paper's order."""
+from rewardspec.experiments.study import Cell, Study
 
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """What is reported of one cell. Task completions are in [0, 1].
+    """What is reported of one cell. Task completion is the task's first measure of success, a share or not.
 
     Attributes:
-        task: The environment's name.
+        task: The task's name.
         reward: The reward's name.
-        full_budget: Whether it was trained with the paper's settings, on at least the paper's number of runs.
+        full_budget: Whether it was given all that the study's references speak of.
         runs: How many runs there were.
         episodes: How many episodes they finished, together.
         steps: How many steps these took, together.
@@ -47,7 +41,8 @@ class Summary:
         final: Task completion in the last tenth of training: the mean of the runs' means, with the interval over runs.
         final_reward: What the learner was paid for an episode in that tenth.
         final_base_reward: What the environment itself pays for an episode in that tenth.
-        violated: Share of all episodes that violated a safety objective of the spec.
+        final_measures: The further measures of success in that tenth, by name: means over runs.
+        violated: Share of all episodes that violated a veto of the spec.
         final_violated: Share of those in the last tenth that did.
         convergence_episode: Mean episode of convergence of the runs that converged; None if fewer than half did.
         convergence_seconds: Mean seconds until then, of a run's share of the time.
@@ -76,6 +71,7 @@ class Summary:
     final: Estimate
     final_reward: float
     final_base_reward: float
+    final_measures: Mapping[str, Estimate]
     violated: float
     final_violated: float
     convergence_episode: float | None
@@ -100,8 +96,8 @@ class Summary:
         }
 
 
-def summarise(cell: Cell) -> Summary:
-    """A cell in a few numbers.
+def summarize(cell: Cell, study: Study) -> Summary:
+    """A cell of a study in a few numbers.
 
     Raises:
         Error: No run of the cell finished an episode.
@@ -115,7 +111,7 @@ def summarise(cell: Cell) -> Summary:
     return Summary(
         task=cell.task,
         reward=cell.reward,
-        full_budget=has_full_budget(cell.task, cell.config, log.runs),
+        full_budget=study.is_full(study.tasks[cell.task], cell.config, log.runs),
         runs=log.runs,
         episodes=len(log),
         steps=int(log.length.sum(dtype=np.int64)),
@@ -126,6 +122,9 @@ def summarise(cell: Cell) -> Summary:
         final=mean_over_runs(final_scores),
         final_reward=float(log.reward[late].mean()),
         final_base_reward=float(log.base_reward[late].mean()),
+        final_measures={
+            name: mean_over_runs(run_means(log, column, late)) for name, column in list(log.measures.items())[1:]
+        },
         violated=float(log.violated.mean()),
         final_violated=float(log.violated[late].mean()),
         convergence_episode=seen.mean_episode,
@@ -144,20 +143,22 @@ def summarise(cell: Cell) -> Summary:
 
 
 class Summaries:
-    """The summaries of all cells that there are, by environment and reward.
+    """The summaries of all cells of a study that there are, by task and reward.
 
     Args:
+        study: The study.
         summaries: The cells' summaries, in any order.
 
     Raises:
-        Error: Two of them are of the same cell, or one is of none that is known.
+        Error: Two of them are of the same cell, or one is of none of the study's.
     """
 
-    def __init__(self, summaries: Iterable[Summary]) -> None:
+    def __init__(self, study: Study, summaries: Iterable[Summary]) -> None:
+        self.study = study
         self._cells: dict[tuple[str, str], Summary] = {}
         for summary in summaries:
             key = (summary.task, summary.reward)
-            if key not in ALL:
+            if key not in study.cells:
                 raise Error(f"The table has no place for {summary.task!r} with the reward {summary.reward!r}.")
             if key in self._cells:
                 raise Error(
@@ -171,36 +172,36 @@ class Summaries:
         return self._cells.get((task, reward))
 
     def of(self, task: str) -> dict[str, Summary]:
-        """The summaries of an environment by reward."""
-        return {reward: self._cells[task, reward] for reward in REWARDS if (task, reward) in self._cells}
+        """The summaries of a task by reward."""
+        return {reward: self._cells[task, reward] for reward in self.study.rewards if (task, reward) in self._cells}
+
+    def tasks(self) -> list[str]:
+        """The names of the tasks that have results, in the study's order."""
+        return [task for task in self.study.tasks if self.of(task)]
 
     def all(self) -> list[Summary]:
         """All summaries, in the table's order."""
-        return [self._cells[key] for key in ALL if key in self._cells]
+        return [self._cells[key] for key in self.study.cells if key in self._cells]
+
+    def complete(self) -> list[dict[str, Summary]]:
+        """The rows that have results of every reward."""
+        return [row for row in map(self.of, self.study.tasks) if len(row) == len(self.study.rewards)]
 
     def missing(self) -> list[tuple[str, str]]:
         """The cells that there are no results of."""
-        return [key for key in ALL if key not in self._cells]
+        return [key for key in self.study.cells if key not in self._cells]
 
     def short_of_budget(self) -> list[Summary]:
-        """The cells that were given less than the paper gave them, so that their numbers do not compare with its."""
+        """The cells that were given less than the references speak of, so that their numbers do not compare."""
         return [summary for summary in self.all() if not summary.full_budget]
 
     def is_starred(self, task: str, reward: str) -> bool:
-        """Whether a cell converged to a suboptimal policy: another of the paper's rewards completes more of the task.
-
-        The paper's three columns are compared among each other, and `best` with all three.
-        """
+        """Whether a cell converged to a suboptimal policy: a rival completes more of the task."""
         cell = self.get(task, reward)
         if cell is None or cell.convergence_episode is None:
             return False
-        others = [self.get(task, other) for other in PAPER_REWARDS if other != reward]
+        others = [self.get(task, other) for other in self.study.rivals if other != reward]
         return any(other is not None and other.completion.value > cell.completion.value for other in others)
-
-    def best_of(self, task: str) -> str | None:
-        """The reward with the greatest task completion of the row, which is printed in bold."""
-        row = self.of(task)
-        return max(row, key=lambda reward: row[reward].completion.value, default=None)
 
 
 def as_plain(value: Any) -> Any:

@@ -1,8 +1,8 @@
-"""The table of the evaluation, laid out like the paper's, with the paper's numbers below ours.
+"""The tables of a study: a line for each task, a column for each reward, and published numbers below ours.
 
-A `Table` holds texts and marks; the formats write it down. The first table is the paper's: when rewards converged, and
-how much of the task was completed, with the paper's interval over all episodes. The second adds what readers want
-besides: how the runs ended, and how sure that is, with intervals over runs.
+A `Table` holds texts and marks; `rewardspec.experiments.table_formats` writes it down. The first table says how much of
+the task was completed, with the interval over all episodes that the paper prints, and when rewards converged. The
+second adds what readers want besides: how the runs ended, and how sure that is, with intervals over runs.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeAlias
 
-from rewardspec.experiments.published import PAPER, PaperCell, best_of
-from rewardspec.experiments.rewards import REWARDS
 from rewardspec.experiments.statistics import Estimate
+from rewardspec.experiments.study import Reference, Study
 from rewardspec.experiments.summaries import Summaries, Summary
-from rewardspec.tasks import registry
+from rewardspec.tasks.task import Task
 
 Source: TypeAlias = Literal["ours", "paper"]
 GAP = "–"
@@ -32,7 +31,7 @@ class Entry:
     Attributes:
         text: The number as text; empty where there is nothing to say.
         star: Whether it has the star of a suboptimal policy.
-        bold: Whether it belongs to the best reward of its row.
+        bold: Whether it is the best of its row.
     """
 
     text: str = ""
@@ -45,24 +44,14 @@ class Line:
     """One line of a table.
 
     Attributes:
-        task: The environment's name.
+        task: The task.
         source: Whose numbers these are.
         groups: The numbers by group and reward.
     """
 
-    task: str
+    task: Task
     source: Source
     groups: tuple[tuple[Entry, ...], ...]
-
-    @property
-    def title(self) -> str:
-        """The environment's name for people."""
-        return registry.get(self.task).title
-
-    @property
-    def family(self) -> str:
-        """The environment's family."""
-        return registry.get(self.task).family
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,112 +61,207 @@ class Table:
     Attributes:
         title: What it shows.
         groups: The titles of its groups of columns; each has a column for every reward.
-        lines: Its lines, in the paper's order, the paper's own after ours.
+        columns: The titles of the rewards.
+        lines: Its lines, in the study's order, a publication's own after ours.
         notes: How to read it.
     """
 
     title: str
     groups: tuple[str, ...]
+    columns: tuple[str, ...]
     lines: tuple[Line, ...]
     notes: tuple[str, ...]
 
     def families(self) -> dict[str, list[Line]]:
-        """The lines by family."""
+        """The lines by the task's family; where there is but one, its name is empty."""
         found: dict[str, list[Line]] = {}
         for line in self.lines:
-            found.setdefault(line.family, []).append(line)
-        return found
+            found.setdefault(line.task.family, []).append(line)
+        return found if len(found) > 1 else {"": list(self.lines)}
 
 
 def main_table(results: Summaries) -> Table:
-    """The paper's table: convergence in episodes and seconds, and task completion, ours and the paper's."""
-    lines = []
-    for task in _shown(results):
-        lines.append(_ours(results, task, _MAIN))
-        lines.append(_papers(task))
-    notes = (
-        "Lines marked “paper” are the paper's own numbers; “best” is a column of ours.",
-        "Episode and seconds: mean over the runs that converged; None where fewer than half did. Runs are trained "
-        "together, and seconds are a run's equal part of the wall-clock time.",
-        "Task completion: mean over all episodes of all runs, in per cent, ± the 95 % interval over episodes, as in "
-        "the paper. Bold: the best of the row. Star: converged, and another of the paper's rewards completes more.",
-        *_remarks(results),
-    )
-    return Table("Convergence and task completion", tuple(group.title for group in _MAIN), tuple(lines), notes)
+    """Task completion, and convergence in episodes and seconds, ours and published; as in the paper's table."""
+    study = results.study
+    groups = [_Group(_measured(study), _pooled_text, lambda cell: cell.completion.value, reference=_completion_of)]
+    notes = [
+        "Task completion: mean over all episodes of all runs, in percent, ± the 95 % interval over episodes, as in the "
+        "paper. Bold: the best of the row."
+        if _is_share(study)
+        else "Mean over all episodes of all runs, with the 95 % interval over episodes. Bold: the best of the row."
+    ]
+    if study.references or any(cell.converged for cell in results.all()):
+        groups += [
+            _Group("Mean episode", _episode_text, reference=_episode_of, starred=True),
+            _Group("Mean seconds", _seconds_text, reference=_seconds_of, starred=True),
+        ]
+        rivals = "another of the paper's rewards" if study.references else "another reward"
+        notes.append(
+            "Episode and seconds of convergence: mean over the runs whose rewards converged; None where fewer than "
+            "half did. Runs are trained together, and seconds are a run's equal part of the wall-clock time. Star: "
+            f"converged, and {rivals} completes more."
+        )
+    if study.references:
+        notes.insert(0, "Lines marked “paper” are the paper's own numbers; “best” is a column of ours.")
+    title = "Task completion and convergence" if len(groups) > 1 else _measured(study)
+    return _table(results, title, groups, notes)
 
 
 def second_table(results: Summaries) -> Table:
     """What the paper does not give: the end of training, the interquartile mean, and how many runs converged."""
-    lines = [_ours(results, task, _SECOND) for task in _shown(results)]
-    notes = (
-        "Last tenth: task completion over the last tenth of training (episodes for Q-learning, steps for PPO), in per "
-        "cent, ± the 95 % interval over runs. Converged: the share of the runs whose rewards did.",
-        "IQM: interquartile mean of the runs' mean task completion over all of training, in per cent, with the 95 % "
-        "interval of a bootstrap over runs.",
-        "Bold: the best of the row.",
-        *_remarks(results),
+    groups = [
+        _Group(
+            f"Last tenth{_unit(results.study)}", lambda cell, t: _text(cell.final, t), lambda cell: cell.final.value
+        ),
+        _Group(f"IQM{_unit(results.study)}", lambda cell, t: _text(cell.iqm, t), lambda cell: cell.iqm.value),
+        _Group("Converged (%)", lambda cell, _: f"{100 * cell.converged:.0f}"),
+    ]
+    further = dict.fromkeys(name for cell in results.all() for name in cell.final_measures)
+    groups += [_further(results.study, name) for name in further]
+    notes = [
+        "Last tenth: the same over the last tenth of training (episodes for Q-learning, steps for PPO), with the 95 % "
+        "interval over runs. IQM: interquartile mean of the runs' means over all of training, with the 95 % interval "
+        "of a bootstrap over runs. Converged: the share of the runs whose rewards did. Bold: the best of the row.",
+    ]
+    return _table(results, "How training ends", groups, notes)
+
+
+# Groups of columns.
+
+
+@dataclasses.dataclass(frozen=True)
+class _Group:
+    """A group of columns: what it shows of a cell and of a published one, and the measure whose best is bold."""
+
+    title: str
+    show: Callable[[Summary, Task], str]
+    measure: Callable[[Summary], float] | None = None
+    reference: Callable[[Reference], tuple[str, bool]] | None = None
+    starred: bool = False
+
+
+def _completion_of(cell: Reference) -> tuple[str, bool]:
+    return f"{cell.completion:.2f} ± {cell.half_width:.2f}", False
+
+
+def _episode_of(cell: Reference) -> tuple[str, bool]:
+    return episode_text(cell.episode), cell.episode_star
+
+
+def _seconds_of(cell: Reference) -> tuple[str, bool]:
+    return seconds_text(cell.seconds), cell.seconds_star
+
+
+def _further(study: Study, name: str) -> _Group:
+    """A group for one of the further measures, which not every task need have."""
+    share = any(name in task.measures and task.measures[name].share for task in study.tasks.values())
+
+    def show(cell: Summary, task: Task) -> str:
+        return estimate_text(cell.final_measures[name], share) if name in cell.final_measures else ""
+
+    title = name.replace("_", " ").capitalize()
+    return _Group(f"{title}{' (%)' * share}", show)
+
+
+def _is_share(study: Study) -> bool:
+    return all(task.measure.share for task in study.tasks.values())
+
+
+def _unit(study: Study) -> str:
+    return " (%)" if _is_share(study) else ""
+
+
+def _measured(study: Study) -> str:
+    """What the first measure is called."""
+    names = {next(iter(task.measures)).replace("_", " ").capitalize() for task in study.tasks.values()}
+    return (names.pop() if len(names) == 1 else "Score") + _unit(study)
+
+
+def _text(estimate: Estimate, task: Task) -> str:
+    return estimate_text(estimate, task.measure.share)
+
+
+def _pooled_text(cell: Summary, task: Task) -> str:
+    return percent_text(cell.completion) if task.measure.share else estimate_text(cell.completion, share=False)
+
+
+def _episode_text(cell: Summary, task: Task) -> str:
+    return episode_text(cell.convergence_episode)
+
+
+def _seconds_text(cell: Summary, task: Task) -> str:
+    return seconds_text(cell.convergence_seconds)
+
+
+# Lines.
+
+
+def _table(results: Summaries, title: str, groups: list[_Group], notes: list[str]) -> Table:
+    study = results.study
+    lines = []
+    for name in results.tasks() or study.tasks:
+        lines.append(_ours(results, name, groups))
+        if name in study.references and all(group.reference for group in groups):
+            lines.append(_published(study, name, groups))
+    return Table(
+        title,
+        tuple(group.title for group in groups),
+        tuple(study.rewards.values()),
+        tuple(lines),
+        (*notes, *_remarks(results)),
     )
-    return Table("How training ends", tuple(group.title for group in _SECOND), tuple(lines), notes)
 
 
-def _shown(results: Summaries) -> list[str]:
-    """The environments that have results, in the paper's order; all of them where there are none at all."""
-    return [task for task in PAPER if results.of(task)] or list(PAPER)
-
-
-def _ours(results: Summaries, task: str, groups: tuple[_Group, ...]) -> Line:
-    row = results.of(task)
+def _ours(results: Summaries, name: str, groups: list[_Group]) -> Line:
+    row, task = results.of(name), results.study.tasks[name]
 
     def entries(group: _Group) -> Iterator[Entry]:
         measure = group.measure
         best = max((measure(cell) for cell in row.values()), default=None) if measure is not None else None
-        for reward in REWARDS:
+        for reward in results.study.rewards:
             if reward in row:
                 bold = measure is not None and measure(row[reward]) == best
-                yield Entry(group.show(row[reward]), group.starred and results.is_starred(task, reward), bold)
+                starred = group.starred and results.is_starred(name, reward)
+                yield Entry(group.show(row[reward], task), starred, bold)
             else:
                 yield Entry(GAP)
 
     return Line(task, "ours", tuple(tuple(entries(group)) for group in groups))
 
 
-def _papers(task: str) -> Line:
-    row, best = PAPER[task], best_of(task)
+def _published(study: Study, name: str, groups: list[_Group]) -> Line:
+    row = study.references[name]
+    best = max(row, key=lambda reward: row[reward].completion)
 
-    def entries(show: Callable[[PaperCell], tuple[str, bool]]) -> Iterator[Entry]:
-        for reward in REWARDS:
-            yield Entry(*show(row[reward]), reward == best) if reward in row else Entry()
+    def entries(group: _Group) -> Iterator[Entry]:
+        for reward in study.rewards:
+            if reward in row and group.reference is not None:
+                yield Entry(*group.reference(row[reward]), reward == best and group.measure is not None)
+            else:
+                yield Entry()
 
-    return Line(
-        task,
-        "paper",
-        (
-            tuple(entries(lambda cell: (episode_text(cell.episode), cell.episode_star))),
-            tuple(entries(lambda cell: (seconds_text(cell.seconds), cell.seconds_star))),
-            tuple(entries(lambda cell: (f"{cell.completion:.2f} ± {cell.half_width:.2f}", False))),
-        ),
-    )
+    return Line(study.tasks[name], "paper", tuple(tuple(entries(group)) for group in groups))
 
 
 def _remarks(results: Summaries) -> Iterator[str]:
-    short = results.short_of_budget()
+    study, short, missing = results.study, results.short_of_budget(), results.missing()
     if short and len(short) == len(results.all()):
-        yield "Trained on small budgets: the numbers show that everything works, and compare with nothing."
+        yield "Trained on small budgets, so that only differences within a row can be read off, and not all of them."
     elif short:
-        yield f"On smaller budgets than the paper's: {_named((cell.task, cell.reward) for cell in short)}."
-    missing = results.missing()
+        yield f"On smaller budgets than the paper's: {_named(study, ((cell.task, cell.reward) for cell in short))}."
     if missing:
-        shown = GAP if len(_shown(results)) == len(PAPER) else f"{GAP}, or no line where an environment has none"
-        yield f"No results yet ({shown}) for {len(missing)} of {len(PAPER) * len(REWARDS)} cells: {_named(missing)}."
+        all_shown = len(results.tasks()) in (0, len(study.tasks))
+        gaps = GAP if all_shown else f"{GAP}, or no line where an environment has none"
+        yield f"No results yet ({gaps}) for {len(missing)} of {len(study.cells)} cells: {_named(study, missing)}."
 
 
-def _named(cells: Iterable[tuple[str, str]]) -> str:
-    """Cells in words, those of an environment together."""
+def _named(study: Study, cells: Iterable[tuple[str, str]]) -> str:
+    """Cells in words, those of a task together."""
     rows: dict[str, list[str]] = {}
     for task, reward in cells:
         rows.setdefault(task, []).append(reward)
     return "; ".join(
-        registry.get(task).title + ("" if len(rewards) == len(REWARDS) else f" ({', '.join(rewards)})")
+        study.tasks[task].title + ("" if len(rewards) == len(study.rewards) else f" ({', '.join(rewards)})")
         for task, rewards in rows.items()
     )
 
@@ -210,44 +294,31 @@ def seconds_text(value: float | None) -> str:
 
 
 def percent_text(estimate: Estimate) -> str:
-    """A share as per cent with half its interval.
+    """A share in percent with half its interval, or with the interval where that is cut off at 0 or at 100.
 
     Example:
-        >>> percent_text(Estimate(0.5, 0.49, 0.51)), percent_text(Estimate(0.5, math.nan, math.nan))
-        ('50.00 ± 1.00', '50.00')
+        >>> percent_text(Estimate(0.5, 0.49, 0.51)), percent_text(Estimate(0.4, -0.7, 1.5))
+        ('50.00 ± 1.00', '40.0 [0.0, 100.0]')
+        >>> percent_text(Estimate(0.5, math.nan, math.nan))
+        '50.00'
     """
+    if estimate.low < 0.0 or estimate.high > 1.0:
+        return estimate_text(estimate, share=True)
     half = estimate.half_width
     return f"{100 * estimate.value:.2f}" + ("" if math.isnan(half) else f" ± {100 * half:.2f}")
 
 
-# Groups of columns.
+def estimate_text(estimate: Estimate, share: bool) -> str:
+    """A number with its interval: a share in percent, whose interval ends at 0 and at 100.
 
-
-@dataclasses.dataclass(frozen=True)
-class _Group:
-    """A group of columns: what it shows of a cell, and the measure whose best in the row is bold."""
-
-    title: str
-    show: Callable[[Summary], str]
-    measure: Callable[[Summary], float] | None
-    starred: bool = False
-
-
-def _completion(cell: Summary) -> float:
-    return cell.completion.value
-
-
-def _iqm_text(cell: Summary) -> str:
-    return f"{100 * cell.iqm.value:.2f} [{100 * cell.iqm.low:.1f}, {100 * cell.iqm.high:.1f}]"
-
-
-_MAIN = (
-    _Group("Mean episode", lambda cell: episode_text(cell.convergence_episode), _completion, starred=True),
-    _Group("Mean seconds", lambda cell: seconds_text(cell.convergence_seconds), _completion, starred=True),
-    _Group("Task completion (%)", lambda cell: percent_text(cell.completion), _completion),
-)
-_SECOND = (
-    _Group("Last tenth (%)", lambda cell: percent_text(cell.final), lambda cell: cell.final.value),
-    _Group("Converged (%)", lambda cell: f"{100 * cell.converged:.0f}", None),
-    _Group("IQM (%)", _iqm_text, lambda cell: cell.iqm.value),
-)
+    Example:
+        >>> estimate_text(Estimate(0.416, -0.67, 1.5), share=True)
+        '41.6 [0.0, 100.0]'
+        >>> estimate_text(Estimate(-98.76, -101.2, -95.7), share=False)
+        '-98.76 [-101.2, -95.7]'
+    """
+    value, low, high = estimate.value, estimate.low, estimate.high
+    known = not math.isnan(low)
+    if share:
+        return f"{100 * value:.1f}" + f" [{100 * max(low, 0.0):.1f}, {100 * min(high, 1.0):.1f}]" * known
+    return f"{value:.4g}" + f" [{low:.4g}, {high:.4g}]" * known

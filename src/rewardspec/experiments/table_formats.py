@@ -8,22 +8,19 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rewardspec.experiments.cells import TITLES
-from rewardspec.experiments.published import PAPER
-from rewardspec.experiments.rewards import REWARDS
 from rewardspec.experiments.statistics import Estimate
 from rewardspec.experiments.summaries import Summaries
-from rewardspec.experiments.table import NEVER, Entry, Line, Table
+from rewardspec.experiments.table import Entry, Line, Table
 
 # Markdown.
 
 
 def to_markdown(table: Table) -> str:
     """A table in GitHub's Markdown, with its title above and its notes below."""
-    heads = [f"{group}: {TITLES[reward]}" for group in table.groups for reward in REWARDS]
+    heads = [f"{group}: {column}" for group in table.groups for column in table.columns]
     lines = [f"### {table.title}", "", _markdown_row(["", "", *heads]), f"|---|---|{'--:|' * len(heads)}"]
     for line in table.lines:
-        name = line.title if line.source == "ours" else ""
+        name = line.task.title if line.source == "ours" else ""
         lines.append(
             _markdown_row([name, line.source, *(_markdown(entry) for group in line.groups for entry in group)])
         )
@@ -48,11 +45,11 @@ _PREAMBLE = r"""% Needs in the preamble: \usepackage{booktabs,multirow,graphicx}
 
 def to_latex(table: Table, label: str) -> str:
     r"""A table for `\input` with the rules and groups of columns of the paper's, and its numbers in small italics."""
-    width = len(REWARDS)
+    width = len(table.columns)
     groups = [rf"\multicolumn{{{width}}}{{c}}{{\textbf{{{_tex(group)}}}}}" for group in table.groups]
     first = range(3, 3 + width * len(groups), width)
     rules = "".join(rf"\cmidrule(lr){{{start}-{start + width - 1}}}" for start in first)
-    heads = [rf"\textbf{{{TITLES[reward]}}}" for _ in groups for reward in REWARDS]
+    heads = [rf"\textbf{{{_tex(column)}}}" for _ in groups for column in table.columns]
     lines = [
         r"\begin{table*}[ht]",
         r"  \centering",
@@ -65,7 +62,8 @@ def to_latex(table: Table, label: str) -> str:
     ]
     for number, (family, rows) in enumerate(table.families().items()):
         lines.append(r"    \midrule" if number == 0 else rf"    \cmidrule(lr){{1-{2 + width * len(groups)}}}")
-        lines.append(rf"    \multirow{{{len(rows)}}}{{*}}{{\textbf{{{_tex(family)}}}}}")
+        if family:
+            lines.append(rf"    \multirow{{{len(rows)}}}{{*}}{{\textbf{{{_tex(family)}}}}}")
         lines.extend(f"      {_tex_row(line)}" for line in rows)
     lines += [
         r"    \bottomrule",
@@ -79,7 +77,7 @@ def to_latex(table: Table, label: str) -> str:
 
 def _tex_row(line: Line) -> str:
     entries = [_tex_entry(entry, line.source == "paper") for group in line.groups for entry in group]
-    name = _tex(line.title) if line.source == "ours" else r"\quad\thepaper{paper}"
+    name = _tex(line.task.title) if line.source == "ours" else r"\quad\thepaper{paper}"
     return rf"& {name} & {' & '.join(entries)} \\"
 
 
@@ -125,12 +123,12 @@ def to_text(table: Table, width: int = 120) -> str:
 
 def _text_block(table: Table, numbers: Sequence[int]) -> Iterator[str]:
     rows = [[[_text(entry) for entry in line.groups[number]] for number in numbers] for line in table.lines]
-    heads = [[TITLES[reward] for reward in REWARDS] for _ in numbers]
+    heads = [list(table.columns) for _ in numbers]
     widths = [
-        [max(len(row[place][column]) for row in [heads, *rows]) for column in range(len(REWARDS))]
+        [max(len(row[place][column]) for row in [heads, *rows]) for column in range(len(table.columns))]
         for place in range(len(numbers))
     ]
-    names = [line.title if line.source == "ours" else "  paper" for line in table.lines]
+    names = [line.task.title if line.source == "ours" else "  paper" for line in table.lines]
     first = max(map(len, names))
 
     def joined(name: str, row: Sequence[Sequence[str]]) -> str:
@@ -144,17 +142,15 @@ def _text_block(table: Table, numbers: Sequence[int]) -> Iterator[str]:
     titles = (table.groups[number].center(span, "─") for number, span in zip(numbers, spans, strict=True))
     yield "  ".join([" " * first, *titles])
     yield joined("", heads)
-    family = None
-    for line, name, row in zip(table.lines, names, rows, strict=True):
-        if line.family != family:
-            family = line.family
-            yield family.upper()
-        yield joined(name, row)
+    texts = iter(zip(names, rows, strict=True))
+    for family, lines in table.families().items():
+        yield from [family.upper()] * bool(family)
+        for _ in lines:
+            yield joined(*next(texts))
 
 
 def _text(entry: Entry) -> str:
-    marked = entry.bold and entry.text != NEVER  # bold says whose row it is; a mark would call this the best number
-    return _MARK * marked + entry.text.replace(" ± ", "±") + "*" * entry.star
+    return _MARK * entry.bold + entry.text.replace(" ± ", "±") + "*" * entry.star
 
 
 # CSV.
@@ -166,31 +162,36 @@ _PAPER = ("episode", "seconds", "completion", "half_width")
 
 
 def to_csv(results: Summaries) -> str:
-    """All numbers, one line for each cell of the table, ours and the paper's; shares in [0, 1], gaps empty."""
+    """All numbers, one line for each cell of the table, ours and published ones; shares in [0, 1], gaps empty."""
+    further = tuple(dict.fromkeys(name for cell in results.all() for name in cell.final_measures))
     heads = ["environment", "reward", *_NUMBERS, *_SHARES]
-    heads += [f"{name}_{part}" for name in _ESTIMATES for part in ("mean", "low", "high")]
-    heads += ["star", *(f"paper_{name}" for name in _PAPER), "paper_star"]
+    estimates = (*_ESTIMATES, *(f"final_{name}" for name in further))
+    heads += [f"{name}_{part}" for name in estimates for part in ("mean", "low", "high")]
+    heads += ["star"]
+    if results.study.references:
+        heads += [*(f"paper_{name}" for name in _PAPER), "paper_star"]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(heads)
-    for task in PAPER:
-        for reward in REWARDS:
-            writer.writerow([task, reward, *_csv_ours(results, task, reward), *_csv_papers(task, reward)])
+    for task, reward in results.study.cells:
+        published = _csv_published(results, task, reward) if results.study.references else ()
+        writer.writerow([task, reward, *_csv_ours(results, task, reward, further), *published])
     return buffer.getvalue()
 
 
-def _csv_ours(results: Summaries, task: str, reward: str) -> Iterator[str]:
+def _csv_ours(results: Summaries, task: str, reward: str, further: Sequence[str]) -> Iterator[str]:
     cell = results.get(task, reward)
     for name in (*_NUMBERS, *_SHARES):
         yield _csv(None if cell is None else getattr(cell, name))
-    for name in _ESTIMATES:
-        estimate: Estimate | None = None if cell is None else getattr(cell, name)
+    estimates: list[Estimate | None] = [None if cell is None else getattr(cell, name) for name in _ESTIMATES]
+    estimates += [None if cell is None else cell.final_measures.get(name) for name in further]
+    for estimate in estimates:
         yield from map(_csv, (None,) * 3 if estimate is None else (estimate.value, estimate.low, estimate.high))
     yield "" if cell is None else str(int(results.is_starred(task, reward)))
 
 
-def _csv_papers(task: str, reward: str) -> Iterator[str]:
-    cell = PAPER[task].get(reward)
+def _csv_published(results: Summaries, task: str, reward: str) -> Iterator[str]:
+    cell = results.study.references.get(task, {}).get(reward)
     if cell is None:
         yield from [""] * 5
         return

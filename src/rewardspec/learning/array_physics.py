@@ -14,9 +14,11 @@ import numpy as np
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
-from rewardspec.learning.env_batches import Floats, Step
+from rewardspec.learning.env_batches import Step
+from rewardspec.tasks.making import find_spec
 from rewardspec.tasks.task import Task
 
+Floats = NDArray[np.float32]
 State = NDArray[np.float64]  # shape (numbers, n)
 GRAVITY = 9.8
 
@@ -146,44 +148,52 @@ def _into_one_turn(angles: State) -> State:
     return angles - np.sign(angles) * np.maximum(turns, 0.0) * (2.0 * np.pi)
 
 
-CLASSIC: dict[str, type[Physics]] = {
-    "acrobot": Acrobot,
-    "cart_pole": CartPole,
-    "mountain_car": MountainCar,
-    "pendulum": Pendulum,
+_CLASSES: dict[str, type[Physics]] = {
+    "gymnasium.envs.classic_control.acrobot:AcrobotEnv": Acrobot,
+    "gymnasium.envs.classic_control.cartpole:CartPoleEnv": CartPole,
+    "gymnasium.envs.classic_control.mountain_car:MountainCarEnv": MountainCar,
+    "gymnasium.envs.classic_control.pendulum:PendulumEnv": Pendulum,
+    "rewardspec.tasks.paper.cart_pole:GoalCartPole": CartPole,  # whose own reward is the task's `base_bonus`
 }
+"""The physics of environments by the class that Gymnasium makes them of."""
 
 
-class ClassicBatch:
-    """Copies of a classic control environment as one array.
+def physics_of(task: Task) -> Physics | None:
+    """The physics of a task's environment, where it is one of these, made without further arguments."""
+    spec = find_spec(task.env)
+    known = _CLASSES.get(spec.entry_point) if isinstance(spec.entry_point, str) and not spec.kwargs else None
+    return None if known is None else known()
+
+
+class PhysicsBatch:
+    """Copies of an environment as one array.
 
     Args:
-        task: One of the four classic tasks.
+        task: The task.
         seeds: The seed of each copy's first reset.
+        physics: How its environment moves.
     """
 
-    def __init__(self, task: Task, seeds: Sequence[int]) -> None:
+    def __init__(self, task: Task, seeds: Sequence[int], physics: Physics) -> None:
         env = task.make()
-        shape = env.observation_space.shape
-        assert shape is not None
-        self.observation_size = int(shape[0])
+        self.observation_space: gym.Space[Any] = env.observation_space
         self.action_space: gym.Space[Any] = env.action_space
         env.close()
         self.task = task
         self.seeds = tuple(seeds)
-        self.physics: Physics = CLASSIC[task.name]()
+        self.physics = physics
         self._steps = np.zeros(len(self.seeds), dtype=np.int64)
 
     def __len__(self) -> int:
         """The number of copies."""
         return len(self.seeds)
 
-    def reset(self) -> Floats:
+    def reset(self) -> tuple[Floats, None]:
         """The first observations."""
         self._rngs = [seeding.np_random(seed)[0] for seed in self.seeds]
         self._steps[:] = 0
         self._state = np.array([self.physics.begin(rng) for rng in self._rngs], dtype=np.float64).T
-        return self.physics.observe(self._state)
+        return self.physics.observe(self._state), None
 
     def step(self, actions: Any) -> Step:
         """One step of every copy."""

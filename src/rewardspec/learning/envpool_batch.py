@@ -11,11 +11,25 @@ import gymnasium as gym
 import numpy as np
 
 from rewardspec.errors import MissingExtraError
-from rewardspec.learning.env_batches import Floats, Step
+from rewardspec.learning.env_batches import Step
 from rewardspec.tasks.task import Task
 
-POOLED = {"lunar_lander": "LunarLander-v3", "bipedal_walker": "BipedalWalker-v3"}
-"""The tasks that EnvPool is worth while for, and its names for them; array physics is quicker where it exists."""
+_POOLED = {
+    "BipedalWalker-v3": "BipedalWalker-v3",
+    "LunarLander-v3": "LunarLander-v3",
+    "rewardspec/BipedalWalker-v0": "BipedalWalker-v3",
+    "rewardspec/LunarLander-v0": "LunarLander-v3",
+}
+"""Environments that EnvPool has, and its names for them; array physics is quicker where it exists."""
+
+
+def is_pooled(task: Task) -> bool:
+    """Whether EnvPool has the task's environment."""
+    return _name(task) is not None
+
+
+def _name(task: Task) -> str | None:
+    return _POOLED.get(task.id or (task.env if isinstance(task.env, str) else ""))
 
 
 class PooledBatch:
@@ -24,7 +38,7 @@ class PooledBatch:
     The dynamics are Gymnasium's, but not the random numbers: a seed gives other episodes than there.
 
     Args:
-        task: One of the tasks of `POOLED`.
+        task: A task whose environment EnvPool has.
         seeds: The seed of each copy.
 
     Raises:
@@ -39,7 +53,7 @@ class PooledBatch:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of bounds of its own spaces, which it gives in another precision
             self.envs = envpool.make(
-                POOLED[task.name],
+                _name(task),
                 env_type="gymnasium",
                 num_envs=len(seeds),
                 num_threads=_threads(len(seeds)),
@@ -47,7 +61,7 @@ class PooledBatch:
                 max_episode_steps=task.max_episode_steps,
             )
             self.action_space: gym.Space[Any] = self.envs.action_space
-            self.observation_size = int(self.envs.observation_space.shape[0])
+            self.observation_space: gym.Space[Any] = self.envs.observation_space
         self._count = len(seeds)
         self._dtype = np.dtype(self.action_space.dtype)
 
@@ -55,11 +69,10 @@ class PooledBatch:
         """The number of copies."""
         return self._count
 
-    def reset(self) -> Floats:
+    def reset(self) -> tuple[Any, None]:
         """The first observations."""
         obs, info = self.envs.reset()
-        first: Floats = self._in_order(obs, info)
-        return first
+        return self._in_order(obs, info), None
 
     def step(self, actions: Any) -> Step:
         """One step of every copy."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 
 import numpy as np
@@ -11,6 +12,7 @@ from rewardspec.errors import Error
 from rewardspec.finite.models import finite_model
 from rewardspec.finite.products import Product, build_product
 from rewardspec.spec.spec import Spec
+from rewardspec.tasks.measures import Ending
 from rewardspec.tasks.task import Task, base_spec
 
 Floats = NDArray[np.float32]
@@ -25,6 +27,7 @@ class FiniteTables:
     has probability 0.
 
     Attributes:
+        task: The task.
         product: The product.
         observed: What the learner sees at each node, numbered from 0, shape (N,).
         observations: How many different observations there are.
@@ -35,10 +38,13 @@ class FiniteTables:
         reward: What it pays, shape (N, A, O).
         truncated_reward: What it pays where the episode is cut off there, shape (N, A, O).
         base_reward: What the environment itself pays, shape (N, A, O).
-        completion: Task completion of an episode that ends there, shape (N, A, O).
+        last_state: The environment's state after each outcome, shape (N, A, O).
+        measures: The task's measures that are read off the last state, of an episode that ends there, by name, shape
+            (N, A, O).
         violated: Whether a safety objective is violated by then, shape (N, A, O).
     """
 
+    task: Task
     product: Product
     observed: Integers
     observations: int
@@ -49,8 +55,14 @@ class FiniteTables:
     reward: Floats
     truncated_reward: Floats
     base_reward: Floats
-    completion: Floats
+    last_state: Integers
+    measures: dict[str, Floats]
     violated: NDArray[np.bool_]
+
+    @property
+    def completion(self) -> Floats:
+        """The first of the measures, of an episode that ends there, shape (N, A, O)."""
+        return next(iter(self.measures.values()))
 
 
 def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteTables:
@@ -72,9 +84,13 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
     """
     if observe not in (None, "registers"):
         raise Error(f"A table can be learned on the state alone (observe=None) or with the registers. Got {observe!r}.")
-    env = task.make()
-    model = finite_model(env)
-    env.close()
+    if any(measure.formula is not None for measure in task.measures.values()):
+        raise Error(
+            f"A measure of {task.title} is a formula, whose value Q-learning's table does not hold. Measure it by a "
+            "function of the last observation, or train with PPO."
+        )
+    with contextlib.closing(task.make()) as env:
+        model = finite_model(env)
     product = build_product(model, base_spec() if spec is None else spec)
     rows, nodes, actions = product.row, len(product), model.actions
     # Transitions are ordered by node and action, so that an outcome's place among its like counts up from 0.
@@ -97,9 +113,15 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
     chances[..., -1] = 2.0  # the last outcome, whatever the rounding
     start_chances = np.cumsum(product.initial)
     start_chances[-1] = 2.0
-    completion = np.asarray(task.task_completion(np.arange(model.states)), dtype=np.float64)
+    states = Ending(np.arange(model.states), None, None, None)
+    measures = {
+        name: np.asarray(measure(states), dtype=np.float64)
+        for name, measure in task.measures.items()
+        if measure.reads == "last_obs"
+    }
     seen, observed = np.unique(product.state, return_inverse=True)
     return FiniteTables(
+        task=task,
         product=product,
         observed=(observed if observe is None else np.arange(nodes)).astype(np.int32),
         observations=len(seen) if observe is None else nodes,
@@ -110,6 +132,7 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
         reward=floats(product.reward),
         truncated_reward=floats(product.truncated_reward),
         base_reward=floats(model.reward[rows]),
-        completion=floats(completion[model.successor[rows]]),
+        last_state=table(model.successor[rows], 0).astype(np.int32),
+        measures={name: floats(values[model.successor[rows]]) for name, values in measures.items()},
         violated=table(product.violated, False).astype(np.bool_),
     )

@@ -8,10 +8,14 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardspec.episodes.batched_spaces import take
+from rewardspec.episodes.engine import Episodes
 from rewardspec.episodes.features import Features, Observe
 from rewardspec.learning.env_batches import EnvBatch
+from rewardspec.learning.spaces import Actions, flattener, observation_size
 from rewardspec.learning.training_log import TrainingLog
 from rewardspec.spec.spec import Spec
+from rewardspec.tasks.measures import Ending, formula_measures
 from rewardspec.tasks.task import Task
 
 Floats = NDArray[np.float32]
@@ -20,10 +24,10 @@ Floats = NDArray[np.float32]
 class PaidBatch:
     """The environments of several runs, side by side: rewards from a spec, observations with the monitor's numbers.
 
-    Environments of the same run are neighbours in the batch.
+    Environments of the same run are neighbors in the batch.
 
     Args:
-        task: The task, whose measure of success is recorded.
+        task: The task, whose measures of success are recorded.
         batch: The environments.
         runs: Among how many runs they are divided.
         spec: The spec that pays, or None for the environment's own reward.
@@ -31,6 +35,8 @@ class PaidBatch:
 
     Attributes:
         observation_size: Numbers in an observation, the monitor's included.
+        actions: How actions are chosen.
+        obs: The environments' own observations, as they are.
     """
 
     def __init__(self, task: Task, batch: EnvBatch, runs: int, spec: Spec | None, observe: str | None) -> None:
@@ -38,76 +44,92 @@ class PaidBatch:
         self.batch = batch
         self.runs = runs
         self.spec = spec
+        self.actions = Actions(batch.action_space)
         self.features = None if spec is None or observe is None else Features(spec, cast("Observe", observe))
         if self.features is not None and not self.features.names:
             self.features = None  # the product is Markov as it is
         extra = 0 if self.features is None else len(self.features.names)
-        self.observation_size = batch.observation_size + extra
+        self.observation_size = observation_size(batch.observation_space) + extra
+        self._flatten = flattener(batch.observation_space)
         count = len(batch)
+        self._payer = None if spec is None else self._beside(spec)
+        formulas = formula_measures(task)
+        self._measurer = None if formulas is None else self._beside(formulas)
         self._run = np.repeat(np.arange(runs), count // runs)
         self._length = np.zeros(count, dtype=np.int64)
         self._paid = np.zeros(count)
         self._base = np.zeros(count)
         self._steps = 0
-        self._rows: list[tuple[Any, ...]] = []
+        self._rows: list[dict[str, Any]] = []
+
+    def _beside(self, spec: Spec) -> Episodes:
+        return Episodes(spec, len(self.batch), self.batch.observation_space, self.batch.action_space)
 
     def reset(self) -> Floats:
         """The first observations; the clock of the record starts."""
-        self._obs = self.batch.reset()
-        self._state: Any = None
-        if self.spec is not None:
-            count = len(self.batch)
-            labels = self.spec.batch_labels(count).of(self._obs, None, self._obs)
-            self._state = self.spec.start(labels, batch=count)
+        self.obs, info = self.batch.reset()
+        self._state: Any = None if self._payer is None else self._payer.start(self.obs, info)
+        self._measured: Any = None if self._measurer is None else self._measurer.start(self.obs, info)
         self._began = time.perf_counter()
-        return self._shown(self._obs)
+        return self._shown()
 
     def step(self, actions: Any) -> tuple[Floats, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """One step of every environment: observations, rewards, and where an episode ended or was cut off."""
         step = self.batch.step(actions)
-        ended = step.terminated | step.truncated
         reward = step.reward
-        if self.spec is not None:
-            count = len(self.batch)
-            labels = self.spec.batch_labels(count).of(self._obs, actions, step.next_obs)
-            self._state, reward = self.spec.step(self._state, labels, step.reward, step.terminated, step.truncated)
+        transition = (self.obs, actions, step.next_obs, step.reward, step.terminated, step.truncated, step.info)
+        if self._payer is not None:
+            self._state, reward = self._payer.advance(self._state, *transition)
+        if self._measurer is not None:
+            self._measured, _ = self._measurer.advance(self._measured, *transition)
         self._steps += len(self.batch) // self.runs
         self._length += 1
         self._paid += reward
         self._base += step.reward
-        self._obs = step.obs
-        if ended.any():
-            self._record(np.flatnonzero(ended), step.next_obs)
-            if self.spec is not None:
-                labels = self.spec.batch_labels(count).of(step.obs, None, step.obs)
-                self._state = self.spec.reset(self._state, labels, ended)
-        return self._shown(step.obs), reward, step.terminated, step.truncated
+        self.obs = step.obs
+        ended = np.flatnonzero(step.terminated | step.truncated)
+        if ended.size:
+            self._record(ended, step.next_obs, step.terminated)
+            if self._payer is not None:
+                self._state, _ = self._payer.restart(self._state, step.obs, ended, step.first_info)
+            if self._measurer is not None:
+                self._measured, _ = self._measurer.restart(self._measured, step.obs, ended, step.first_info)
+        return self._shown(), reward, step.terminated, step.truncated
 
-    def _record(self, ended: NDArray[np.int64], last_obs: Floats) -> None:
+    def _record(self, ended: NDArray[np.intp], last_obs: Any, terminated: NDArray[np.bool_]) -> None:
         seconds = time.perf_counter() - self._began
-        completion = np.asarray(self.task.task_completion(last_obs[ended]))
         violated = np.zeros(len(self.batch), dtype=bool) if self.spec is None else self.spec.violated(self._state)
         # Fancy indexing copies, so that the sums can be set to 0 below.
-        self._rows.append(
-            (
-                *(self._run[ended], np.full(len(ended), self._steps), self._length[ended]),
-                *(self._paid[ended], self._base[ended], completion, violated[ended], np.full(len(ended), seconds)),
-            )
-        )
+        row = {
+            "run": self._run[ended],
+            "end_step": np.full(len(ended), self._steps),
+            "length": self._length[ended],
+            "reward": self._paid[ended],
+            "base_reward": self._base[ended],
+            "violated": violated[ended],
+            "seconds": np.full(len(ended), seconds),
+        }
+        obs = take(self.batch.observation_space, last_obs, ended)
+        ending = Ending(obs, row["length"], row["base_reward"], terminated[ended])
+        values = iter(() if self._measurer is None else self._measurer.spec.values(self._measured))
+        for name, measure in self.task.measures.items():
+            value = next(values)[ended] if measure.formula is not None else measure(ending)
+            row[name] = np.broadcast_to(np.asarray(value), len(ended))
+        self._rows.append(row)
         self._length[ended] = 0
         self._paid[ended] = 0.0
         self._base[ended] = 0.0
 
-    def _shown(self, obs: Floats) -> Floats:
+    def _shown(self) -> Floats:
+        obs = self._flatten(self.obs)
         if self.features is None:
-            return obs
+            return cast("Floats", obs)
         numbers = self.features.read_batch(self._state, len(self.batch))
         return np.concatenate((obs, numbers), axis=1, dtype=np.float32, casting="same_kind")
 
     def log(self) -> TrainingLog:
         """The episodes finished so far."""
-        names = TrainingLog.columns_of_a_log()
         if not self._rows:
-            return TrainingLog.empty(self.runs)
-        columns = (np.concatenate(parts) for parts in zip(*self._rows, strict=True))
-        return TrainingLog.ordered(self.runs, dict(zip(names, columns, strict=True)))
+            return TrainingLog.empty(self.runs, self.task.measures)
+        columns = {name: np.concatenate([row[name] for row in self._rows]) for name in self._rows[0]}
+        return TrainingLog.ordered(self.runs, columns)

@@ -1,25 +1,26 @@
-"""Playing a learned policy in the real environment, one step at a time."""
+"""Playing a learned policy in the environment, one step at a time."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.episodes.features import Observe
+from rewardspec.episodes.engine import Episode as MonitoredEpisode
+from rewardspec.episodes.features import Features, Observe
 from rewardspec.errors import Error
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.networks import HIDDEN, forward
 from rewardspec.learning.policies import Policy
 from rewardspec.learning.rollouts import normalized
-from rewardspec.tasks import registry
-from rewardspec.tasks.task import Task, base_spec
-from rewardspec.wrappers.monitor_reward import MonitorReward
+from rewardspec.learning.spaces import Actions, batched, flattener
+
+Frame: TypeAlias = NDArray[np.uint8]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,22 +28,27 @@ class Episode:
     """A played episode.
 
     Attributes:
-        observations: The environment's own, the first included.
+        observations: The environment's own, the first and the last included.
         actions: The actions.
         rewards: What each step paid.
-        task_completion: The measure of success at the end.
+        measures: The task's measures of success, by name.
         frames: Pictures, one for each observation, where they were asked for.
     """
 
     observations: list[Any]
     actions: list[Any]
     rewards: list[float]
-    task_completion: float
-    frames: list[NDArray[np.uint8]]
+    measures: dict[str, float]
+    frames: list[Frame]
+
+    @property
+    def task_completion(self) -> float:
+        """The first of the measures."""
+        return next(iter(self.measures.values()))
 
 
 def play(policy: Policy, *, run: int = 0, seed: int = 0, pictures: bool = False) -> Episode:
-    """One episode, by the action the policy thinks best at every step.
+    """Play one episode, by the greedy action at every step.
 
     Args:
         policy: The policies.
@@ -52,70 +58,69 @@ def play(policy: Policy, *, run: int = 0, seed: int = 0, pictures: bool = False)
     """
     if not 0 <= run < len(policy.seeds):
         raise Error(f"There are policies of runs 0 to {len(policy.seeds) - 1}. Received {run!r}.")
-    task = registry.get(policy.task)
-    own: gym.Env[Any, Any] = task.make(**({"render_mode": "rgb_array"} if pictures else {}))
-    observe = cast("Observe | None", policy.observe if policy.kind == "network" and policy.spec is not None else None)
-    with contextlib.closing(own):
-        env = MonitorReward(own, base_spec() if policy.spec is None else policy.spec, observe=observe)
-        seen, _ = env.reset(seed=seed)
-        choose = _chooser(policy, task, run, seen, own.action_space)
-        size = np.shape(seen)[-1] if np.shape(seen) else None
-        own_size = None if size is None else int(np.prod(own.observation_space.shape or ()))
-        observations, actions, rewards = [_own(seen, own_size)], list[Any](), list[float]()
-        frames: list[NDArray[np.uint8]] = []
-        if pictures:
-            frames.append(cast("NDArray[np.uint8]", env.render()))
-        action, over = None, False
-        info: dict[str, Any] = {}
+    spec = policy.spec
+    options = {"render_mode": "rgb_array"} if pictures else {}
+    with contextlib.closing(policy.task.make(**options)) as env:
+        obs, info = env.reset(seed=seed)
+        monitor = None if spec is None else MonitoredEpisode(spec)
+        state = None if monitor is None else monitor.start(obs, info)[0]
+        choose = _chooser(policy, env, run, obs)
+        observations, actions, rewards = [obs], list[Any](), list[float]()
+        frames = [cast("Frame", env.render())] if pictures else []
+        over = False
         while not over:
-            action = choose(seen, action)
-            seen, reward, terminated, truncated, info = env.step(action)
-            observations.append(_own(seen, own_size))
+            action = choose(obs, state)
+            after, base_reward, terminated, truncated, info = env.step(action)
+            reward = float(base_reward)
+            if monitor is not None:
+                state, reward = monitor.advance(state, obs, action, after, info, reward, terminated, truncated)
+            obs, over = after, terminated or truncated
+            observations.append(obs)
             actions.append(action)
             rewards.append(float(reward))
             if pictures:
-                frames.append(cast("NDArray[np.uint8]", env.render()))
-            over = terminated or truncated
-    return Episode(observations, actions, rewards, float(info["task_completion"]), frames)
+                frames.append(cast("Frame", env.render()))
+    return Episode(observations, actions, rewards, info["measures"], frames)
 
 
-def _own(seen: Any, size: int | None) -> Any:
-    """An observation without the monitor's numbers."""
-    return seen if size is None else seen[:size]
-
-
-def _chooser(policy: Policy, task: Task, run: int, first: Any, actions: Any) -> Callable[[Any, Any], Any]:
-    """The next action, from what is seen now and the action that led here."""
+def _chooser(policy: Policy, env: gym.Env[Any, Any], run: int, first: Any) -> Callable[[Any, Any], Any]:
+    """The next action, from the observation and the spec's state."""
     if policy.kind == "table":
-        return _table_chooser(policy, task, run, first)
-    return _network_chooser(policy, run, actions)
+        return _table_chooser(policy, run, first)
+    return _network_chooser(policy, env, run)
 
 
-def _table_chooser(policy: Policy, task: Task, run: int, first: Any) -> Callable[[Any, Any], Any]:
-    tables = finite_tables(task, policy.spec, policy.observe)
+def _table_chooser(policy: Policy, run: int, first: Any) -> Callable[[Any, Any], Any]:
+    tables = finite_tables(policy.task, policy.spec, policy.observe)
     product, values = tables.product, policy.arrays["table"][run]
     node = int(product.starts[np.flatnonzero(product.model.starts == int(first))[0]])
+    action: int | None = None
 
-    def choose(seen: Any, action: Any) -> int:
-        nonlocal node
+    def choose(obs: Any, state: Any) -> int:
+        nonlocal node, action
         if action is not None:
-            after = product.follow(node, action, int(seen))
+            after = product.follow(node, action, int(obs))
             assert after is not None, "an episode that ended is not asked for an action"
             node = after
-        return int(np.argmax(values[tables.observed[node]]))
+        action = int(np.argmax(values[tables.observed[node]]))
+        return action
 
     return choose
 
 
-def _network_chooser(policy: Policy, run: int, actions: Any) -> Callable[[Any, Any], Any]:
+def _network_chooser(policy: Policy, env: gym.Env[Any, Any], run: int) -> Callable[[Any, Any], Any]:
     layers = {name: policy.arrays[name][run] for k in range(len(HIDDEN) + 1) for name in (f"w{k}", f"b{k}")}
-    continuous = "log_std" in policy.arrays
+    actions = Actions(env.action_space)
+    spec, observe, numbers_seen = policy.spec, policy.observe, flattener(env.observation_space)
+    features = None if spec is None or observe is None else Features(spec, cast("Observe", observe))
 
-    def choose(seen: Any, action: Any) -> Any:
-        obs = np.asarray(seen, dtype=np.float32)
+    def choose(obs: Any, state: Any) -> Any:
+        flat = numbers_seen(batched(env.observation_space, [obs]))[0]
+        numbers = np.asarray([*flat, *(() if features is None else features.read(state))], dtype=np.float32)
         if "mean" in policy.arrays:
-            obs = normalized(obs, policy.arrays["mean"][run], policy.arrays["variance"][run])
-        outputs = forward(layers, obs, np)
-        return np.clip(outputs, actions.low, actions.high) if continuous else int(np.argmax(outputs))
+            numbers = normalized(numbers, policy.arrays["mean"][run], policy.arrays["variance"][run])
+        outputs = forward(layers, numbers, np)
+        chosen = actions.played(outputs[None] if actions.continuous else np.argmax(outputs, keepdims=True))[0]
+        return chosen if actions.continuous else int(chosen)
 
     return choose

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import os
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast, get_args
 
-import gymnasium as gym
-import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.atomic_files import write_whole
@@ -17,6 +16,7 @@ from rewardspec.errors import Error, MissingExtraError, PolicyFileError
 from rewardspec.learning.array_files import ArrayFile, DamagedFileError, Declared, write_arrays
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.networks import HIDDEN
+from rewardspec.learning.spaces import Actions, observation_size
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import loads_spec
 from rewardspec.spec.toml_writing import dumps_spec
@@ -33,7 +33,7 @@ class Policy:
 
     Attributes:
         kind: `"table"` for learned values of every observation and action, `"network"` for an actor's layers.
-        task: The task's name.
+        task: The task.
         spec: The spec that paid, or None for the environment's own reward.
         observe: What of the monitor the policy sees.
         seeds: The seed of each run.
@@ -42,7 +42,7 @@ class Policy:
     """
 
     kind: Kind
-    task: str
+    task: Task
     spec: Spec | None
     observe: str | None
     seeds: tuple[int, ...]
@@ -53,7 +53,7 @@ class Policy:
         paid = "the environment's own reward" if self.spec is None else repr(self.spec)
         seen = "" if self.observe is None else f", observing {self.observe}"
         shapes = ", ".join(f"{name} {array.shape}" for name, array in self.arrays.items())
-        return f"<Policy for {self.task}: {self.kind} of {runs}, paid by {paid}{seen}; {shapes}>"
+        return f"<Policy for {self.task.name}: {self.kind} of {runs}, paid by {paid}{seen}; {shapes}>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, in one move, so that nobody ever sees half of it.
@@ -65,7 +65,7 @@ class Policy:
         header = {
             "format": FORMAT,
             "kind": self.kind,
-            "task": self.task,
+            "task": _reference(self.task),
             "spec": None if self.spec is None else dumps_spec(self.spec),
             "observe": self.observe,
             "seeds": list(self.seeds),
@@ -114,7 +114,7 @@ def _without_arrays(header: Any, references: bool) -> Policy:
             raise PolicyFileError(f"It has the format {header['format']!r}, and this version reads {FORMAT!r}.")
         return Policy(
             kind=header["kind"],
-            task=str(header["task"]),
+            task=_task_of(str(header["task"]), references),
             spec=None if header["spec"] is None else loads_spec(header["spec"], references),
             observe=header["observe"],
             seeds=tuple(map(int, header["seeds"])),
@@ -126,13 +126,29 @@ def _without_arrays(header: Any, references: bool) -> Policy:
         raise DamagedFileError(f"its header cannot be read ({type(error).__name__})") from None
 
 
+def _reference(task: Task) -> str:
+    """What `rewardspec.tasks.get` finds a task by in another process."""
+    if task.name in registry.names():
+        return task.name
+    if isinstance(task.env, str):
+        return task.env
+    raise PolicyFileError(
+        f"The environment of {task.title} is made by a function, which a file cannot name. Give the task an `env` of "
+        "the form 'module:function', or register it with Gymnasium."
+    )
+
+
+def _task_of(reference: str, references: bool) -> Task:
+    if ":" in reference and not references:
+        raise PolicyFileError(f"Its environment is {reference!r}, whose module would be imported, which was refused.")
+    return registry.get(reference, specs={})
+
+
 def _check_declared(policy: Policy, declared: dict[str, Declared]) -> None:
     """Compare what a file says of its arrays with what the task, the spec and the number of runs ask for."""
-    task = registry.get(policy.task)
-    kind = "table" if task.learner == "q-learning" else "network"
-    if policy.kind != kind:
-        raise DamagedFileError(f"policies for {task.title} are of the kind {kind!r}, and this is a {policy.kind!r}")
-    needed = _table_shape(policy, task) if kind == "table" else _network_shapes(policy, task, "mean" in declared)
+    if policy.kind not in get_args(Kind):
+        raise DamagedFileError(f"it is of the kind {policy.kind!r}, not one of {', '.join(get_args(Kind))}")
+    needed = _table_shape(policy) if policy.kind == "table" else _network_shapes(policy, "mean" in declared)
     if set(declared) != set(needed):
         found, known = (", ".join(sorted(names)) or "none" for names in (declared, needed))
         raise DamagedFileError(f"its arrays are {found}, and should be {known}")
@@ -142,18 +158,15 @@ def _check_declared(policy: Policy, declared: dict[str, Declared]) -> None:
             raise DamagedFileError(f"{name!r} has shape {found_shape} of {dtype}, not {whole} of floats")
 
 
-def _table_shape(policy: Policy, task: Task) -> dict[str, tuple[int, ...]]:
-    tables = finite_tables(task, policy.spec, policy.observe)
+def _table_shape(policy: Policy) -> dict[str, tuple[int, ...]]:
+    tables = finite_tables(policy.task, policy.spec, policy.observe)
     return {"table": (tables.observations, tables.successor.shape[1])}
 
 
-def _network_shapes(policy: Policy, task: Task, normalized: bool) -> dict[str, tuple[int, ...]]:
-    env = task.make()
-    env.close()
-    actions: Any = env.action_space
-    continuous = isinstance(actions, gym.spaces.Box)
-    outputs = int(actions.shape[0] if continuous else actions.n)
-    inputs = int(np.prod(env.observation_space.shape or ()))
+def _network_shapes(policy: Policy, normalized: bool) -> dict[str, tuple[int, ...]]:
+    with contextlib.closing(policy.task.make()) as env:
+        actions, inputs = Actions(env.action_space), observation_size(env.observation_space)
+    outputs, continuous = actions.outputs, actions.continuous
     if policy.spec is not None and policy.observe is not None:
         inputs += len(Features(policy.spec, cast("Observe", policy.observe)).names)
     shapes: dict[str, tuple[int, ...]] = {}

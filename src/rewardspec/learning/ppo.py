@@ -19,7 +19,6 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,10 +64,8 @@ def _learn(
     envs: PaidBatch, config: PPO, seeds: Sequence[int], progress: Progress | None
 ) -> tuple[TrainingLog, dict[str, NDArray[Any]]]:
     jax, _, _ = _import_jax()
-    space: Any = envs.batch.action_space
-    continuous = isinstance(space, gym.spaces.Box)
-    outputs = int(space.shape[0] if continuous else space.n)
-    parameters = initial_parameters(seeds, envs.observation_size, outputs, continuous=continuous)
+    continuous = envs.actions.continuous
+    parameters = initial_parameters(seeds, envs.observation_size, envs.actions.outputs, continuous=continuous)
     # What the program does not depend on is left out, so that runs of other lengths share it.
     shape = dataclasses.replace(config, total_steps=config.rollout_steps * config.envs, learning_rate=0.0, anneal=False)
     initial_memory, update = compiled_update(shape, continuous=continuous)

@@ -19,6 +19,7 @@ from rewardspec.errors import Error, MissingExtraError
 from rewardspec.learning.finite_tables import FiniteTables
 from rewardspec.learning.settings import LARGEST_EXACT, QLearning
 from rewardspec.learning.training_log import Progress, TrainingLog
+from rewardspec.tasks.measures import Ending
 
 _CHUNK = 1_000
 """Steps between two looks at the clock."""
@@ -172,6 +173,12 @@ def _log(
     length, reward, base_reward, outcome, now = record.astype(np.float64).T
     outcome = outcome.astype(np.int64)
     length = length.astype(np.int64)
+    terminated = tables.successor.reshape(-1)[outcome] < 0
+    ending = Ending(tables.last_state.reshape(-1)[outcome], length, base_reward, terminated)
+    measures = {
+        name: tables.measures[name].reshape(-1)[outcome] if name in tables.measures else measure(ending)
+        for name, measure in tables.task.measures.items()
+    }
     steps = np.cumsum(length.reshape(runs, config.episodes), axis=1).reshape(-1)
     return TrainingLog.of(
         runs,
@@ -181,8 +188,8 @@ def _log(
             "length": length,
             "reward": reward,
             "base_reward": base_reward,
-            "task_completion": tables.completion.reshape(-1)[outcome],
             "violated": tables.violated.reshape(-1)[outcome],
             "seconds": np.interp(now + 1, *np.transpose(clock)),
+            **measures,
         },
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,24 +46,19 @@ class Rollouts:
     def collect(self, parameters: Parameters) -> dict[str, Any]:
         """One rollout, as `rewardspec.learning.ppo.compiled_update` takes it."""
         steps = self.config.rollout_steps
-        space = self.envs.batch.action_space
         obs = np.empty((steps, *self.shape, self.envs.observation_size), dtype=np.float32)
         rewards = np.empty((steps, *self.shape), dtype=np.float32)
         dones = np.empty((steps, *self.shape), dtype=np.float32)
         actions: list[NDArray[Any]] = []
-        continuous = isinstance(space, gym.spaces.Box)
+        continuous = self.envs.actions.continuous
         noise = self._noise(parameters["actor"]["w2"].shape[-1], continuous=continuous)
         spread = np.exp(parameters["log_std"])[:, None] if continuous else None
         for t in range(steps):
             obs[t] = self._obs
             outputs = forward(parameters["actor"], self._obs, np)
-            if isinstance(space, gym.spaces.Box):
-                action = outputs + spread * noise[t]
-                played = np.clip(action, space.low, space.high).reshape(-1, action.shape[-1])
-            else:
-                action = np.argmax(outputs + noise[t], axis=-1)
-                played = action.reshape(-1)
+            action = outputs + spread * noise[t] if continuous else np.argmax(outputs + noise[t], axis=-1)
             actions.append(action)
+            played = self.envs.actions.played(action.reshape(-1, *action.shape[2:]))
             seen, paid, terminated, truncated = self.envs.step(played)
             dones[t] = (terminated | truncated).reshape(self.shape)
             reward = paid.reshape(self.shape)

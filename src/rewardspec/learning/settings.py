@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from rewardspec.errors import Error
 
+Unit: TypeAlias = Literal["episodes", "steps"]
+"""What a training budget is counted in."""
 LARGEST_EXACT = 2**24
 """Up to here a 32-bit float holds every integer, which the episode record of Q-learning relies on.
 
@@ -22,6 +24,7 @@ class QLearning:
     """Settings of tabular Q-learning; the defaults are those of the paper's evaluation.
 
     Attributes:
+        unit: What its budget is counted in.
         episodes: Episodes of each run.
         max_steps: Steps after which an episode is truncated.
         learning_rate: Share of the temporal difference by which an entry moves.
@@ -31,6 +34,7 @@ class QLearning:
         epsilon_min: Where it stops falling.
     """
 
+    unit: ClassVar[Unit] = "episodes"
     episodes: int = 2_000
     max_steps: int = 100
     learning_rate: float = 0.01
@@ -51,6 +55,7 @@ class PPO:
     """Settings of PPO; `PPO.discrete()` and `PPO.continuous()` are those of the paper's evaluation.
 
     Attributes:
+        unit: What its budget is counted in.
         total_steps: Steps of each run, in all its environments together.
         rollout_steps: Steps of each environment between two updates.
         envs: Environments of each run.
@@ -69,6 +74,7 @@ class PPO:
         normalize: Whether observations and rewards are scaled by their running moments.
     """
 
+    unit: ClassVar[Unit] = "steps"
     total_steps: int = 500_000
     rollout_steps: int = 128
     envs: int = 4

@@ -12,12 +12,12 @@ from typing import Any
 from rewardspec.episodes.features import OBSERVE
 from rewardspec.errors import Error, MissingExtraError, did_you_mean
 from rewardspec.learning.env_batches import Source
-from rewardspec.learning.envpool_batch import POOLED
+from rewardspec.learning.envpool_batch import is_pooled
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.policies import Policy
 from rewardspec.learning.ppo import learn_actors
 from rewardspec.learning.q_learning import learn_tables
-from rewardspec.learning.settings import Config, QLearning
+from rewardspec.learning.settings import PPO, Config, QLearning
 from rewardspec.learning.training_log import Progress, TrainingLog
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.task import Task
@@ -56,12 +56,12 @@ def train(
     Args:
         task: The task.
         spec: The spec that pays, or None for the environment's own reward.
-        config: The learner's settings, which also say which learner: Q-learning for finite tasks, PPO for the others.
+        config: The learner's settings, which also say which learner: Q-learning is for finite tasks.
         seeds: The seed of each run, from 0 to 2³² - 1.
         observe: What of the monitor the learner sees: None, `"registers"`, and for PPO also `"control"` or `"values"`.
         progress: Called now and then with how much is done and of how much: episodes of Q-learning, steps of PPO.
-        source: Where the environments of Lunar Lander and Bipedal Walker come from: `"gymnasium"`, or `"envpool"`,
-            which is two to three times as quick and draws other random numbers.
+        source: Where environments come from for which there is no array physics: `"gymnasium"`, or `"envpool"` where
+            it has them, which is two to three times as quick and draws other random numbers.
 
     Example:
         >>> from rewardspec import tasks
@@ -76,16 +76,15 @@ def train(
             f"`observe` should be None or one of {', '.join(OBSERVE)}. Received {observe!r}."
             f"{did_you_mean(str(observe), OBSERVE)}"
         )
-    if isinstance(config, QLearning) != (task.learner == "q-learning"):
-        learner = "QLearning" if task.learner == "q-learning" else "PPO"
-        raise Error(f"{task.title} is learned with {learner} settings. Received {type(config).__name__} settings.")
+    if isinstance(config, QLearning) and task.learner != "q-learning":
+        raise Error(f"{task.title} has no finite table for QLearning settings. Give PPO settings.")
     began = time.perf_counter()
     if isinstance(config, QLearning):
         log, table = learn_tables(finite_tables(task, spec, observe), config, seeds, progress)
-        policy = Policy("table", task.name, spec, observe, seeds, {"table": table})
+        policy = Policy("table", task, spec, observe, seeds, {"table": table})
     else:
         log, arrays = learn_actors(task, spec, observe, config, seeds, progress, source)
-        policy = Policy("network", task.name, spec, observe, seeds, arrays)
+        policy = Policy("network", task, spec, observe, seeds, arrays)
     return Training(log, policy, time.perf_counter() - began)
 
 
@@ -102,6 +101,30 @@ def _checked_seeds(seeds: Any) -> tuple[int, ...]:
     return found
 
 
+def default_config(task: Task, *, quick: bool = False) -> Config:
+    """The settings that a task is trained with unless others are given; the paper's, with the task's own budget.
+
+    Args:
+        task: The task.
+        quick: Whether to take its small budget.
+
+    Example:
+        >>> from rewardspec import tasks
+        >>> default_config(tasks.get("taxi")).episodes, default_config(tasks.get("pendulum"), quick=True).total_steps
+        (2000, 16384)
+    """
+    budget = task.budget
+    if task.learner == "q-learning":
+        given = {
+            "episodes": (budget.quick_episodes if quick else None) or budget.episodes,
+            "max_steps": task.max_episode_steps,
+        }
+        return QLearning(**{name: value for name, value in given.items() if value is not None})
+    settings = PPO.continuous if task.continuous else PPO.discrete
+    steps = budget.quick_steps if quick else budget.steps
+    return settings() if steps is None else settings(total_steps=steps)
+
+
 def check_extras(tasks: Iterable[Task], *, source: Source = "gymnasium", extra: str | None = None) -> None:
     """Check that training these environments is possible.
 
@@ -115,7 +138,7 @@ def check_extras(tasks: Iterable[Task], *, source: Source = "gymnasium", extra: 
     """
     needed = [("jax", "learn", "Training"), ("optax", "learn", "Training")]
     tasks = list(tasks)
-    if source == "envpool" and any(task.name in POOLED for task in tasks):
+    if source == "envpool" and any(map(is_pooled, tasks)):
         needed.append(("envpool", "envpool", "The source `envpool`"))
     needed += [(_MODULES.get(task.extra, task.extra), task.extra, task.title) for task in tasks if task.extra]
     missing = [need for need in needed if not _is_there(need[0])]

@@ -8,9 +8,8 @@ import pytest
 from rewardspec.errors import Error
 from rewardspec.experiments.engines import Failed, Finished, Lost
 from rewardspec.experiments.engines.local import Local
-from rewardspec.experiments.running import reproduce
 from tests.experiments.fakes import FakeWork, Silent, several, wait_for
-from tests.experiments.test_running import assert_same_cells, is_gone
+from tests.experiments.test_running import assert_same_cells, is_gone, reproduce
 
 ray = pytest.importorskip("ray")
 pytestmark = [

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from rewardspec.spec.lint import pair_rules, spec_rules
-from rewardspec.spec.lint.findings import Finding, Findings, LintedSpec
+from rewardspec.spec.lint.findings import Finding, LintedSpec
 from rewardspec.spec.spec import Spec
 
 
@@ -50,7 +50,7 @@ RULES = (
 )
 
 
-def lint(spec: Spec, *, initial_labels: Mapping[str, Any] | None = None) -> Findings:
+def lint(spec: Spec, *, initial_labels: Mapping[str, Any] | None = None) -> list[Finding]:
     """What looks wrong with a spec; errors first.
 
     Args:
@@ -60,7 +60,8 @@ def lint(spec: Spec, *, initial_labels: Mapping[str, Any] | None = None) -> Find
             environment is needed for is found: `G safe` can be violated at reset, but seldom is.
 
     Example:
-        >>> print(lint(Spec([("F goal", 10), ("G !hole", -10)])))
+        >>> for finding in lint(Spec([("F goal", 10), ("G !hole", -10)])):
+        ...     print(finding)
         error [opposite-sign]: Pair 2, `G !hole`, is a safety formula of weight -10: each step costs 10 for as long \
 as it holds, and nothing from its violation on, so that violating it is what pays. To punish its violation, use \
 Pair('G !hole', 0, veto=True, penalty=-10). If it is meant as it stands, set veto=False.
@@ -70,9 +71,7 @@ Pair('G !hole', 0, veto=True, penalty=-10). If it is meant as it stands, set vet
     )
 
 
-def findings_of(spec: LintedSpec) -> Findings:
+def findings_of(spec: LintedSpec) -> list[Finding]:
     """As `lint`, for a spec whose parts need not fit together."""
     findings = [finding for rule in RULES for finding in rule.check(spec)]
-    return Findings(
-        sorted(findings, key=lambda finding: (finding.severity, -1 if finding.pair is None else finding.pair))
-    )
+    return sorted(findings, key=lambda finding: (finding.severity, -1 if finding.pair is None else finding.pair))

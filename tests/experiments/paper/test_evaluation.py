@@ -6,8 +6,8 @@ import pytest
 
 from rewardspec import tasks
 from rewardspec.errors import Error
-from rewardspec.experiments.budgets import budget_of, expected_seconds, has_full_budget
-from rewardspec.experiments.jobs import Job
+from rewardspec.experiments.jobs import Job, expected_seconds
+from rewardspec.experiments.paper.evaluation import has_full_budget, paper_budget, paper_study
 from rewardspec.learning.settings import PPO, QLearning
 
 # The paper's tables of trials: runs, steps of a rollout, environments, steps of a run.
@@ -24,7 +24,7 @@ TABULAR = ("conveyor_belt", "island_navigation", "sokoban", "cliff_walking", "fr
 
 @pytest.mark.parametrize("name", PPO_TRIALS)
 def test_ppo_has_the_papers_budget(name):
-    budget = budget_of(tasks.get(name))
+    budget = paper_budget(tasks.get(name))
     config = budget.config
     assert isinstance(config, PPO)
     assert (budget.seeds, config.rollout_steps, config.envs, config.total_steps) == PPO_TRIALS[name]
@@ -32,40 +32,40 @@ def test_ppo_has_the_papers_budget(name):
 
 @pytest.mark.parametrize("name", TABULAR)
 def test_q_learning_has_the_papers_budget(name):
-    budget = budget_of(tasks.get(name))
+    budget = paper_budget(tasks.get(name))
     assert budget.seeds == 500
     assert budget.config == QLearning(episodes=2_000, max_steps=100)
 
 
 def test_every_environment_has_a_budget_and_a_smaller_one():
-    assert {*PPO_TRIALS, *TABULAR} == set(tasks.names())
-    for name in tasks.names():
+    assert {*PPO_TRIALS, *TABULAR} == set(tasks.names("paper"))
+    for name in tasks.names("paper"):
         task = tasks.get(name)
-        full, quick = budget_of(task), budget_of(task, quick=True)
+        full, quick = paper_budget(task), paper_budget(task, True)
         seconds = [expected_seconds(task, budget.config, budget.seeds) for budget in (full, quick)]
         assert seconds[1] < seconds[0] / 2
         assert quick.seeds <= full.seeds
 
 
-@pytest.mark.parametrize("name", tasks.names())
+@pytest.mark.parametrize("name", tasks.names("paper"))
 def test_the_small_budgets_change_nothing_but_the_length_and_the_number_of_runs(name):
-    full, quick = (budget_of(tasks.get(name), quick=quick).config for quick in (False, True))
+    full, quick = (paper_budget(tasks.get(name), quick).config for quick in (False, True))
     length = {"total_steps": full.total_steps} if isinstance(full, PPO) else {}
     assert dataclasses.replace(quick, **length) == full
 
 
 def test_the_number_of_runs_can_be_chosen():
-    budget = budget_of(tasks.get("taxi"), seeds=7, block=3)
-    assert (budget.seeds, budget.block) == (7, 3)
+    jobs = paper_study().jobs(["taxi"], ["base"], seeds=7, block=3)
+    assert [tuple(job.seeds) for job in jobs] == [(0, 1, 2), (3, 4, 5), (6,)]
     with pytest.raises(Error, match=r"`seeds` should be at least 1. Received 0"):
-        budget_of(tasks.get("taxi"), seeds=0)
+        paper_study().jobs(["taxi"], seeds=0)
 
 
 def test_a_full_budget_is_the_papers_settings_on_the_papers_runs():
-    for name in tasks.names():
-        full, quick = budget_of(tasks.get(name)), budget_of(tasks.get(name), quick=True)
+    for name in tasks.names("paper"):
+        full, quick = paper_budget(tasks.get(name)), paper_budget(tasks.get(name), True)
         settings = Job(name, "base", 0, 1, full.config).settings
-        assert has_full_budget(name, settings, full.seeds)
-        assert not has_full_budget(name, settings, full.seeds - 1)
-        assert not has_full_budget(name, settings | {"discount": 0.5}, full.seeds)
-        assert not has_full_budget(name, Job(name, "base", 0, 1, quick.config).settings, quick.seeds)
+        assert has_full_budget(tasks.get(name), settings, full.seeds)
+        assert not has_full_budget(tasks.get(name), settings, full.seeds - 1)
+        assert not has_full_budget(tasks.get(name), settings | {"discount": 0.5}, full.seeds)
+        assert not has_full_budget(tasks.get(name), Job(name, "base", 0, 1, quick.config).settings, quick.seeds)

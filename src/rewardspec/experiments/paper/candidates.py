@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from rewardspec.experiments import best_atoms
-from rewardspec.learning.settings import PPO, QLearning
+from rewardspec.experiments.paper import candidate_atoms as own
+from rewardspec.learning.training import default_config
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import Payment
 from rewardspec.spec.spec import Spec
@@ -51,7 +51,7 @@ class Candidate:
 
     def spec(self, task: Task) -> Spec:
         """The spec, with the discount of the task's learner."""
-        discount = QLearning().discount if task.learner == "q-learning" else PPO().discount
+        discount = default_config(task).discount
         if self.papers_pairs:
             return task.spec("quantitative", payment=self.payment, discount=discount)
         return Spec(self.pairs, atoms=ATOMS[task.name], payment=self.payment, discount=discount)
@@ -71,25 +71,28 @@ def _told(pair: Any) -> str:
 
 ATOMS: dict[str, Atoms] = {
     "acrobot": {
-        "energy": best_atoms.acrobot_energy,
-        "height": best_atoms.acrobot_height,
+        "energy": own.acrobot_energy,
+        "height": own.acrobot_height,
         "at_goal": acrobot.at_goal,
     },
     "cart_pole": {"reach_goal": cart_pole.reach_goal, "balanced": cart_pole.balanced},
     "mountain_car": {
-        "energy": best_atoms.car_energy,
-        "right": best_atoms.moving_right,
-        "left": best_atoms.moving_left,
+        "energy": own.car_energy,
+        "right": own.moving_right,
+        "left": own.moving_left,
         "at_goal": car.at_goal,
     },
     "pendulum": {
-        "energy": best_atoms.pendulum_energy,
+        "energy": own.pendulum_energy,
         "upright": pendulum.upright,
         "stabilised": pendulum.stabilised,
     },
-    "cliff_walking": {"near": best_atoms.near_goal_by_the_cliff, "near_with_care": best_atoms.near_goal_with_care},
-    "frozen_lake": {"near": best_atoms.near_goal_on_the_lake, "in_hole": frozen_lake.reach_hole},
-    "taxi": {"near": best_atoms.near_delivery},
+    "cliff_walking": {
+        "near": own.near_goal_by_the_cliff,
+        "near_with_care": own.near_goal_with_care,
+    },
+    "frozen_lake": {"near": own.near_goal_on_the_lake, "in_hole": frozen_lake.reach_hole},
+    "taxi": {"near": own.near_delivery},
     "bipedal_walker": {"smooth": bipedal_walker.smooth, "upright": bipedal_walker.upright},
     "lunar_lander": {
         "near": lunar_lander.reach_landing_zone,
@@ -97,7 +100,7 @@ ATOMS: dict[str, Atoms] = {
         "upright": lunar_lander.upright,
         "calm": lunar_lander.angular_velocity_score,
     },
-    "island_navigation": {"near": best_atoms.near_goal_on_the_island},
+    "island_navigation": {"near": own.near_goal_on_the_island},
     "conveyor_belt": {"off": conveyor_belt.vase_off_conveyor, "reach_vase": conveyor_belt.reach_vase},
     "sokoban": {"reach_goal": sokoban.reach_goal, "wall_penalty": sokoban.wall_penalty},
 }

@@ -5,46 +5,21 @@ Adalat and Belardinelli, "Expressive Temporal Specifications for Reward Monitori
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TypeAlias
-
-
-@dataclasses.dataclass(frozen=True)
-class PaperCell:
-    """One cell of the paper's table.
-
-    Attributes:
-        episode: Mean episode of convergence; None where the paper prints None.
-        seconds: Mean seconds until then.
-        completion: Task completion in per cent.
-        half_width: Half the width of its 95 % interval.
-        episode_star: Whether the episode has the star of a suboptimal policy.
-        seconds_star: Whether the seconds have it; twice the paper stars only one of the two.
-    """
-
-    episode: float | None
-    seconds: float | None
-    completion: float
-    half_width: float
-    episode_star: bool = False
-    seconds_star: bool = False
-
-
-PaperRow: TypeAlias = dict[str, PaperCell]
+from rewardspec.experiments.study import Reference
 
 _N: None = None
 
 
-def _row(*cells: tuple[float | None, float | None, float, float, str]) -> PaperRow:
+def _row(*cells: tuple[float | None, float | None, float, float, str]) -> dict[str, Reference]:
     """A row from its cells; the last entry of each says which of episode and seconds have a star."""
     names = ("base", "boolean", "quantitative")
     return {
-        name: PaperCell(episode, seconds, completion, half, "e" in stars, "s" in stars)
+        name: Reference(episode, seconds, completion, half, "e" in stars, "s" in stars)
         for name, (episode, seconds, completion, half, stars) in zip(names, cells, strict=True)
     }
 
 
-PAPER: dict[str, PaperRow] = {
+PUBLISHED: dict[str, dict[str, Reference]] = {
     "acrobot": _row((_N, _N, 99.07, 0.09, ""), (600, 133.95, 4.84, 0.40, "es"), (_N, _N, 94.77, 0.30, "")),
     "cart_pole": _row((_N, _N, 44.67, 0.42, ""), (_N, _N, 30.92, 0.35, ""), (_N, _N, 33.34, 0.37, "")),
     "mountain_car": _row((600, 41.46, 39.82, 0.07, "es"), (600, 42.98, 37.04, 0.06, "es"), (_N, _N, 42.28, 0.07, "")),
@@ -61,13 +36,3 @@ PAPER: dict[str, PaperRow] = {
     "sokoban": _row((1129, 0.47, 50.23, 0.01, "es"), (71, 0.11, 52.00, 0.01, "es"), (103, 0.14, 53.15, 0.02, "")),
 }
 """Its rows by the environment's name, in its order."""
-
-
-def best_of(task: str) -> str:
-    """The reward with the greatest task completion in a row, which the paper prints in bold.
-
-    Example:
-        >>> [task for task in PAPER if best_of(task) == "quantitative"]
-        ['mountain_car', 'sokoban']
-    """
-    return max(PAPER[task], key=lambda reward: PAPER[task][reward].completion)

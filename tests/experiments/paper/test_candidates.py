@@ -3,9 +3,9 @@ import pytest
 
 import rewardspec as rs
 from rewardspec import tasks
-from rewardspec.experiments.best_atoms import _careful_nearness
-from rewardspec.experiments.candidates import CANDIDATES
-from rewardspec.experiments.rewards import REWARDS, reward_setup
+from rewardspec.experiments.paper.candidate_atoms import _careful_nearness
+from rewardspec.experiments.paper.candidates import CANDIDATES
+from rewardspec.experiments.paper.evaluation import paper_reward, paper_study
 from rewardspec.learning.env_batches import make_batch
 from rewardspec.learning.paid_batch import PaidBatch
 from rewardspec.spec.toml_reading import loads_spec
@@ -14,15 +14,15 @@ from rewardspec.wrappers import MonitorReward
 
 
 def test_every_environment_has_every_reward():
-    assert set(CANDIDATES) == set(tasks.names())
-    for name in tasks.names():
-        for reward in REWARDS:
-            setup = reward_setup(tasks.get(name), reward)
+    assert set(CANDIDATES) == set(tasks.names("paper"))
+    for name in tasks.names("paper"):
+        for reward in paper_study().rewards:
+            setup = paper_reward(tasks.get(name), reward)
             assert (setup.spec is None) == (reward == "base")
             assert setup.note.endswith(".")
 
 
-@pytest.mark.parametrize("name", tasks.names())
+@pytest.mark.parametrize("name", tasks.names("paper"))
 def test_every_candidate_runs_in_its_environment(name):
     """Labels in [0, 1] all along, which the spec checks itself; and what it pays is finite."""
     task = tasks.get(name)
@@ -50,9 +50,9 @@ def test_every_candidate_runs_in_a_batch(name):
             assert np.isfinite(reward).all()
 
 
-@pytest.mark.parametrize("name", tasks.names())
+@pytest.mark.parametrize("name", tasks.names("paper"))
 def test_the_best_specs_can_be_saved(name):
-    spec = reward_setup(tasks.get(name), "best").spec
+    spec = paper_reward(tasks.get(name), "best").spec
     assert loads_spec(dumps_spec(spec)) == spec
 
 
@@ -85,4 +85,6 @@ def test_the_careful_way_keeps_clear_of_the_cliff():
 
 def test_an_unknown_reward_is_refused_with_a_hint():
     with pytest.raises(rs.Error, match="Did you mean"):
-        reward_setup(tasks.get("taxi"), "bolean")
+        paper_reward(tasks.get("taxi"), "bolean")
+    with pytest.raises(rs.Error, match="Did you mean"):
+        paper_study().checked_reward("bst")

@@ -1,0 +1,93 @@
+"""A study of one's own: any environment, learned from one's own specs and, beside them, from its own reward."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from rewardspec.errors import Error
+from rewardspec.experiments.study import BASE, Budget, Contrast, Reward, Study, own_reward
+from rewardspec.learning.training import default_config
+from rewardspec.spec.spec import Spec
+from rewardspec.spec.toml_reading import loads_spec
+from rewardspec.tasks import registry
+from rewardspec.tasks.measures import Measure
+from rewardspec.tasks.task import Task
+
+
+def own_study(
+    env: str,
+    specs: Mapping[str, str],
+    *,
+    base: bool = True,
+    observe: str | None = "registers",
+    measure: str | None = None,
+    seeds: int = 10,
+    config: Mapping[str, Any] | None = None,
+) -> Study:
+    """A study of one environment.
+
+    All arguments are plain values, so that a directory of results can keep them and a worker be sent them.
+
+    Args:
+        env: What `rewardspec.tasks.get` takes: a task's name, a Gymnasium id, `module:id` or `module:Class`.
+        specs: The texts of spec files by name. One without atoms has those of the task.
+        base: Whether to learn from the environment's own reward as well.
+        observe: What of the monitors the learner sees.
+        measure: A formula over the atoms, whose value at the end of an episode counts as success; by default the
+            task's own measure, which is the environment's return where it brings none.
+        seeds: How many runs each reward gets.
+        config: Settings of the learner that differ from its default ones.
+
+    Raises:
+        Error: There is no such environment, no reward, or a spec or setting that cannot be used.
+    """
+    task = task_with(env, specs, measure)
+    rewards = {**({BASE: "Base"} if base else {}), **{name: name for name in task.specs}}
+    if not rewards:
+        raise Error("There is nothing to compare. Give a spec, or the environment's own reward.")
+    first, *others = rewards
+    description = {"base": base, "observe": observe, "measure": measure, "seeds": seeds, "config": dict(config or {})}
+
+    def reward_of(task: Task, name: str) -> Reward:
+        if name == BASE:
+            return own_reward(task, name)
+        return Reward(task.spec(name), observe, text=specs[name])
+
+    def budget(task: Task, quick: bool) -> Budget:
+        return Budget(seeds, seeds, dataclasses.replace(default_config(task, quick=quick), **(config or {})))
+
+    return Study(
+        title=f"{task.title}: rewards compared",
+        lead=f"{task.title}, learned from {_listed(list(rewards.values()))}.",
+        tasks={task.name: task},
+        rewards=rewards,
+        budget=budget,
+        reward=reward_of,
+        contrasts=tuple(Contrast(f"{name}_and_{first}", f"{name} − {first}", name, (first,)) for name in others),
+        rivals=tuple(rewards),
+        description={"study": "own", "env": env, "specs": dict(specs), **description},
+    )
+
+
+def task_with(env: str, specs: Mapping[str, str], measure: str | None = None) -> Task:
+    """A task with specs of one's own in place of its own ones.
+
+    Args:
+        env: What `rewardspec.tasks.get` takes.
+        specs: The texts of spec files by name.
+        measure: A formula that measures success, in place of the task's own measure.
+    """
+    task = registry.get(env, specs={})
+    loaded = {name: _with_atoms(loads_spec(text), task) for name, text in specs.items()}
+    changes: dict[str, Any] = {} if measure is None else {"measures": {"success": Measure.of_formula(measure)}}
+    return dataclasses.replace(task, specs=loaded, **changes)
+
+
+def _with_atoms(spec: Spec, task: Task) -> Spec:
+    return spec if spec.atom_functions or not task.atoms else spec.replace(atoms=task.atoms)
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,1 @@
+"""The paper's evaluation: twelve tasks with four rewards each, and the numbers that the paper prints."""

@@ -1,0 +1,87 @@
+"""`rewardspec compare`: one's own environment and specs, from training to the report."""
+
+import json
+
+import pytest
+
+from rewardspec.cli import main
+from rewardspec.experiments.results import open_results
+
+LAKE = 'atoms.goal = "next_obs == 15"\natoms.moved = "next_obs > 0"\n'
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "goal.toml").write_text(LAKE + 'pairs = [["F goal", 10]]')
+    (tmp_path / "both.toml").write_text(LAKE + 'pairs = [["F goal", 10], ["F moved", 1]]')
+    return tmp_path
+
+
+SMALL = ("--seeds", "3", "--episodes", "60", "--workers", "1", "-o", "out")
+
+
+def test_any_environment_is_compared_under_any_specs_and_gone_on_with(here, capsys):
+    assert main(["compare", "FrozenLake-v1", "--spec", "goal.toml", "--base", *SMALL]) == 0
+    captured = capsys.readouterr()
+    assert "[2/2] FrozenLake-v1" in captured.err
+    assert "What to see:\n  goal is level with Base" in captured.out
+    names = {path.name for path in (here / "out").iterdir()}
+    assert {"table.md", "table.csv", "curves.svg", "report.html", "summaries.json", "plan.json"} <= names
+    before = {path.name: path.stat().st_mtime_ns for path in (here / "out" / "jobs").iterdir()}
+
+    # Another spec joins the study; what is done is not done again.
+    assert main(["compare", "FrozenLake-v1", "--spec", "both.toml", "--spec", "goal.toml", "--base", *SMALL]) == 0
+    assert "2 of 3 jobs are done already." in capsys.readouterr().err
+    after = {path.name: path.stat().st_mtime_ns for path in (here / "out" / "jobs").iterdir()}
+    assert {name: after[name] for name in before} == before
+    study, cells = open_results(here / "out")
+    assert {cell.reward: cell.log.runs for cell in cells} == {"base": 3, "goal": 3, "both": 3}
+    assert list(study.tasks["FrozenLake-v1"].measures) == ["return"]
+
+    # The report is made again from the directory alone, without the spec files.
+    for file in ("goal.toml", "both.toml"):
+        (here / file).unlink()
+    assert main(["report", "out"]) == 0
+    data = json.loads((here / "out" / "summaries.json").read_text(encoding="utf-8"))
+    assert [(cell["task"], cell["reward"]) for cell in data["cells"]] == [
+        ("FrozenLake-v1", name) for name in ("base", "goal", "both")
+    ]
+
+
+def test_a_formula_can_measure_success(here, capsys):
+    (here / "up.toml").write_text(
+        'observation = ["x", "v", "angle", "spin"]\natoms.up = "abs(angle) < 0.2"\npairs = [["G up", 1]]'
+    )
+    options = ("--seeds", "1", "--steps", "1024", "--workers", "1", "-o", "out")
+    assert main(["compare", "CartPole-v1", "--spec", "up.toml", "--measure", "G up", *options]) == 0
+    assert "Success (%)" in capsys.readouterr().out
+    study, cells = open_results(here / "out")
+    assert list(study.rewards) == ["up"]
+    (cell,) = cells
+    assert set(cell.log.measures) == {"success"}
+    # Every episode ends when the pole leans by more than 0.209.
+    assert cell.log.task_completion.max() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["Chess-v7"], "Gymnasium cannot make 'Chess-v7'"),
+        (["CartPole-v1", "--spec", "absent.toml"], "absent.toml"),
+        (["CartPole-v1", "--episodes", "9"], "counted in steps. Give --steps."),
+        (["FrozenLake-v1", "--steps", "9"], "counted in episodes. Give --episodes."),
+        (["FrozenLake-v1", "--spec", "goal.toml", "--spec", "goal.toml"], "'goal' is there already. Rename"),
+        (["FrozenLake-v1", "--seeds", "0"], "`--seeds` should be at least 1"),
+        (["FrozenLake-v1", "--spec", "goal.toml", "--measure", "F goal"], "A measure of FrozenLake-v1 is a formula"),
+    ],
+)
+def test_bad_input_is_refused_before_training(arguments, message, here, capsys):
+    assert main(["compare", *arguments, "--workers", "1"]) != 0
+    assert message in capsys.readouterr().err
+
+
+def test_a_directory_of_another_study_is_refused(here, capsys):
+    assert main(["compare", "FrozenLake-v1", *SMALL]) == 0
+    assert main(["compare", "CliffWalking-v1", *SMALL]) == 2
+    assert "results of another study. Give another directory." in capsys.readouterr().err
