@@ -8,6 +8,7 @@ import pytest
 
 from rewardspec.logic import formulas as fm
 from rewardspec.logic.operators import OPERATORS
+from rewardspec.logic.parsing import parse
 from rewardspec.logic.semantics import evaluate
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 
@@ -19,17 +20,34 @@ BINARY = (fm.And, fm.Or, fm.Implies, fm.Iff, fm.Xor, fm.Until, fm.Release, fm.We
 LETTERS = [dict(zip("abc", bits, strict=True)) for bits in itertools.product((0, 1), repeat=3)]
 
 
-def random_formula(random_: random.Random, size: int) -> fm.Formula:
-    """A formula with about `size` operators and atoms, over all operators."""
+COUNTED = (fm.AtLeastTimes, fm.AllButTimes)
+
+
+def random_formula(random_: random.Random, size: int, *, timed: bool) -> fm.Formula:
+    """A formula with about `size` operators and atoms, over all operators; with intervals and counts if wanted."""
     if size <= 1:
         return fm.Atom(random_.choice("abc"))
-    if random_.random() < 0.35:
-        return random_.choice(UNARY)(random_formula(random_, size - 1))
-    left = random_.randint(1, size - 1)
-    return random_.choice(BINARY)(random_formula(random_, left), random_formula(random_, size - left))
+    if random_.random() < (0.5 if timed else 0.35):
+        kind = random_.choice((*UNARY, *COUNTED) if timed else UNARY)
+        operands = [random_formula(random_, size - 1, timed=timed)]
+    else:
+        kind = random_.choice(BINARY)
+        left = random_.randint(1, size - 1)
+        operands = [random_formula(random_, part, timed=timed) for part in (left, size - left)]
+    return kind(*operands, *(random_parameters(random_, kind) if timed else ()))
 
 
-FORMULAS = [random_formula(random.Random(seed), 3 + seed % 10) for seed in range(100)]
+def random_parameters(random_: random.Random, kind: type[fm.Formula]) -> tuple[int | None, ...]:
+    if issubclass(kind, fm.Shift | fm.Counted):
+        return (random_.randint(1, 3),)
+    if issubclass(kind, fm.Timed) and random_.random() < 0.8:
+        low = random_.randint(0, 2)
+        return low, random_.choice((None, low, low + 1, low + 2))
+    return ()
+
+
+FORMULAS = [random_formula(random.Random(seed), 3 + seed % 10, timed=False) for seed in range(100)]
+TIMED = [random_formula(random.Random(seed), 2 + seed % 6, timed=True) for seed in range(200)]
 
 
 @dataclass
@@ -85,19 +103,50 @@ def determinized(automaton: "spot.twa_graph") -> Automaton:
     return result
 
 
-def spots_automaton(formula: fm.Formula) -> Automaton:
+def spots_text(formula: fm.Formula) -> str:
+    """The formula as Spot writes it: with its own intervals, and what it has none for spelled out."""
+
     def text(part: fm.Formula, args: tuple[str, ...]) -> str:
         match part:
             case fm.Constant():
                 return "1" if part.value else "0"
             case fm.Atom():
                 return part.name
+            case fm.Next(steps=steps):
+                return f"X[{steps}!]({args[0]})"
+            case fm.WeakNext(steps=steps):
+                return f"X[{steps}]({args[0]})"
+            case fm.Eventually(low=low, high=high):
+                return f"F[{low}:{'' if high is None else high}!]({args[0]})"
+            case fm.Always(low=low, high=high):
+                return f"G[{low}:{'' if high is None else high}]({args[0]})"
+            case fm.AtLeastTimes(count=count):
+                return at_least(count, args[0])
+            case fm.AllButTimes(count=count):
+                return f"!({at_least(count + 1, f'!({args[0]})')})"
+            case fm.Until(low=low, high=high):
+                return until(*args, low, high)
+            case fm.Release(low=low, high=high):
+                return f"!({until(*(f'!({arg})' for arg in args), low, high)})"
             case fm.Unary():
-                symbol = {fm.Next: "X[!]", fm.WeakNext: "X"}.get(type(part), OPERATORS[type(part)].text)
-                return f"{symbol}({args[0]})"
+                return f"{OPERATORS[type(part)].text}({args[0]})"
         return f" {OPERATORS[type(part)].text} ".join(f"({arg})" for arg in args)
 
-    infinite = spot.from_ltlf(spot.formula(formula.fold(text)))
+    def until(left: str, right: str, low: int, high: int | None) -> str:
+        if low > 0:
+            return f"({left}) & X[!]({until(left, right, low - 1, None if high is None else high - 1)})"
+        if high is None:
+            return f"({left}) U ({right})"
+        return right if high == 0 else f"({right}) | (({left}) & X[!]({until(left, right, 0, high - 1)}))"
+
+    def at_least(count: int, operand: str) -> str:
+        return f"F({operand})" if count == 1 else f"F(({operand}) & X[!]({at_least(count - 1, operand)}))"
+
+    return formula.fold(text)
+
+
+def spots_automaton(text: str) -> Automaton:
+    infinite = spot.from_ltlf(spot.formula(text))
     return determinized(spot.to_finite(spot.translate(infinite, "small", "buchi", "sbacc")))
 
 
@@ -115,7 +164,7 @@ def same_language(left: Automaton, right: Automaton) -> bool:
     return True
 
 
-@pytest.mark.parametrize("formula", FORMULAS, ids=str)
+@pytest.mark.parametrize("formula", FORMULAS + TIMED, ids=str)
 def test_spot_reads_our_hoa_and_finds_its_own_language_and_size(formula):
     monitor = synthesize_boolean(formula)
     read = spot.automaton(monitor.to_hoa())
@@ -123,9 +172,16 @@ def test_spot_reads_our_hoa_and_finds_its_own_language_and_size(formula):
     assert spot.is_deterministic(read)
     assert spot.is_complete(read)
     assert read.prop_state_acc().is_true()
-    ours, spots = determinized(read), spots_automaton(formula)
+    ours, spots = determinized(read), spots_automaton(spots_text(formula))
     assert same_language(ours, spots)
     assert len(monitor.states) == spots.minimal_size()
+
+
+def test_spots_interval_forms_mean_to_us_what_they_mean_to_spot():
+    for formula in TIMED:
+        text = spots_text(formula)
+        monitor = synthesize_boolean(parse(text, syntax="spot"))
+        assert same_language(determinized(spot.automaton(monitor.to_hoa())), spots_automaton(text)), text
 
 
 def test_spot_reads_odd_names():

@@ -8,8 +8,7 @@ import pytest
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import Atom, Formula
 from rewardspec.logic.semantics import evaluate
-from rewardspec.synthesis.boolean.decision_diagrams import BooleanDiagrams, Budget, Diagram, Diagrams
-from rewardspec.synthesis.boolean.decision_tables import DecisionTable
+from rewardspec.synthesis.boolean.decision_diagrams import BooleanDiagrams, Budget, DecisionTable, Diagram, Diagrams
 from rewardspec.synthesis.boolean.guards import Transitions, cover, guard
 
 VARIABLES = 4
@@ -20,7 +19,12 @@ ATOMS = [Atom(name) for name in "abcd"]
 def random_diagram(seed: int, store: Diagrams, leaves: list) -> Diagram:
     """A function of four variables with random values."""
     random_ = random.Random(seed)
-    row = [store.leaf(random_.choice(leaves)) for _ in LETTERS]
+    return diagram_of(store, [random_.choice(leaves) for _ in LETTERS])
+
+
+def diagram_of(store: Diagrams, values: list) -> Diagram:
+    """The function with the given value for each letter."""
+    row = [store.leaf(value) for value in values]
     for variable in reversed(range(VARIABLES)):
         row = [store.node(variable, low, high) for low, high in zip(row[::2], row[1::2], strict=True)]
     return row[0]
@@ -175,3 +179,34 @@ def test_reaching_follows_letters_backwards():
     assert table.reaching([1]) == {0, 1, 3}
     assert table.reaching([3]) == {3}
     assert table.reaching([]) == frozenset()
+
+
+# Chains: variables 1, 2 and 3 each imply the next.
+
+
+def _possible(letter: tuple[bool, ...]) -> bool:
+    return letter[1] <= letter[2] <= letter[3]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_functions_are_one_diagram_exactly_where_they_agree_on_what_chains_allow(seed):
+    logic = BooleanDiagrams(chain_ends={1: 3, 2: 3, 3: 3})
+    random_ = random.Random(seed)
+    values = [random_.random() < 0.5 for _ in LETTERS]
+    diagram = diagram_of(logic, values)
+    for flipped, letter in enumerate(LETTERS):
+        others = [not value if k == flipped else value for k, value in enumerate(values)]
+        assert (diagram_of(logic, others) == diagram) == (not _possible(letter))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_operations_with_chains_are_those_of_truth_tables(seed):
+    plain, chained = BooleanDiagrams(), BooleanDiagrams(chain_ends={1: 3, 2: 3, 3: 3})
+    f, g, h = (random_diagram(3 * seed + k, plain, [False, True]) for k in range(3))
+    expected = plain.choice(f, g, h)
+    f, g, h = (random_diagram(3 * seed + k, chained, [False, True]) for k in range(3))
+    result = chained.choice(f, g, h)
+    for letter in filter(_possible, LETTERS):
+        assert value_at(chained, result, letter) == value_at(plain, expected, letter)
+    assert chained.conjunction(chained.variable(1), chained.variable(3)) == chained.variable(1)
+    assert chained.disjunction(chained.variable(1), chained.variable(3)) == chained.variable(3)

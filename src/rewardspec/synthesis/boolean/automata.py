@@ -2,10 +2,10 @@
 
 1. The Boolean structure at the top of the formula is taken off; what remains are temporal and propositional parts.
 2. Each part is simplified, taken apart once more where G is over & or F over |, translated (`translation`) and
-   minimised (`minimization`).
-3. Their machines are combined as the structure says (`products`), two at a time, minimising after each.
+   minimized (`dfa_operations`).
+3. Their automata are combined by products as the structure says, two at a time, minimizing after each.
 4. An initial state is chosen.  Traces are never empty, so whether it accepts is free, and where some state does with
-   every letter what the first letter does, that state is initial: the machine needs no other.
+   every letter what the first letter does, that state is initial: the automaton needs no other.
 """
 
 from __future__ import annotations
@@ -16,14 +16,25 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.formulas import Always, And, Eventually, Formula, Iff, Implies, Not, Or, Xor
+from rewardspec.logic.formulas import (
+    Affine,
+    Always,
+    And,
+    Constant,
+    Eventually,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Timed,
+    Xor,
+)
 from rewardspec.logic.fragments import is_propositional
-from rewardspec.logic.operators import TEMPORAL
+from rewardspec.logic.operators import FUTURE, OPERATORS, PAST, TEMPORAL
 from rewardspec.logic.simplification import simplify
-from rewardspec.synthesis.boolean.combination import Connective, complement, product
-from rewardspec.synthesis.boolean.decision_diagrams import Budget, Diagrams
-from rewardspec.synthesis.boolean.decision_tables import DecisionTable
-from rewardspec.synthesis.boolean.minimization import Machine, minimize, renumber
+from rewardspec.synthesis.boolean.decision_diagrams import Budget, DecisionTable, Diagrams
+from rewardspec.synthesis.boolean.dfa_operations import Connective, Dfa, complement, minimize, product, renumber
 from rewardspec.synthesis.boolean.translation import translate
 
 _CONNECTIVES: dict[type[Formula], Connective] = {
@@ -34,7 +45,7 @@ _CONNECTIVES: dict[type[Formula], Connective] = {
     Xor: lambda x, y: x != y,
 }
 
-_SLACK = 4  # how many times more states than allowed a machine may have before it is minimised
+_SLACK = 4  # how many times more states than allowed a machine may have before it is minimized
 _EFFORT_PER_STATE = 100  # results computed per state allowed, beyond which the formula is refused
 _LEAST_EFFORT = 100_000  # what is allowed in any case: a low limit on states should not refuse a small machine
 _PART_EFFORT = 100  # what a part or a product costs at least, so that thousands of tiny ones are refused in time
@@ -56,19 +67,52 @@ class Automaton(NamedTuple):
 
 
 def minimal_automaton(formula: Formula, max_states: int) -> Automaton:
-    """The smallest complete automaton that accepts the non-empty Boolean traces on which the formula holds.
+    """The minimal complete automaton of the non-empty Boolean traces on which the formula holds.
 
     Raises:
-        SynthesisError: It has more than `max_states` states, or takes too much to build.
+        SynthesisError: It has more than `max_states` states, takes too much to build, or does not exist: the formula
+            has values other than 0 and 1, or looks ahead from the past.
     """
     if not isinstance(max_states, int) or max_states < 1:
         raise SynthesisError(f"`max_states` should be a positive integer. Received {max_states!r}.")
+    _require_boolean(formula)
     construction = _Construction(formula, max_states)
-    machine = construction.machine()
-    automaton = _with_initial_state(construction.store, machine)
+    automaton = _with_initial_state(construction.store, construction.dfa())
     if len(automaton.table.roots) > max_states:
         raise construction.too_large([formula])
     return automaton
+
+
+def _require_boolean(formula: Formula) -> None:
+    """Refuse what no automaton says: values between 0 and 1, and the future of a position in the past."""
+    ahead: dict[Formula, Formula] = {}  # for each part an operator of the future in it
+    for part in formula.subformulas():
+        inside = next((ahead[arg] for arg in part.args if arg in ahead), None)
+        if isinstance(part, PAST) and inside is not None:
+            raise SynthesisError(
+                f"`{_shown(inside)}` looks ahead, and stands under {_operator(part)}, which looks back: at the step it "
+                "speaks of, its value is not known yet, so that no monitor can remember it. Put the operators of the "
+                "future outside those of the past, or use `evaluate`, on whole traces.",
+                subformula=part,
+            )
+        if isinstance(part, FUTURE):
+            ahead[part] = part
+        elif inside is not None:
+            ahead[part] = inside
+        match part:
+            case Constant() if part.value not in (0.0, 1.0):
+                what = f"The number {part}"
+            case Affine() if part.params != (1.0, 0.0):
+                what = f"The scale of `{_shown(part)}`"
+            case Timed() if part.discount != 1.0:
+                what = f"The discount of {_operator(part)}"
+            case _:
+                continue
+        raise SynthesisError(
+            f"{what} gives values between 0 and 1, which a Boolean monitor does not have. Leave it out, or use the "
+            "quantitative monitor of `synthesize`.",
+            subformula=part,
+        )
 
 
 class _Construction:
@@ -78,25 +122,25 @@ class _Construction:
         self.max_states = max_states
         self.budget = Budget(max(_LEAST_EFFORT, _EFFORT_PER_STATE * max_states))
         self.store = Diagrams[int](self.budget)
-        self._machines: dict[Formula, Machine] = {}
+        self._dfas: dict[Formula, Dfa] = {}
         self._simplified: dict[Formula, Formula] = {}
         self._temporal: dict[Formula, bool] = {}
 
-    def machine(self) -> Machine:
+    def dfa(self) -> Dfa:
         stack = [self.formula]
         while stack:
             part = stack[-1]
-            missing = [arg for arg in self._operands(part) if arg not in self._machines]
+            missing = [arg for arg in self._operands(part) if arg not in self._dfas]
             if missing:
                 stack.extend(missing)
                 continue
             stack.pop()
-            if part not in self._machines:
+            if part not in self._dfas:
                 try:
-                    self._machines[part] = self._build(part)
+                    self._dfas[part] = self._build(part)
                 except SynthesisError as error:
                     raise self.too_large([*stack, part]) from error
-        return self._machines[self.formula]
+        return self._dfas[self.formula]
 
     def too_large(self, path: Sequence[Formula]) -> SynthesisError:
         """The error for the last formula on a path that is a part of the given one as it was written."""
@@ -110,7 +154,7 @@ class _Construction:
         )
 
     def _operands(self, part: Formula) -> tuple[Formula, ...]:
-        """The formulas whose machines a part's is made from; none for a part that is translated whole."""
+        """The formulas whose automata a part's is made from; none for a part that is translated whole."""
         if self._is_branching(part):
             return part.args
         if part not in self._simplified:
@@ -125,77 +169,82 @@ class _Construction:
                 if part not in self._temporal:
                     temporal = isinstance(part, TEMPORAL) or any(self._temporal[arg] for arg in part.args)
                     self._temporal[part] = temporal
-        return self._temporal[formula] and not isinstance(formula, TEMPORAL)
+        return self._temporal[formula] and not isinstance(formula, (*TEMPORAL, Affine))  # `1 * φ` is simplified away
 
-    def _build(self, part: Formula) -> Machine:
+    def _build(self, part: Formula) -> Dfa:
         self.budget.spend(_PART_EFFORT)
-        machines = [self._machines[arg] for arg in self._operands(part)]
-        if not machines:
+        dfas = [self._dfas[arg] for arg in self._operands(part)]
+        if not dfas:
             states, simplified = _SLACK * self.max_states, self._simplified[part]
-            machine = translate(simplified, self.atoms, self.store, max_states=states, budget=self.budget)
-            return minimize(self.store, machine)
+            dfa = translate(simplified, self.atoms, self.store, max_states=states, budget=self.budget)
+            return minimize(self.store, dfa)
         if not self._is_branching(part):
-            return machines[0]
+            return dfas[0]
         if isinstance(part, Not):
-            return complement(machines[0])
+            return complement(dfas[0])
         connective = _CONNECTIVES[type(part)]
-        if len(machines) == 2:
-            return self._combine(connective, *machines)
+        if len(dfas) == 2:
+            return self._combine(connective, *dfas)
         # `&` and `|`: the smallest two first, the oldest among equals, so that few products are large.
         order = itertools.count()
-        queue = [(len(machine.steps), next(order), machine) for machine in machines]
+        queue = [(len(dfa.steps), next(order), dfa) for dfa in dfas]
         heapq.heapify(queue)
         while len(queue) > 1:
             _, _, left = heapq.heappop(queue)
             _, _, right = heapq.heappop(queue)
-            machine = self._combine(connective, left, right)
-            heapq.heappush(queue, (len(machine.steps), next(order), machine))
+            dfa = self._combine(connective, left, right)
+            heapq.heappush(queue, (len(dfa.steps), next(order), dfa))
         return queue[0][2]
 
-    def _combine(self, connective: Connective, left: Machine, right: Machine) -> Machine:
+    def _combine(self, connective: Connective, left: Dfa, right: Dfa) -> Dfa:
         self.budget.spend(_PART_EFFORT)
         return minimize(self.store, product(self.store, connective, left, right, _SLACK * self.max_states))
 
 
 def _distributed(formula: Formula) -> Formula:
     """`G(a & b)` as `G a & G b` and `F(a | b)` as `F a | F b`, with propositional operands kept together."""
-    for operator, kind in ((Always, And), (Eventually, Or)):
-        if isinstance(formula, operator) and isinstance(formula.args[0], kind):
+    for temporal_kind, kind in ((Always, And), (Eventually, Or)):
+        if isinstance(formula, temporal_kind) and isinstance(formula.args[0], kind):
             plain: list[Formula] = []
             temporal: list[Formula] = []
             for arg in formula.args[0].args:
                 (plain if is_propositional(arg) else temporal).append(arg)
             pieces = [*temporal, kind(*plain)] if plain else temporal
-            return kind(*(operator(piece) for piece in pieces))
+            return kind(*(formula.rebuild(piece) for piece in pieces))
     return formula
 
 
-def _with_initial_state(store: Diagrams[int], machine: Machine) -> Automaton:
-    alike = [state for state, step in enumerate(machine.steps) if step == machine.start]
+def _with_initial_state(store: Diagrams[int], dfa: Dfa) -> Automaton:
+    alike = [state for state, step in enumerate(dfa.steps) if step == dfa.start]
     if alike:
         # There may be two, of which one accepts: before the first letter nothing has been achieved.
-        initial = min(alike, key=lambda state: machine.accepting[state])
+        initial = min(alike, key=lambda state: dfa.accepting[state])
     else:
-        initial = len(machine.steps)
-        machine = Machine(machine.start, (*machine.steps, machine.start), (*machine.accepting, False))
+        initial = len(dfa.steps)
+        dfa = Dfa(dfa.start, (*dfa.steps, dfa.start), (*dfa.accepting, False))
     store.budget = Budget.unlimited()  # what is left to do is small, and the machine is already there
-    order = _breadth_first(store, machine, initial)
-    machine = renumber(store, machine, order, {state: number for number, state in enumerate(order)})
-    accepting = frozenset(state for state, accepts in enumerate(machine.accepting) if accepts)
-    return Automaton(accepting, DecisionTable.from_diagrams(store, machine.steps))
+    order = _breadth_first(store, dfa, initial)
+    dfa = renumber(store, dfa, order, {state: number for number, state in enumerate(order)})
+    accepting = frozenset(state for state, accepts in enumerate(dfa.accepting) if accepts)
+    return Automaton(accepting, DecisionTable.from_diagrams(store, dfa.steps))
 
 
-def _breadth_first(store: Diagrams[int], machine: Machine, initial: int) -> list[int]:
+def _breadth_first(store: Diagrams[int], dfa: Dfa, initial: int) -> list[int]:
     order = [initial]
     seen = {initial}
     for state in order:
-        for successor in store.leaves(machine.steps[state]):
+        for successor in store.leaves(dfa.steps[state]):
             if successor not in seen:
                 seen.add(successor)
                 order.append(successor)
-        if len(order) == len(machine.steps):
+        if len(order) == len(dfa.steps):
             break
     return order
+
+
+def _operator(formula: Formula) -> str:
+    """The operator as it is written, with its interval."""
+    return f"{OPERATORS[type(formula)].text}{formula.annotation}"
 
 
 def _shown(formula: Formula) -> str:

@@ -17,9 +17,8 @@ from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.traces import run_trace
 from rewardspec.machines.verdicts import Verdict, verdict_of
 from rewardspec.synthesis.boolean.automata import minimal_automaton
-from rewardspec.synthesis.boolean.boolean_arrays import BatchRunner
-from rewardspec.synthesis.boolean.boolean_labels import common_namespace, not_boolean, read_arrays
-from rewardspec.synthesis.boolean.decision_tables import DecisionTable
+from rewardspec.synthesis.boolean.batch_runner import BatchRunner, common_namespace, not_boolean, read_arrays
+from rewardspec.synthesis.boolean.decision_diagrams import DecisionTable
 from rewardspec.synthesis.boolean.guards import Transitions
 
 _INTEGERS = (int, np.integer)
@@ -27,14 +26,18 @@ _NUMBERS = frozenset({bool, int, float, np.bool_, np.float64, np.float32, np.int
 
 
 def synthesize_boolean(formula: FormulaLike, *, max_states: int = 10_000) -> BooleanMonitor:
-    """The Boolean monitor of a formula: its minimal complete automaton.
+    """The Boolean monitor of a formula: its minimal complete deterministic automaton.
+
+    Intervals, counts and operators of the past are allowed: an interval becomes a counter, and what happened becomes
+    part of the state.
 
     Args:
         formula: The formula or its text.
         max_states: The largest number of states that the monitor may have.
 
     Raises:
-        SynthesisError: It would have more; the message names the part of the formula that is too large.
+        SynthesisError: It would have more states, or the formula has no automaton: it has scales, discounts or numbers
+            between 0 and 1, or an operator of the future under one of the past.  The message names the part.
 
     Example:
         >>> monitor = synthesize_boolean("G(request -> F grant)")
@@ -43,6 +46,8 @@ def synthesize_boolean(formula: FormulaLike, *, max_states: int = 10_000) -> Boo
         >>> state, value = monitor.step(monitor.initial_state(), {"request": 1, "grant": 0})
         >>> value, monitor.verdict(state).value
         (0.0, 'currently violated')
+        >>> synthesize_boolean("G(request -> F[0,20] grant)")
+        <BooleanMonitor of G(request -> F[0,20] grant): 22 states, 1 accepting, atoms request, grant>
     """
     formula = as_formula(formula)
     automaton = minimal_automaton(formula, max_states)
@@ -230,7 +235,7 @@ class BooleanMonitor(Drawable):
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The monitor as JSON text, for `BooleanMonitor.from_json`."""
-        from rewardspec.synthesis.boolean.boolean_json import to_json
+        from rewardspec.synthesis.boolean.automaton_json import to_json
 
         return to_json(self, indent=indent)
 
@@ -241,7 +246,7 @@ class BooleanMonitor(Drawable):
         Raises:
             MonitorFileError: The text is damaged, is something else, or is of an unknown version.
         """
-        from rewardspec.synthesis.boolean.boolean_json import from_json
+        from rewardspec.synthesis.boolean.automaton_json import from_json
 
         return from_json(text)
 

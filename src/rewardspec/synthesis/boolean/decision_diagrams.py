@@ -4,13 +4,20 @@ A diagram is a leaf, which holds a value, or a node `(variable, low, high)`, whi
 and `high` where it is true.  Along every path the variables increase, no node has two equal branches, and equal
 diagrams are stored once.  So a function has exactly one diagram, and comparing functions is comparing numbers.
 
+Variables may form *chains*, in which each implies the next, as "a within 3 steps" implies "a within 4".  A diagram is
+then a function of the possible assignments only, which for a chain of n variables are n + 1 instead of 2ⁿ, and two that
+agree on these are one.
+
 No function here recurses: a diagram may have thousands of variables.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Callable, Hashable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from rewardspec.errors import SynthesisError
@@ -55,6 +62,8 @@ class Diagrams(Generic[Value]):
 
     Args:
         budget: The limit on the results that folding and applying compute; None for no limit.
+        chain_ends: For each variable of a chain the last of that chain.  A chain's variables are consecutive, and each
+            implies the next.
 
     Example:
         >>> store = Diagrams[str]()
@@ -64,11 +73,12 @@ class Diagrams(Generic[Value]):
         [(((0, False),), 'red'), (((0, True), (2, False)), 'green'), (((0, True), (2, True)), 'red')]
     """
 
-    def __init__(self, budget: Budget | None = None) -> None:
+    def __init__(self, budget: Budget | None = None, chain_ends: Mapping[int, int] | None = None) -> None:
         self.variables: list[int] = []
         self.lows: list[Diagram] = []
         self.highs: list[Diagram] = []
         self.budget = Budget.unlimited() if budget is None else budget
+        self._chain_ends = {} if chain_ends is None else dict(chain_ends)
         self._values: dict[Diagram, Value] = {}
         self._leaves: dict[Value, Diagram] = {}
         self._nodes: dict[tuple[int, Diagram, Diagram], Diagram] = {}
@@ -82,6 +92,14 @@ class Diagrams(Generic[Value]):
 
     def node(self, variable: int, low: Diagram, high: Diagram) -> Diagram:
         """The diagram that is `low` where the variable is false and `high` where it is true."""
+        end = self._chain_ends.get(variable)
+        if end is not None:
+            # Where the variable is true, so is the rest of its chain; and a test is useless where it decides nothing
+            # that the next of its chain does not.
+            if self.variables[high] <= end:
+                high = self.highs[high]
+            if self.variables[low] <= end and self.highs[low] == high:
+                return low
         if low == high:
             return low
         key = (variable, low, high)
@@ -153,7 +171,7 @@ class Diagrams(Generic[Value]):
             memo: Combinations already known, as `fold` has it.
         """
         done: dict[tuple[Diagram, ...], Diagram] = {} if memo is None else memo
-        variables, lows, highs = self.variables, self.lows, self.highs
+        variables, lows, highs, chain_ends = self.variables, self.lows, self.highs, self._chain_ends
         stack = [roots]
         while stack:
             parts = stack[-1]
@@ -161,8 +179,9 @@ class Diagrams(Generic[Value]):
                 result = operation(*parts)
                 if result is None:
                     top = min([variables[part] for part in parts])
+                    end = chain_ends.get(top, top)
                     low = tuple([lows[part] if variables[part] == top else part for part in parts])
-                    high = tuple([highs[part] if variables[part] == top else part for part in parts])
+                    high = tuple([highs[part] if variables[part] <= end else part for part in parts])
                     missing = [branches for branches in (high, low) if branches not in done]
                     if missing:
                         stack.extend(missing)
@@ -217,8 +236,8 @@ class BooleanDiagrams(Diagrams[bool]):
         True
     """
 
-    def __init__(self, budget: Budget | None = None) -> None:
-        super().__init__(budget)
+    def __init__(self, budget: Budget | None = None, chain_ends: Mapping[int, int] | None = None) -> None:
+        super().__init__(budget, chain_ends)
         self.false = self.leaf(False)
         self.true = self.leaf(True)
         self._choices: dict[tuple[Diagram, ...], Diagram] = {}
@@ -227,17 +246,20 @@ class BooleanDiagrams(Diagrams[bool]):
         """True where the variable is."""
         return self.node(variable, self.false, self.true)
 
-    def conjunction(self, left: Diagram, right: Diagram) -> Diagram:
-        """True where both are."""
-        if left > right:  # one order for both, so that what is known of one is known of the other
-            left, right = right, left
-        return self.choice(left, right, self.false)
+    def conjunction(self, *diagrams: Diagram) -> Diagram:
+        """True where all are."""
+        return functools.reduce(lambda left, right: self.choice(left, right, self.false), self._ordered(diagrams))
 
-    def disjunction(self, left: Diagram, right: Diagram) -> Diagram:
-        """True where either is."""
-        if left > right:
-            left, right = right, left
-        return self.choice(left, self.true, right)
+    def disjunction(self, *diagrams: Diagram) -> Diagram:
+        """True where any is."""
+        return functools.reduce(lambda left, right: self.choice(left, self.true, right), self._ordered(diagrams))
+
+    def _ordered(self, diagrams: Sequence[Diagram]) -> Sequence[Diagram]:
+        """Those with the last variables first, so that each next one is put on top of what is there.
+
+        Two diagrams always come in the same order, so that what is known of one order is known of the other.
+        """
+        return sorted(diagrams, key=lambda diagram: (-self.variables[diagram], diagram))
 
     def negation(self, diagram: Diagram) -> Diagram:
         """True where the diagram is false."""
@@ -255,3 +277,83 @@ class BooleanDiagrams(Diagrams[bool]):
         if then in (self.true, condition) and otherwise in (self.false, condition):
             return condition
         return None
+
+
+@dataclass(frozen=True)
+class DecisionTable:
+    """Decision diagrams laid out flat: for each of n states one whose leaves are states.
+
+    A *place* is a state or a node: place p below n is the state p, and n + k is node k.
+
+    Attributes:
+        roots: For each state the place where its diagram starts.
+        variables: For each node the variable it asks for.
+        lows: For each node the place to go to where the variable is false.
+        highs: For each node the place to go to where the variable is true.
+    """
+
+    roots: tuple[int, ...]
+    variables: tuple[int, ...]
+    lows: tuple[int, ...]
+    highs: tuple[int, ...]
+
+    @classmethod
+    def from_diagrams(cls, store: Diagrams[int], roots: Sequence[Diagram]) -> DecisionTable:
+        """The table of some diagrams; nodes are numbered as they are met, false branches first."""
+        place: dict[Diagram, int] = {}
+        nodes: list[Diagram] = []
+        for part in store.parts(*roots):
+            state = store.value(part)
+            if state is None:
+                place[part] = len(roots) + len(nodes)
+                nodes.append(part)
+            else:
+                place[part] = state
+        return cls(
+            roots=tuple(place[root] for root in roots),
+            variables=tuple(store.variables[node] for node in nodes),
+            lows=tuple(place[store.lows[node]] for node in nodes),
+            highs=tuple(place[store.highs[node]] for node in nodes),
+        )
+
+    def to_diagrams(self) -> tuple[Diagrams[int], list[Diagram]]:
+        """The diagrams of the states, in a store of their own."""
+        store = Diagrams[int]()
+        states = len(self.roots)
+        diagrams: dict[int, Diagram] = {state: store.leaf(state) for state in range(states)}
+        for node in sorted(range(len(self.variables)), key=self.variables.__getitem__, reverse=True):
+            low, high = diagrams[self.lows[node]], diagrams[self.highs[node]]
+            diagrams[states + node] = store.node(self.variables[node], low, high)
+        return store, [diagrams[root] for root in self.roots]
+
+    def successor(self, state: int, letter: int) -> int:
+        """The state after a letter; bit v of the letter is the value of variable v."""
+        states = len(self.roots)
+        place = self.roots[state]
+        while place >= states:
+            node = place - states
+            place = self.highs[node] if letter >> self.variables[node] & 1 else self.lows[node]
+        return place
+
+    def reaching(self, targets: Iterable[int]) -> frozenset[int]:
+        """The states from which some letters, or none, lead to one of the targets."""
+        states = len(self.roots)
+        sources: dict[int, list[int]] = defaultdict(list)  # where each place can be entered from
+        for state, root in enumerate(self.roots):
+            sources[root].append(state)
+        for node, branches in enumerate(zip(self.lows, self.highs, strict=True)):
+            for branch in branches:
+                sources[branch].append(states + node)
+        found = set(targets)
+        stack = list(found)
+        while stack:
+            for source in sources.get(stack.pop(), ()):
+                if source not in found:
+                    found.add(source)
+                    stack.append(source)
+        return frozenset(place for place in found if place < states)
+
+    @functools.cached_property
+    def used(self) -> tuple[int, ...]:
+        """The variables that some node asks for, in order."""
+        return tuple(sorted(set(self.variables)))

@@ -6,8 +6,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from rewardspec.logic.formulas import FALSE, TRUE, And, Atom, Constant, Formula, Not, Or, Xor
-from rewardspec.synthesis.boolean.decision_diagrams import BooleanDiagrams, Cube, Diagram
-from rewardspec.synthesis.boolean.decision_tables import DecisionTable
+from rewardspec.synthesis.boolean.decision_diagrams import BooleanDiagrams, Cube, DecisionTable, Diagram
 
 _MOST_CUBES = 64  # a guard with more alternatives than this is written as nested decisions instead
 

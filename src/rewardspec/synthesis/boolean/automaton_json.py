@@ -21,7 +21,7 @@ from typing import Any
 from rewardspec.errors import FormulaError, MonitorFileError
 from rewardspec.logic.parsing import parse
 from rewardspec.synthesis.boolean.boolean_monitor import BooleanMonitor
-from rewardspec.synthesis.boolean.decision_tables import DecisionTable
+from rewardspec.synthesis.boolean.decision_diagrams import DecisionTable
 
 FORMAT = "rewardspec.boolean"
 VERSION = 1

@@ -1,17 +1,24 @@
-"""Deterministic machines with decision diagrams for transitions, and their minimal form."""
+"""Deterministic automata with decision diagrams for transitions: complement, product, minimization."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from rewardspec.errors import SynthesisError
 from rewardspec.synthesis.boolean.decision_diagrams import Diagram, Diagrams
+
+Connective: TypeAlias = Callable[[bool, bool], bool]
+
+_Pair: TypeAlias = tuple[int, int]
+_DECIDED = -1  # (_DECIDED, 0) and (_DECIDED, 1) are the pairs whose outcome nothing can change any more
 
 
 @dataclass(frozen=True)
-class Machine:
-    """A complete deterministic machine; what it says about a trace is whether the last state accepts.
+class Dfa:
+    """A complete deterministic automaton on non-empty traces.
 
     Attributes:
         start: What the first letter does: a diagram whose leaves are states.  Nothing is said about the empty trace,
@@ -25,14 +32,87 @@ class Machine:
     accepting: tuple[bool, ...]
 
 
-def minimize(store: Diagrams[int], machine: Machine) -> Machine:
-    """The smallest machine that accepts the same traces; its states are numbered as their first members were.
+def complement(dfa: Dfa) -> Dfa:
+    """The automaton of the complement."""
+    return Dfa(dfa.start, dfa.steps, tuple(not accepts for accepts in dfa.accepting))
+
+
+def product(store: Diagrams[int], connective: Connective, left: Dfa, right: Dfa, max_states: int) -> Dfa:
+    """The product of two automata, accepting where the connective of their acceptance is true; not minimal.
+
+    Raises:
+        SynthesisError: It has more than `max_states` states.
+    """
+    return _Product(store, connective, left, right, max_states).dfa()
+
+
+class _Product:
+    def __init__(self, store: Diagrams[int], connective: Connective, left: Dfa, right: Dfa, max_states: int) -> None:
+        self.store = store
+        self.connective = connective
+        self.left = left
+        self.right = right
+        self.max_states = max_states
+        self.number: dict[_Pair, int] = {}
+        self.pairs: list[_Pair] = []
+        self.memo: dict[tuple[Diagram, ...], Diagram] = {}
+        # Sinks of either automaton that settle the matter, whatever the other does: with them, and what.
+        self.decided_left: dict[Diagram, bool] = {}
+        self.decided_right: dict[Diagram, bool] = {}
+        for sink, says in _sinks(store, left):
+            if connective(says, False) == connective(says, True):
+                self.decided_left[sink] = connective(says, True)
+        for sink, says in _sinks(store, right):
+            if connective(False, says) == connective(True, says):
+                self.decided_right[sink] = connective(True, says)
+
+    def dfa(self) -> Dfa:
+        start = self._both(self.left.start, self.right.start)
+        steps: list[Diagram] = []
+        accepting: list[bool] = []
+        while len(steps) < len(self.pairs):
+            pair = i, j = self.pairs[len(steps)]
+            if i == _DECIDED:
+                steps.append(self._state(pair))
+                accepting.append(bool(j))
+            else:
+                steps.append(self._both(self.left.steps[i], self.right.steps[j]))
+                accepting.append(self.connective(self.left.accepting[i], self.right.accepting[j]))
+        return Dfa(start, tuple(steps), tuple(accepting))
+
+    def _both(self, left: Diagram, right: Diagram) -> Diagram:
+        return self.store.apply(self._pair_up, left, right, memo=self.memo)
+
+    def _pair_up(self, left: Diagram, right: Diagram) -> Diagram | None:
+        if left in self.decided_left:
+            return self._state((_DECIDED, self.decided_left[left]))
+        if right in self.decided_right:
+            return self._state((_DECIDED, self.decided_right[right]))
+        i, j = self.store.value(left), self.store.value(right)
+        return None if i is None or j is None else self._state((i, j))
+
+    def _state(self, pair: _Pair) -> Diagram:
+        if pair not in self.number:
+            if len(self.pairs) == self.max_states:
+                raise SynthesisError("there are too many states")
+            self.number[pair] = len(self.pairs)
+            self.pairs.append(pair)
+        return self.store.leaf(self.number[pair])
+
+
+def _sinks(store: Diagrams[int], dfa: Dfa) -> list[tuple[Diagram, bool]]:
+    """The states that no letter leads out of, as leaves, and whether each accepts."""
+    return [(step, dfa.accepting[state]) for state, step in enumerate(dfa.steps) if store.value(step) == state]
+
+
+def minimize(store: Diagrams[int], dfa: Dfa) -> Dfa:
+    """The minimal automaton of the same language; its states are numbered as their first members were.
 
     Moore's partition refinement, with two additions that make long chains of states cost n log n instead of n².  A
     block that splits leaves its number to its largest part, so that few states change theirs; and after a split only
     the diagrams that lead to a state whose number changed are looked at again.
     """
-    partition = _Partition(store, machine)
+    partition = _Partition(store, dfa)
     partition.refine()
     number: dict[int, int] = {}
     kept: list[int] = []
@@ -40,13 +120,13 @@ def minimize(store: Diagrams[int], machine: Machine) -> Machine:
         if block not in number:
             number[block] = len(kept)
             kept.append(state)
-    if len(kept) == len(machine.steps):
-        return machine
-    return renumber(store, machine, kept, {state: number[block] for state, block in enumerate(partition.block)})
+    if len(kept) == len(dfa.steps):
+        return dfa
+    return renumber(store, dfa, kept, {state: number[block] for state, block in enumerate(partition.block)})
 
 
-def renumber(store: Diagrams[int], machine: Machine, kept: Iterable[int], number: dict[int, int]) -> Machine:
-    """The machine with other numbers for its states, of which those in `kept` remain, in that order."""
+def renumber(store: Diagrams[int], dfa: Dfa, kept: Iterable[int], number: dict[int, int]) -> Dfa:
+    """The automaton with its states renumbered; those in `kept` remain, in that order."""
     memo: dict[Diagram, Diagram] = {}
 
     def renumbered(diagram: Diagram) -> Diagram:
@@ -57,20 +137,20 @@ def renumber(store: Diagrams[int], machine: Machine, kept: Iterable[int], number
         return store.fold(diagram, base, store.node, memo)
 
     kept = list(kept)
-    return Machine(
-        start=renumbered(machine.start),
-        steps=tuple(renumbered(machine.steps[state]) for state in kept),
-        accepting=tuple(machine.accepting[state] for state in kept),
+    return Dfa(
+        start=renumbered(dfa.start),
+        steps=tuple(renumbered(dfa.steps[state]) for state in kept),
+        accepting=tuple(dfa.accepting[state] for state in kept),
     )
 
 
 class _Partition:
     """States in blocks, which are split until all states of a block agree on the blocks that letters lead to."""
 
-    def __init__(self, store: Diagrams[int], machine: Machine) -> None:
+    def __init__(self, store: Diagrams[int], dfa: Dfa) -> None:
         self.store = store
-        self.steps = machine.steps
-        self.block = [int(accepts) for accepts in machine.accepting]
+        self.steps = dfa.steps
+        self.block = [int(accepts) for accepts in dfa.accepting]
         self.members: list[set[int]] = [set(), set()]
         for state, block in enumerate(self.block):
             self.members[block].add(state)
