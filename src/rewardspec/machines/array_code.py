@@ -241,7 +241,7 @@ class _Code:
             value = _choose([self.place[push.value] for push in pushes], self.labels, self._reuse, "")
             guard = "None"
             if any(push.guard is not None for push in pushes):
-                identity = repr(self.program.bottom if self.program.windows[k].op == "min" else self.program.top)
+                identity = repr(self.program.bottom if self.program.windows[k].neutral else self.program.top)
                 places = [f"xp.full_like(like, {identity})" if p.guard is None else self.place[p.guard] for p in pushes]
                 guard = _choose(list(places), self.labels, self._reuse, "")
             self.lines.append(f"p{k} = push{k}(w{k}, {value}, {guard}, xp)")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,10 +31,12 @@ from rewardspec.machines.expressions import (
     minimum,
     register,
     substitute,
+    window,
 )
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.polynomials import Polynomial, bits
 from rewardspec.machines.program import Program
+from rewardspec.machines.windows import Queue, Ring, algebra, array_windows, queue_contents, queue_extremum
 
 _HALF = constant(0.5)
 _EFFORT = 3_000_000  # comparisons of terms beyond which the bounds are given up; they take some seconds
@@ -46,78 +48,186 @@ class Bounds:
     Attributes:
         upper: For each control state, the largest value that a further letter or more can lead to.
         lower: Likewise the smallest.
+        exact: Whether some continuation reaches them. If not, they are still sound: no continuation passes them.
     """
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.upper = largest(program)
+        best, worst = largest(program), largest(program, negated=True)
+        self.upper = best.values
         # The complement of the machine is one for the negation, on registers that hold the complements of ours.
-        self.lower = tuple(dual(best) for best in largest(program, dual))
+        self.lower = tuple(dual(value) for value in worst.values)
+        self.exact = best.exact and worst.exact
 
     def __call__(self, state: Any) -> tuple[Any, Any]:
         """The lower and the upper bound of a state, of one trace or of a batch."""
-        number = self.program.number
         if type(state) is tuple:
-            control, *registers, value = state
-
-            def leaf(part: Expression) -> float:
-                return registers[part.args[0]] if part.op == "register" else number(part.args[0])
-
-            upper, lower = self.upper[control].evaluate(leaf), self.lower[control].evaluate(leaf)
+            leaf, value = self._leaf(state), state[-1]
+            upper, lower = self.upper[state[0]].evaluate(leaf), self.lower[state[0]].evaluate(leaf)
             return (lower, upper) if value != value else (min(value, lower), max(value, upper))
         xp = namespace_of(state.value) or np
-
-        def array_leaf(part: Expression) -> Any:
-            if part.op == "register":
-                return state.registers[part.args[0]]
-            return xp.full_like(state.value, number(part.args[0]))
-
-        ends = []
+        leaf, ends = self._array_leaf(state, xp), []
         for sides in (self.lower, self.upper):
             chosen = None
             for control, side in enumerate(sides):
-                found = side.evaluate(array_leaf, xp.minimum, xp.maximum)
+                found = side.evaluate(leaf, xp.minimum, xp.maximum)
                 chosen = found if chosen is None else xp.where(state.control == control, found, chosen)
             ends.append(chosen)
         return xp.fmin(state.value, ends[0]), xp.fmax(state.value, ends[1])
 
+    def _leaf(self, state: tuple[Any, ...]) -> Callable[[Expression], float]:
+        program, registers = self.program, state[1:]
 
-def largest(
-    program: Program, view: Callable[[Expression], Expression] = lambda expression: expression
-) -> tuple[Expression, ...]:
-    """For each control state, the largest value of the output that reading one letter or more can lead to.
+        def leaf(part: Expression) -> float:
+            if part.op == "register":
+                return registers[part.args[0]]  # type: ignore[no-any-return]
+            if part.op == "constant":
+                return program.number(part.args[0])
+            window = program.windows[part.args[0]]
+            on = algebra(window, program, None)
+            queue = Queue(*registers[len(program.registers) + part.args[0]])
+            if part.op == "window":
+                return queue_extremum(queue, on)  # type: ignore[no-any-return]
+            return float(max(queue_contents(queue, window.length, on)))
 
-    Args:
-        program: The program, with one output.
-        view: What to take every expression of the program for; `dual` asks about the complement.
+        return leaf
+
+    def _array_leaf(self, state: Any, xp: Any) -> Callable[[Expression], Any]:
+        windows = array_windows(self.program)
+
+        def leaf(part: Expression) -> Any:
+            if part.op == "register":
+                return state.registers[part.args[0]]
+            if part.op == "constant":
+                return xp.full_like(state.value, self.program.number(part.args[0]))
+            if part.op == "window":
+                return windows[part.args[0]].read(state.windows[part.args[0]], xp)
+            if isinstance(state.windows[part.args[0]], Ring):
+                return xp.full_like(state.value, self.program.top)  # sound, and quicker than looking into the ring
+            return functools.reduce(xp.maximum, windows[part.args[0]].contents(state.windows[part.args[0]], xp))
+
+        return leaf
+
+
+class Largest(NamedTuple):
+    """For each control state, the largest value that reading one letter or more can lead to."""
+
+    values: tuple[Expression, ...]
+    exact: bool
+
+
+def largest(program: Program, *, negated: bool = False) -> Largest:
+    """The largest value of the output, or with `negated` of its complement, that going on can lead to.
+
+    The values are expressions of registers, windows and `held(k)`, the largest value that window k holds.
 
     Raises:
         SynthesisError: It takes too long to find.
     """
-    outputs = [view(step.outputs[0]) for step in program.steps]
-    updates = [[None if u is None else view(u) for u in step.updates] for step in program.steps]
+    cells = _Cells(program, negated)
     effort = Effort(_EFFORT)
     try:
-        whole = _sets_that_lead_to_the_value(program, outputs, updates, _Search(effort, both_at_once=False))
-        half = _sets_that_lead_to_the_value(program, outputs, updates, _Search(effort, both_at_once=True))
+        whole = _sets_that_lead_to_the_value(program, cells, _Search(effort, both_at_once=False))
+        half = _sets_that_lead_to_the_value(program, cells, _Search(effort, both_at_once=True))
     except SynthesisError:
         raise SynthesisError(
             "The exact bounds of this monitor take too long to find. Its values are not affected."
         ) from None
-    return tuple(
-        maximum(_expression(ones), minimum(_HALF, _expression(halves)))
+    # A scale lifts what is half true above a half, so that nothing caps it.
+    cap = ONE if cells.scaled else _HALF
+    values = tuple(
+        maximum(cells.expression(ones), minimum(cap, cells.expression(halves)))
         for ones, halves in zip(whole, half, strict=True)
     )
+    return Largest(values, not (cells.scaled or program.windows))
 
 
-def _expression(polynomial: Polynomial) -> Expression:
-    return maximum(*(minimum(*(register(r) for r in bits(term))) for term in sorted(polynomial)))
+def held(number: int) -> Expression:
+    """The largest value that a window holds."""
+    return Expression("held", (number,))
 
 
-def _sets_that_lead_to_the_value(
-    program: Program, outputs: list[Expression], updates: list[list[Expression | None]], search: _Search
-) -> list[Polynomial]:
-    sets = [search.some_letter(output) for output in outputs]
+class _Cells:
+    """A program without windows and scales, whose values are never smaller.
+
+    A window of maxima becomes a register that never loses a value; one of minima a register that soon holds the newest
+    alone; a delay one that may give any value that it holds. A scale is bounded by its ends, and constants are
+    registers that never change.
+    """
+
+    def __init__(self, program: Program, negated: bool) -> None:
+        self._view: Callable[[Expression], Expression] = dual if negated else lambda expression: expression
+        count, windows = len(program.registers), len(program.windows)
+        self._first_window = count
+        self._first_held = count + windows
+        self._constants: dict[float, int] = {}
+        self._first_constant = count + 2 * windows
+        self.scaled = False
+        self.outputs = [self._plain(step.outputs[0]) for step in program.steps]
+        self.updates: list[list[Expression | None]] = []
+        for step in program.steps:
+            row = [None if update is None else self._plain(update) for update in step.updates]
+            everything: list[Expression | None] = []
+            for k, (each, push) in enumerate(zip(program.windows, step.pushes, strict=True)):
+                own, all_held = register(self._first_window + k), register(self._first_held + k)
+                value = self._plain(push.value)
+                guard = ONE if push.guard is None else self._plain(push.guard)
+                raised = bool(each.neutral) != negated  # guards raise values, or bound them from above
+                kept = maximum(all_held, ZERO if push.guard is None else guard) if raised else minimum(all_held, guard)
+                everything.append(maximum(kept, value))
+                if each.op == "last":
+                    row.append(all_held)
+                else:
+                    row.append(value if raised else maximum(minimum(own, guard), value))
+            self.updates.append([*row, *everything])
+
+    def update(self, control: int, number: int) -> Expression | None:
+        """The new value of a register."""
+        return register(number) if number >= self._first_constant else self.updates[control][number]
+
+    def _plain(self, expression: Expression) -> Expression:
+        def build(part: Expression, args: tuple[Expression, ...]) -> Expression:
+            match part.op:
+                case "window":
+                    return register(self._first_window + part.args[0])
+                case "constant" if part not in (ZERO, ONE):
+                    return self._constant(part.args[0])
+                case "min":
+                    return minimum(*args)
+                case "max":
+                    return maximum(*args)
+                case "affine":
+                    _, scale, offset = part.args
+                    self.scaled = True
+                    # Between x and the map's fixed point, and never above what it makes of 1.
+                    fixed = offset / (1.0 - scale) if scale < 1.0 else 0.0
+                    return minimum(self._constant(scale + offset), maximum(args[0], self._constant(fixed)))
+            return part
+
+        return self._view(expression).fold(build)
+
+    def _constant(self, value: float) -> Expression:
+        if value in (0.0, 1.0):
+            return constant(value)
+        number = self._constants.setdefault(value, self._first_constant + len(self._constants))
+        return register(number)
+
+    def expression(self, polynomial: Polynomial) -> Expression:
+        """The value of a polynomial over these registers."""
+        values = {number: value for value, number in self._constants.items()}
+
+        def leaf(number: int) -> Expression:
+            if number >= self._first_constant:
+                return constant(values[number])
+            if number >= self._first_held:
+                return held(number - self._first_held)
+            return register(number) if number < self._first_window else window(number - self._first_window)
+
+        return maximum(*(minimum(*(leaf(r) for r in bits(term))) for term in sorted(polynomial)))
+
+
+def _sets_that_lead_to_the_value(program: Program, cells: _Cells, search: _Search) -> list[Polynomial]:
+    sets = [search.some_letter(output) for output in cells.outputs]
     changed = True
     while changed:
         changed = False
@@ -125,7 +235,7 @@ def _sets_that_lead_to_the_value(
             found = sets[control]
             for term in sets[program.successor(control)]:
                 # These registers, all of them, must come through the letter.
-                needed = [updates[control][r] for r in bits(term)]
+                needed = [cells.update(control, r) for r in bits(term)]
                 found = search.maximum(found, search.some_letter(minimum(*(e for e in needed if e is not None))))
             if found != sets[control]:
                 sets[control], changed = found, True

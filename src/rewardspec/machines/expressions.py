@@ -10,7 +10,9 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
-Op: TypeAlias = Literal["constant", "label", "complement", "register", "window", "pushed", "min", "max", "affine"]
+Op: TypeAlias = Literal[
+    "constant", "label", "complement", "register", "window", "pushed", "held", "min", "max", "affine"
+]
 _LATTICE = ("min", "max")
 
 T = TypeVar("T")
@@ -21,8 +23,8 @@ class Expression:
 
     Attributes:
         op: What it computes: a constant, the label of an atom, its complement, a register's value before the step, the
-            extremum of a window before or after the step, the min or max of its operands, or an increasing affine map
-            of one.
+            extremum of a window before or after the step or the largest value it holds, the min or max of its operands,
+            or an increasing affine map of one.
         args: `(value,)`, `(atom,)`, `(register or window number,)`, the operands, or `(operand, scale, offset)`.
     """
 
@@ -118,9 +120,9 @@ class Expression:
                     return f"1 - {part.args[0]}"
                 case "register":
                     return (registers or {}).get(part.args[0], f"r{part.args[0]}")
-                case "window" | "pushed":
+                case "window" | "pushed" | "held":
                     name = (windows or {}).get(part.args[0], f"w{part.args[0]}")
-                    return name if part.op == "window" else f"{name}′"
+                    return {"window": name, "pushed": f"{name}′", "held": f"max({name})"}[part.op]
                 case "affine":
                     _, scale, offset = part.args
                     return f"{scale:g}·{args[0]}{f' + {offset:g}' if offset else ''}"

@@ -45,7 +45,7 @@ def to_json(formula: Formula, program: Program, *, indent: int | None = None) ->
         "semantics": program.semantics,
         "atoms": list(program.atoms),
         "registers": [{"name": n, "initial": v} for n, v in zip(program.registers, program.initial, strict=True)],
-        "windows": [{"name": w.name, "length": w.length, "op": w.op} for w in program.windows],
+        "windows": [{"name": w.name, "length": w.length, "op": w.op, "initial": w.neutral} for w in program.windows],
         "nodes": table,
         "states": [
             {
@@ -129,9 +129,11 @@ def _window(entry: Any) -> Window:
     if not isinstance(entry, dict):
         raise _damaged(f"a window is {entry!r}")
     name, length, op = _field(entry, "name", str), _field(entry, "length", int), entry.get("op")
-    if length < 1 or op not in ("max", "min", "last"):
+    neutral = entry.get("initial")
+    starts = {"max": (0,), "min": (1,), "last": (0, 1)}.get(op, ()) if isinstance(op, str) else ()
+    if length < 1 or isinstance(neutral, bool) or neutral not in starts:
         raise _damaged(f"window {name!r} is {entry!r}")
-    return Window(name, length, op)
+    return Window(name, length, cast(Any, op), float(cast(float, neutral)))
 
 
 def _nodes(entries: list[Any], atoms: list[str], registers: int, windows: int) -> list[Expression]:

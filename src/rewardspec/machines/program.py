@@ -24,16 +24,13 @@ class Window:
         name: What it is called.
         length: How many values it holds.
         op: `"max"` or `"min"`; or `"last"`, which gives the oldest of the values.
+        neutral: What it holds before anything is pushed: 0, or 1 for minima and what guards raise.
     """
 
     name: str
     length: int
     op: Literal["max", "min", "last"]
-
-    @property
-    def neutral(self) -> float:
-        """What it holds and gives before anything was pushed."""
-        return 1.0 if self.op == "min" else 0.0
+    neutral: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -130,6 +127,10 @@ class Program:
         """The largest value."""
         return 1.0 if self.semantics == "degree" else float("inf")
 
+    def guarded(self, number: int) -> bool:
+        """Whether the values in a window are ever bounded by a guard."""
+        return any(step.pushes[number].guard is not None for step in self.steps)
+
     def number(self, constant: float) -> float:
         """A constant of an expression as a number of the semantics."""
         if self.semantics == "degree":
@@ -195,7 +196,7 @@ def merge_equivalent_registers(program: Program) -> Program:
     if len(cells) < 2:
         return program
     starts: dict[Expression, object] = dict(zip(cells, program.initial, strict=False))
-    starts |= {window(k): (each.length, each.op) for k, each in enumerate(program.windows)}
+    starts |= {window(k): (each.length, each.op, each.neutral) for k, each in enumerate(program.windows)}
     parts = list(all_parts(program.expressions()))
     block = dict.fromkeys(cells, 0)
     while True:

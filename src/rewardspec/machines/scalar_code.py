@@ -156,7 +156,7 @@ def _body(program: Program, control: int, head: Head) -> list[str]:
     step = program.steps[control]
     lines = [f"{', '.join(['_', *_cells(program), *head.unpacked()])} = state"]
     for k, window in enumerate(program.windows):
-        lines.extend(scalar_read(f"w{k}", window))
+        lines.extend(scalar_read(f"w{k}", window, program.guarded(k)))
     code = _Code(program)
     early = [e for e in step.expressions() if not _reads_pushed(e)]
     lines.extend(code.lines(early))
@@ -165,7 +165,7 @@ def _body(program: Program, control: int, head: Head) -> list[str]:
         lines.extend(scalar_push(f"w{k}", window, code.place[push.value], guard))
     late = [e for e in step.outputs if _reads_pushed(e)]
     for k in sorted({part.args[0] for part in all_parts(late) if part.op == "pushed"}):
-        lines.extend([f"v{k} = w{k}", *scalar_read(f"v{k}", program.windows[k])])
+        lines.extend([f"v{k} = w{k}", *scalar_read(f"v{k}", program.windows[k], program.guarded(k))])
     lines.extend(code.lines(late))
     added, memory, result = head.scalar_lines([code.place[output] for output in step.outputs])
     registers = [f"r{k}" if u is None else code.place[u] for k, u in enumerate(step.updates)]

@@ -81,8 +81,8 @@ class Algebra(NamedTuple):
 def algebra(window: Window, program: Program, xp: Namespace | None) -> Algebra:
     """The operations of a window on numbers (None) or on a library's arrays."""
     larger, smaller = (_larger, _smaller) if xp is None else (xp.maximum, xp.minimum)
-    if window.op == "min":
-        return Algebra(smaller, larger, program.top, program.bottom, False)
+    if window.neutral:
+        return Algebra(smaller, larger, program.top, program.bottom, window.op == "last")
     return Algebra(larger, smaller, program.bottom, program.top, window.op == "last")
 
 
@@ -360,11 +360,13 @@ def array_windows(program: Program) -> tuple[ArrayWindow, ...]:
 # The lines of generated code for one trace.
 
 
-def scalar_read(place: str, window: Window) -> list[str]:
+def scalar_read(place: str, window: Window, guarded: bool) -> list[str]:
     """Lines that put what a window's state `place` gives into `place_x`, after unpacking it."""
-    better, _ = _signs(window)
+    better, worse = _signs(window)
     unpack = f"{place}_n, {place}_b, {place}_e, {place}_f, {place}_g, _ = {place}"
-    front = f"{place}_f[0] if {place}_g is None or {place}_f[0] {_worse(better)} {place}_g else {place}_g"
+    front = f"{place}_f[0]"
+    if guarded:
+        front = f"{front} if {place}_g is None or {front} {worse} {place}_g else {place}_g"
     if window.op == "last":
         return [unpack, f"{place}_x = {place}_e if {place}_f is None else {front}"]
     return [
@@ -405,11 +407,7 @@ def scalar_names(place: str, window: Window, program: Program) -> dict[str, Any]
 
 
 def _signs(window: Window) -> tuple[str, str]:
-    return ("<", ">") if window.op == "min" else (">", "<")
-
-
-def _worse(better: str) -> str:
-    return "<" if better == ">" else ">"
+    return ("<", ">") if window.neutral else (">", "<")
 
 
 def scalar_initial(window: Window, program: Program) -> tuple[Any, ...]:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from rewardspec.machines.bounds import largest
-from rewardspec.machines.expressions import maximum
+from rewardspec.machines.bounds import held, largest
+from rewardspec.machines.expressions import ONE, Substitution, maximum
 from rewardspec.machines.program import Program, after_letter, side_by_side
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import PAYMENTS
@@ -43,7 +43,9 @@ def compose(pairs: Sequence[Pair], max_registers: int) -> Program:
     outputs = [list(step.outputs) for step in joint.steps]
     for number, pair in enumerate(pairs):
         if pair.vetoes:
-            later = largest(joint.output(number))
+            # What a window holds is not known without looking into it: never too little.
+            unknown = Substitution({held(k): ONE for k in range(len(joint.windows))})
+            later = [unknown(value) for value in largest(joint.output(number)).values]
             for control, row in enumerate(outputs):
                 (upper,) = after_letter(joint, control, [later[joint.successor(control)]])
                 row.append(maximum(row[number], upper))

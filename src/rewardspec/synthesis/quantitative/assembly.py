@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rewardspec.logic.formulas import And, Atom, Constant, Formula, Not
+from rewardspec.logic.formulas import Affine, And, Atom, Constant, Formula, Not
 from rewardspec.machines.expressions import (
     Expression,
+    affine,
     complement,
     constant,
     dual,
@@ -15,9 +16,11 @@ from rewardspec.machines.expressions import (
     minimum,
     register,
     substitute,
+    window,
 )
-from rewardspec.machines.program import Program, Step, side_by_side
-from rewardspec.synthesis.quantitative.equations import Equations
+from rewardspec.machines.polynomials import bits
+from rewardspec.machines.program import Program, Push, Step, Window, side_by_side
+from rewardspec.synthesis.quantitative.equations import DelayLine, Equations
 from rewardspec.synthesis.quantitative.factoring import Factoring
 from rewardspec.synthesis.quantitative.register_names import from_obligations
 from rewardspec.synthesis.quantitative.unrolling import Lasso
@@ -25,25 +28,39 @@ from rewardspec.synthesis.quantitative.unrolling import Lasso
 
 def from_lasso(lasso: Lasso, equations: Equations, atoms: tuple[str, ...], *, negated: bool) -> Program:
     """The program that a lasso describes; with `negated` its dual, which computes the complement of the value."""
-    guards = [guard_expression(guard) for guard in equations.guards]
+    leaves = [guard_expression(guard) for guard in equations.guards]
+    leaves += [window(k) for k in range(len(equations.lines))]
     used = sorted(set(lasso.initial).union(*(phase.updates for phase in lasso.phases)))
     place = {old: register(new) for new, old in enumerate(used)}
 
     def leaf(variable: int) -> Expression:
-        return place[variable] if variable < lasso.registers else guards[variable - lasso.registers]
+        return place[variable] if variable < lasso.registers else leaves[variable - lasso.registers]
 
     factoring = Factoring(leaf)
     finish: Callable[[Expression], Expression] = dual if negated else lambda expression: expression
+
+    def push(line: DelayLine, entering: frozenset[int]) -> Push:
+        guard = minimum(*(leaf(variable) for variable in bits(line.guard))) if line.guard else None
+        return Push(finish(factoring.expression(entering)), None if guard is None else finish(guard))
+
     steps = tuple(
         Step(
             tuple(finish(factoring.expression(phase.updates[old])) if old in phase.updates else None for old in used),
             (finish(factoring.expression(phase.output)),),
+            tuple(push(line, entering) for line, entering in zip(equations.lines, phase.entering, strict=True)),
         )
         for phase in lasso.phases
     )
     initial = tuple(float(lasso.initial[old] != negated) if old in lasso.initial else 0.0 for old in used)
     names = tuple(from_obligations(equations.owed[old], negated) for old in used)
-    return Program(atoms, names, initial, steps, lasso.loop)
+    windows = tuple(_window(line, negated) for line in equations.lines)
+    return Program(atoms, names, initial, steps, lasso.loop, windows)
+
+
+def _window(line: DelayLine, negated: bool) -> Window:
+    if line.op == "last":
+        return Window("delayed", line.length, "last", neutral=float(negated))
+    return Window("recent", line.length, "min" if negated else "max", neutral=float(negated))
 
 
 def guard_expression(formula: Formula) -> Expression:
@@ -59,6 +76,8 @@ def guard_expression(formula: Formula) -> Expression:
                 return complement(args[0].args[0])
             case And():
                 return minimum(*args)
+            case Affine():
+                return affine(args[0], part.scale, part.offset)
         return maximum(*args)
 
     return formula.fold(build)

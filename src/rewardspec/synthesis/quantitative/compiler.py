@@ -10,19 +10,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.formulas import And, Formula, Or
-from rewardspec.logic.normal_form import negate
+from rewardspec.logic.formulas import And, Formula, Or, Shift, Timed
+from rewardspec.logic.normal_form import negate, to_nnf
 from rewardspec.logic.operators import TEMPORAL
 from rewardspec.logic.printing import to_string
 from rewardspec.machines.effort import Effort
-from rewardspec.machines.expressions import Expression, maximum, minimum, register
-from rewardspec.machines.program import Program
+from rewardspec.machines.expressions import Expression, Substitution, all_parts, maximum, minimum, register
+from rewardspec.machines.program import Program, side_by_side
 from rewardspec.synthesis.quantitative.assembly import combined, from_lasso
+from rewardspec.synthesis.quantitative.delay_lines import with_delay_lines
 from rewardspec.synthesis.quantitative.equations import equations
 from rewardspec.synthesis.quantitative.obligations import Obligations
+from rewardspec.synthesis.quantitative.past import PastCompiler, with_past_as_labels
 from rewardspec.synthesis.quantitative.reduction import reduce
 from rewardspec.synthesis.quantitative.splitting import split
 from rewardspec.synthesis.quantitative.unrolling import unroll
@@ -32,6 +35,8 @@ _Built = TypeVar("_Built")
 _WORTH_BOTH = 12  # parts, or temporal operators in one, up to which every way to build them is looked at closely
 _EFFORT = 4_000_000  # what one synthesis may spend; it takes some seconds
 _EFFORT_FOR_ONE = 1_500_000  # and one attempt at one part
+_LONG_BOUND = 50  # a longer interval is unfolded once, if that comes to a register or window for so many steps of it
+_MOST_UNFOLDED = 20_000  # registers before delay lines become windows
 _SETS_PER_REGISTER = 2  # how far the unreduced machine may go past the register budget
 
 
@@ -49,11 +54,32 @@ class Synthesis:
         self._roots: dict[Formula, Program] = {}
 
     def program(self, formula: Formula) -> Program:
-        """The machine of a formula, unnamed.
+        """The program of a formula, unnamed.
 
         Raises:
-            SynthesisError: It needs more registers than the budget; the message names the subformula.
+            SynthesisError: It needs more registers than the budget, or no monitor can know its value; the message
+                names the subformula.
         """
+        normal, computed = with_past_as_labels(to_nnf(formula))
+        _require_bounded_discounts(normal)
+        main = self._of_the_future(normal)
+        if not computed:
+            return main
+        # Labels that are computed, and their complements, where the program reads them.
+        read = {part for part in all_parts(main.expressions()) if part.args[0] in computed and part.op != "register"}
+        ordered = sorted(read, key=lambda part: (list(computed).index(part.args[0]), part.op))
+        past = PastCompiler(self.max_registers).program(
+            [computed[e.args[0]] if e.op == "label" else negate(computed[e.args[0]]) for e in ordered]
+        )
+        joint = side_by_side([main, past])
+        steps = []
+        for step in joint.steps:
+            values = dict(zip(ordered, step.outputs[1:], strict=True))
+            change = Substitution(values)
+            steps.append(replace(step, outputs=step.outputs[:1]).map(change))
+        return replace(joint, steps=tuple(steps), atoms=formula.atoms)
+
+    def _of_the_future(self, formula: Formula) -> Program:
         leaves: dict[Program, Expression] = {}
 
         def combine(branch: Formula, args: dict[Formula, Expression]) -> Expression:
@@ -111,14 +137,16 @@ class Synthesis:
                 lambda part: part.cost,
                 formula,
                 # Where both are small, the second look is cheap; a long chain's negation costs more than it can save.
-                enough=operators if operators > _WORTH_BOTH else 0,
+                enough=operators if operators > _WORTH_BOTH else _longest_bound(formula) // _LONG_BOUND,
             )
         return self._roots[formula]
 
     def _linear(self, formula: Formula, *, negated: bool) -> Program:
         target = negate(formula) if negated else formula
         effort = Effort(_EFFORT_FOR_ONE, within=self._effort)
-        system = equations(target, Obligations(effort), self._most_sets)
+        bounded = any(isinstance(part, Timed | Shift) for part in target.subformulas())
+        limit = _MOST_UNFOLDED if bounded else self._most_sets
+        system = with_delay_lines(equations(target, Obligations(effort), limit), self._most_sets)
         lasso = reduce(unroll(system, self._most_sets, effort))
         return from_lasso(lasso, system, target.atoms, negated=negated)
 
@@ -183,3 +211,20 @@ def _fold_branches(
             stack.pop()
         stack.extend(missing)
     return done[top]
+
+
+def _longest_bound(formula: Formula) -> int:
+    bounds = [part.high or part.low for part in formula.subformulas() if isinstance(part, Timed)]
+    bounds += [part.steps for part in formula.subformulas() if isinstance(part, Shift)]
+    return max(bounds, default=0)
+
+
+def _require_bounded_discounts(formula: Formula) -> None:
+    for part in formula.subformulas():
+        if isinstance(part, Timed) and part.discount < 1.0 and part.high is None:
+            raise SynthesisError(
+                f"`{to_string(part, longest=80)}` discounts without a bound: the monitor would have to remember every "
+                "step with a weight of its own. Give it a bound, as in `F[0,50;0.9]`: beyond it the discount leaves "
+                "little anyway. `evaluate` takes it as it is.",
+                subformula=part,
+            )

@@ -10,18 +10,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.formulas import And, Formula, Or
+from rewardspec.logic.formulas import And, Constant, Formula, Or
 from rewardspec.machines.polynomials import Polynomial, absorb, bits
 from rewardspec.synthesis.quantitative.obligations import Obligations
 
 
 @dataclass(frozen=True)
-class Equations:
-    """The update of every register, as polynomials over registers and guards.
+class DelayLine:
+    """Registers each of which takes the value of the one before, as one window; see `delay_lines`.
 
-    Variable i is register i for i < len(updates), and guard i - len(updates) from there on.
+    Attributes:
+        op: `"max"` where their maximum is read, `"last"` where the last of them is.
+        length: How many there are.
+        value: What enters, as a polynomial.
+        guard: What bounds every value with each letter, as a term of guards; 0 for nothing.
+    """
+
+    op: Literal["max", "last"]
+    length: int
+    value: Polynomial
+    guard: int
+
+
+@dataclass(frozen=True)
+class Equations:
+    """The update of every register, as polynomials over registers, guards and delay lines.
+
+    Variable i is register i for i < len(updates); then come the guards, then the delay lines.
 
     Attributes:
         guards: The propositional formulas that labels are read through.
@@ -29,6 +47,7 @@ class Equations:
         updates: For each register, its new value.
         output: The value of the formula after this letter.
         initial: For each register, whether it starts at 1; the others start at 0.
+        lines: The delay lines.
     """
 
     guards: tuple[Formula, ...]
@@ -36,6 +55,7 @@ class Equations:
     updates: tuple[Polynomial, ...]
     output: Polynomial
     initial: tuple[bool, ...]
+    lines: tuple[DelayLine, ...] = ()
 
 
 def equations(formula: Formula, obligations: Obligations, limit: int) -> Equations:
@@ -66,29 +86,41 @@ def equations(formula: Formula, obligations: Obligations, limit: int) -> Equatio
         register(sum(1 << obligations.index(part) for part in dict.fromkeys(parts)))
     starts = len(order)
 
-    moves: list[tuple[int, int, int, bool]] = []  # from register, guards, to register, owes something strongly
+    moves: list[tuple[int, int, int, int]] = []  # from register, guards, to register, guards if the trace ends here
     position = 0
     while position < len(order):
         for term in sorted(obligations.step_all(order[position])):
-            guards, owed, strong = obligations.split(term)
-            moves.append((position, guards, register(owed), strong))
+            guards, owed, worth = obligations.split(term)
+            target = register(owed)
+            at_end = -1
+            if 0.0 not in worth:
+                at_end = guards | sum(1 << obligations.index(Constant(value)) for value in worth)
+            moves.append((position, guards, target, at_end))
         position += 1
 
     used = 0
-    for _, guards, _, _ in moves:
-        used |= guards
+    for _, guards, _, at_end in moves:
+        used |= guards | max(at_end, 0)
     guard_numbers = {number: len(order) + k for k, number in enumerate(bits(used))}
-    updates: list[list[int]] = [[] for _ in order]
-    output = []
-    for source, guards, target, strong in moves:
-        term = (1 << source) | sum(1 << guard_numbers[number] for number in bits(guards))
-        updates[target].append(term)
-        if not strong:
-            output.append(term)
+    # Terms with different registers are never comparable, so that each source is absorbed on its own.
+    updates: list[dict[int, list[int]]] = [{} for _ in order]
+    output: dict[int, list[int]] = {}
+
+    def term_of(source: int, guards: int) -> int:
+        return (1 << source) | sum(1 << guard_numbers[number] for number in bits(guards))
+
+    for source, guards, target, at_end in moves:
+        updates[target].setdefault(source, []).append(term_of(source, guards))
+        if at_end >= 0:
+            output.setdefault(source, []).append(term_of(source, at_end))
     return Equations(
         guards=tuple(obligations.formulas[number] for number in guard_numbers),
-        owed=tuple(tuple(obligations.formulas[number] for number in bits(owed)) for owed in order),
-        updates=tuple(absorb(terms) for terms in updates),
-        output=absorb(output),
+        owed=tuple(tuple(obligations.plain(number) for number in bits(owed)) for owed in order),
+        updates=tuple(_absorbed(terms) for terms in updates),
+        output=_absorbed(output),
         initial=tuple(number < starts for number in range(len(order))),
     )
+
+
+def _absorbed(terms: dict[int, list[int]]) -> Polynomial:
+    return frozenset(term for group in terms.values() for term in absorb(group))

@@ -6,9 +6,10 @@ formulas owed from the next letter on.  An obligation is strong when the trace m
     step(literal)  = its guard               step(X ψ)   = "ψ is owed, strongly"
     step(a & b)    = min(step a, step b)     step(WX ψ)  = "ψ is owed, weakly"
     step(a | b)    = max(step a, step b)     step(a U b) = max(step b, min(step a, "a U b is owed, strongly"))
-                                             step(a R b) = min(step b, max(step a, "a R b is owed, weakly"))
 
-W is U with a weak obligation, M is R with a strong one; F and G are special cases of U and R.
+and so on: the one-letter meaning of every operator is in the table of operators, `rewardspec.logic.operators`.  A scale
+is an increasing map, which commutes with min and max, so that the step of `0.8 * φ` owes 0.8 times what φ's step owes.
+At the end of the trace a strong obligation is worth 0 and a weak one 1, or what the map makes of that.
 """
 
 from __future__ import annotations
@@ -16,26 +17,12 @@ from __future__ import annotations
 import functools
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.formulas import (
-    FALSE,
-    TRUE,
-    Always,
-    And,
-    Eventually,
-    Formula,
-    Next,
-    Or,
-    Release,
-    StrongRelease,
-    Until,
-    WeakNext,
-    WeakUntil,
-)
+from rewardspec.logic.formulas import FALSE, TRUE, Affine, Constant, Formula, Next, WeakNext
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import is_literal
-from rewardspec.logic.operators import TEMPORAL
+from rewardspec.logic.operators import TEMPORAL, unfold
 from rewardspec.machines.effort import Effort
-from rewardspec.machines.polynomials import ONE, ZERO, Polynomial, Term, bits, maximum, minimum
+from rewardspec.machines.polynomials import ONE, ZERO, Polynomial, Term, absorb, bits, maximum, minimum
 
 _GUARD_TERMS = 8  # a propositional part with more terms than this becomes one guard, evaluated as it stands
 _STEP_TERMS = 4096  # a step with more terms than this, before absorption, is refused
@@ -68,6 +55,11 @@ class Obligations:
             self.formulas.append(formula)
         return self._index[formula]
 
+    def plain(self, number: int) -> Formula:
+        """A formula by its number, as people write it."""
+        formula = self.formulas[number]
+        return Affine(formula.arg, formula.scale, formula.offset) if isinstance(formula, Mapped) else formula
+
     def owed(self, formula: Formula, *, strong: bool) -> Term:
         """The term that owes a formula."""
         return (0b110 if strong else 0b010) << 3 * self.index(formula)
@@ -87,7 +79,7 @@ class Obligations:
                 stack.extend(missing)
                 continue
             stack.pop()
-            self._steps[part] = self._guarded(part, self._combine(part, [self._steps[arg] for arg in needed]))
+            self._steps[part] = self._guarded(part, self._unfolded(part))
         return self._steps[formula]
 
     def step_all(self, owed: int) -> Polynomial:
@@ -100,9 +92,12 @@ class Obligations:
             raise SynthesisError("a step has too many terms")
         self.effort.spend(terms + terms * terms // 16)
 
-    def split(self, term: Term) -> tuple[Term, int, bool]:
-        """A term's guards, the formulas it owes as a mask of their numbers, and whether any is owed strongly."""
-        guards, owed, strong = 0, 0, False
+    def split(self, term: Term) -> tuple[Term, int, frozenset[float]]:
+        """A term's guards, the formulas it owes as a mask of their numbers, and what these are worth at the end.
+
+        What is worth 1 is left out.
+        """
+        guards, owed, strong = 0, 0, 0
         for bit in bits(term):
             number, kind = divmod(bit, 3)
             if kind == 0:
@@ -110,8 +105,15 @@ class Obligations:
             elif kind == 1:
                 owed |= 1 << number
             else:
-                strong = True
-        return guards, owed, strong
+                strong |= 1 << number
+        worth = {self._worth(self.formulas[k], bool(strong >> k & 1)) for k in bits(owed)}
+        return guards, owed, frozenset(worth - {1.0})
+
+    @staticmethod
+    def _worth(formula: Formula, strong: bool) -> float:
+        if isinstance(formula, Mapped):
+            return formula.offset if strong else formula.scale + formula.offset
+        return 0.0 if strong else 1.0
 
     def reduce(self, owed: int) -> int:
         """A mask of formulas without those that others in it imply."""
@@ -126,7 +128,12 @@ class Obligations:
 
     def _implies(self, j: int, k: int) -> bool:
         if (j, k) not in self._implied:
-            self._implied[j, k] = self._implication(self.formulas[j], self.formulas[k])
+            one, other = self.formulas[j], self.formulas[k]
+            if isinstance(one, Mapped) and isinstance(other, Mapped) and one.params == other.params:
+                one, other = one.arg, other.arg
+            elif isinstance(one, Mapped) or isinstance(other, Mapped):
+                return False  # of obligations under different maps, none is known to be larger
+            self._implied[j, k] = self._implication(one, other)
         return self._implied[j, k]
 
     def _guarded(self, formula: Formula, step: Polynomial) -> Polynomial:
@@ -138,31 +145,52 @@ class Obligations:
             return frozenset({1 << 3 * self.index(formula)})
         return step
 
-    def _combine(self, formula: Formula, args: list[Polynomial]) -> Polynomial:
-        match formula:
-            case Next():
-                return frozenset({self.owed(formula.arg, strong=True)})
-            case WeakNext():
-                return frozenset({self.owed(formula.arg, strong=False)})
-            case And():
-                return self._product(args)
-            case Or():
-                return functools.reduce(maximum, args, ZERO)
-            case Eventually():
-                return maximum(args[0], self._again(formula, strong=True))
-            case Always():
-                return minimum(args[0], self._again(formula, strong=False))
-            case Until() | WeakUntil():
-                again = self._again(formula, strong=isinstance(formula, Until))
-                return maximum(args[1], self._product([args[0], again]))
-            case Release() | StrongRelease():
-                again = self._again(formula, strong=isinstance(formula, StrongRelease))
-                return self._product([args[1], maximum(args[0], again)])
-        assert is_literal(formula), f"not in negation normal form: {formula}"
+    def _unfolded(self, formula: Formula) -> Polynomial:
+        if isinstance(formula, Constant) or is_literal(formula):
+            return self._guard(formula)
+        if isinstance(formula, Mapped):
+            return self.affine(self.now(formula.arg), formula.scale, formula.offset)
+        return unfold(formula, self)
+
+    def _guard(self, formula: Formula) -> Polynomial:
         return frozenset({1 << 3 * self.index(formula)})
 
-    def _again(self, formula: Formula, *, strong: bool) -> Polynomial:
+    # What `unfold` puts together.
+
+    def now(self, formula: Formula) -> Polynomial:
+        """The step of an operand."""
+        return self._steps[formula]
+
+    def later(self, formula: Formula, strong: bool) -> Polynomial:
+        """A formula that is owed."""
         return frozenset({self.owed(formula, strong=strong)})
+
+    def earlier(self, formula: Formula, strong: bool) -> Polynomial:
+        """Never needed: what formulas say of the past has become labels."""
+        raise AssertionError(f"a formula of the past has no step: {formula}")
+
+    def conjunction(self, *values: Polynomial) -> Polynomial:
+        """The minimum."""
+        return self._product(list(values))
+
+    def disjunction(self, *values: Polynomial) -> Polynomial:
+        """The maximum."""
+        return functools.reduce(maximum, values, ZERO)
+
+    def affine(self, value: Polynomial, scale: float, offset: float) -> Polynomial:
+        """An increasing map of a polynomial: of each of its guards and obligations."""
+        if value in (ZERO, ONE):
+            return self.step(Constant(offset if value == ZERO else scale + offset))
+        terms = []
+        for term in value:
+            mapped = 0
+            for bit in bits(term):
+                number, kind = divmod(bit, 3)
+                formula = self.formulas[number]
+                new = scaled(formula, scale, offset) if kind == 0 else mapped_obligation(formula, scale, offset)
+                mapped |= 1 << 3 * self.index(new) + kind
+            terms.append(mapped)
+        return absorb(terms)
 
     def _product(self, factors: list[Polynomial]) -> Polynomial:
         result = ONE
@@ -170,3 +198,34 @@ class Obligations:
             self._spend(len(result) * len(factor))
             result = minimum(result, factor)
         return result
+
+
+class Mapped(Affine):
+    """An increasing map of an obligation, which is worth something at the end though the obligation may not be.
+
+    `X(0.5 * a + 0.25)` owes a formula, strongly: at the end that is worth 0. `0.5 * X a + 0.25` maps what is owed: at
+    the end that is worth 0.25.
+    """
+
+    __slots__ = ()
+
+
+def mapped_obligation(formula: Formula, scale: float, offset: float) -> Formula:
+    """An increasing map of an obligation, composed with the map that it may have already."""
+    if isinstance(formula, Mapped):
+        return Mapped(formula.arg, scale * formula.scale, scale * formula.offset + offset)
+    return Mapped(formula, scale, offset)
+
+
+def scaled(formula: Formula, scale: float, offset: float) -> Formula:
+    """An increasing map of a formula, composed with the map that it may be already.
+
+    Example:
+        >>> scaled(Affine("a", 0.5), 0.5, 0.25)
+        parse('0.25 * a + 0.25')
+    """
+    if isinstance(formula, Constant):
+        return Constant(scale * formula.value + offset)
+    if isinstance(formula, Affine):
+        return Affine(formula.arg, scale * formula.scale, scale * formula.offset + offset)
+    return Affine(formula, scale, offset)

@@ -39,6 +39,8 @@ def live_registers(lasso: Lasso) -> list[int]:
         for position in reversed(range(len(lasso.phases))):
             phase = lasso.phases[position]
             read = variables(phase.output)
+            for entering in phase.entering:
+                read |= variables(entering)
             for register in bits(live[lasso.successor(position)]):
                 read |= variables(phase.updates[register])
             if read & everything != live[position]:
@@ -64,6 +66,7 @@ def simplify_by_order(lasso: Lasso) -> None:
         order = above[position]
         phase.updates = {register: _simplify(update, order) for register, update in phase.updates.items()}
         phase.output = _simplify(phase.output, order)
+        phase.entering = tuple(_simplify(entering, order) for entering in phase.entering)
 
 
 def _invariant_order(lasso: Lasso) -> list[dict[int, int]] | None:
@@ -157,12 +160,11 @@ def fold_stem(lasso: Lasso) -> None:
 
 def _constants_that_match(stem: Phase, loop: Phase, registers: int) -> dict[int, bool] | None:
     """Constants for registers that the stem does not read, with which the loop does what the stem does."""
-    read = variables(loop.output)
-    own = variables(stem.output)
-    for update in loop.updates.values():
-        read |= variables(update)
-    for update in stem.updates.values():
-        own |= variables(update)
+    read, own = 0, 0
+    for polynomial in (loop.output, *loop.entering, *loop.updates.values()):
+        read |= variables(polynomial)
+    for polynomial in (stem.output, *stem.entering, *stem.updates.values()):
+        own |= variables(polynomial)
     if any(register not in stem.updates for register in loop.updates):
         return None
     everything = (1 << registers) - 1
@@ -174,8 +176,10 @@ def _constants_that_match(stem: Phase, loop: Phase, registers: int) -> dict[int,
     for choice in choices:
         zeros = sum(1 << register for register, one in zip(free, choice, strict=True) if not one)
         ones = sum(1 << register for register, one in zip(free, choice, strict=True) if one)
-        if substitute(loop.output, zeros, ones) == stem.output and all(
-            substitute(update, zeros, ones) == stem.updates[register] for register, update in loop.updates.items()
+        if (
+            substitute(loop.output, zeros, ones) == stem.output
+            and tuple(substitute(entering, zeros, ones) for entering in loop.entering) == stem.entering
+            and all(substitute(update, zeros, ones) == stem.updates[r] for r, update in loop.updates.items())
         ):
             return dict(zip(free, choice, strict=True))
     return None

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import (
     Always,
     And,
@@ -30,7 +29,6 @@ from rewardspec.logic.formulas import (
     WeakNext,
     WeakUntil,
 )
-from rewardspec.logic.fragments import is_ltlf
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.operators import TEMPORAL
 from rewardspec.logic.simplification import Simplifier, is_finally
@@ -46,8 +44,6 @@ def split(formula: Formula) -> Formula:
         >>> str(split(parse("(F a & F b) U c")))
         'F a U c & F b U c'
     """
-    if not is_ltlf(formula):
-        raise SynthesisError("intervals, counts, scales, discounts and the past cannot be synthesized yet")
     return to_nnf(formula).fold(_Splitter().node)
 
 
@@ -60,7 +56,7 @@ class _Splitter(Simplifier):
         match a:
             case WeakUntil():
                 return self.disjunction(self.eventually(a.right), self.finally_(a.left))
-            case Release():
+            case Release() if a.is_plain:
                 both = self.conjunction(a.left, a.right)
                 return self.disjunction(self.eventually(both), self.finally_(a.right))
             case And() if any(is_finally(part) for part in a.args):
@@ -70,7 +66,7 @@ class _Splitter(Simplifier):
 
     def always(self, a: Formula) -> Formula:
         match a:
-            case Until():
+            case Until() if a.is_plain:
                 either = self.disjunction(a.left, a.right)
                 return self.conjunction(self.always(either), self.finally_(a.right))
             case StrongRelease():

@@ -22,12 +22,14 @@ class Phase:
     Attributes:
         updates: New values of the registers that the next control state reads.
         output: The value of the formula after the letter.
+        entering: What enters each delay line.
         zeros: Registers known to be 0 when the letter is read, as a mask.
         ones: Registers known to be 1 when the letter is read, as a mask.
     """
 
     updates: dict[int, Polynomial]
     output: Polynomial
+    entering: tuple[Polynomial, ...] = ()
     zeros: int = 0
     ones: int = 0
 
@@ -68,7 +70,8 @@ def unroll(equations: Equations, limit: int, effort: Effort) -> Lasso:
         effort.spend(terms)
         seen[zeros, ones] = len(phases)
         updates = {r: substitute(update, zeros, ones) for r, update in enumerate(equations.updates)}
-        phases.append(Phase(updates, substitute(equations.output, zeros, ones), zeros, ones))
+        entering = tuple(substitute(line.value, zeros, ones) for line in equations.lines)
+        phases.append(Phase(updates, substitute(equations.output, zeros, ones), entering, zeros, ones))
         zeros = sum(1 << r for r, update in updates.items() if update == ZERO)
         ones = sum(1 << r for r, update in updates.items() if update == ONE)
     return Lasso(len(equations.updates), phases, seen[zeros, ones])
