@@ -13,6 +13,8 @@ from rewardspec.errors import FormulaError
 from rewardspec.logic import patterns
 from rewardspec.logic.formulas import Atom, Formula
 from rewardspec.logic.parsing import parse
+from rewardspec.logic.semantics import evaluate
+from rewardspec.logic.words import paraphrase
 from tests.definition import value_by_definition
 from tests.strategies import random_batch
 
@@ -276,6 +278,105 @@ def test_missions_say_what_their_description_says(name):
     assert_says(formula, "".join(formula.atoms), statement, longest=6 if len(formula.atoms) < 3 else 5)
 
 
+def runs(p: Steps) -> list[tuple[int, int]]:
+    """The (first, one past the last) steps of each stretch at which the event holds."""
+    edges = [step for step in range(len(p) + 1) if (step < len(p) and p[step]) != (step > 0 and p[step - 1])]
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+TIMED = {
+    "within": (patterns.within("p", 2), lambda t, n: any(t["p"][:3])),
+    "soon": (patterns.soon("p", 2, 1.0), lambda t, n: any(t["p"][:3])),
+    "not before": (patterns.not_before("p", 2), lambda t, n: not any(t["p"][:2])),
+    "response within": (
+        patterns.response_within("p", "q", 2),
+        lambda t, n: all(any(t["q"][step : step + 3]) for step in range(n) if t["p"][step]),
+    ),
+    "precedence within": (
+        patterns.precedence_within("p", "q", 2),
+        lambda t, n: all(any(t["p"][max(0, step - 2) : step + 1]) for step in range(n) if t["q"][step]),
+    ),
+    "recurrence within": (
+        patterns.recurrence_within("p", 2),
+        lambda t, n: all(any(t["p"][step : step + 3]) for step in range(n - 2)),
+    ),
+    "lasts": (patterns.lasts("p", 2), lambda t, n: all(t["p"][:3])),
+    "holds for": (
+        patterns.holds_for("p", "q", 2),
+        lambda t, n: all(all(t["q"][step : step + 3]) for step in range(n) if t["p"][step]),
+    ),
+    "absence for": (patterns.absence_for("p", 2), lambda t, n: not any(t["p"][:3])),
+    "absence for, after": (
+        patterns.absence_for("p", 2, after="q"),
+        lambda t, n: not any(any(t["p"][step : step + 3]) for step in range(n) if t["q"][step]),
+    ),
+    "minimum duration": (
+        patterns.minimum_duration("p", 2),
+        lambda t, n: all(stop - start > 2 or stop == n for start, stop in runs(t["p"])),
+    ),
+    "maximum duration": (
+        patterns.maximum_duration("p", 2),
+        lambda t, n: all(stop - start <= 2 for start, stop in runs(t["p"])),
+    ),
+    "at least": (patterns.at_least("p", 2), lambda t, n: sum(t["p"]) >= 2),
+    "at most": (patterns.at_most("p", 2), lambda t, n: sum(t["p"]) <= 2),
+    "exactly": (patterns.exactly("p", 2), lambda t, n: sum(t["p"]) == 2),
+    "all but": (patterns.all_but("p", 2), lambda t, n: t["p"].count(False) <= 2),
+    "now": (patterns.now("p"), lambda t, n: t["p"][-1]),
+    "recently": (patterns.now(patterns.recently("p", 2)), lambda t, n: any(t["p"][-3:])),
+    "for the last": (patterns.now(patterns.for_the_last("p", 2)), lambda t, n: all(t["p"][-3:])),
+}
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_patterns_about_time_say_what_their_description_says(name):
+    formula, statement = TIMED[name]
+    assert_says(formula, "".join(sorted(formula.atoms)), statement, longest=8 if len(formula.atoms) == 1 else 6)
+
+
+@pytest.mark.parametrize(
+    ("formula", "trace", "value"),
+    [
+        (patterns.soon("p", discount=0.5), {"p": [0, 0, 1]}, 0.25),
+        (patterns.soon("p", 1, 0.5), {"p": [0, 0, 1]}, 0.0),
+        (patterns.within("p", 1, late=2, discount=0.5), {"p": [0, 1, 1]}, 1.0),
+        (patterns.within("p", 1, late=2, discount=0.5), {"p": [0, 0, 1]}, 0.5),
+        (patterns.within("p", 1, late=2, discount=0.5), {"p": [0, 0, 0, 1]}, 0.25),
+        (patterns.within("p", 1, late=2, discount=0.5), {"p": [0, 0, 0, 0, 1]}, 0.0),
+        (patterns.within("p", 0, late=1, discount=0.5), {"p": [0, 1]}, 0.5),
+        (patterns.lasts("p", 3, short_by=2, discount=0.5), {"p": [1, 1, 1, 1, 0]}, 1.0),
+        (patterns.lasts("p", 3, short_by=2, discount=0.5), {"p": [1, 1, 1, 0, 1]}, 0.5),
+        (patterns.lasts("p", 3, short_by=2, discount=0.5), {"p": [1, 1, 0, 1, 1]}, 0.25),
+        (patterns.lasts("p", 3, short_by=2, discount=0.5), {"p": [1, 0, 1, 1, 1]}, 0.0),
+        (patterns.nearly_always("p", 2, 0.5), {"p": [1, 1, 1, 1]}, 1.0),
+        (patterns.nearly_always("p", 2, 0.5), {"p": [1, 0, 1, 1]}, 0.5),
+        (patterns.nearly_always("p", 2, 0.5), {"p": [1, 0, 0, 1]}, 0.25),
+        (patterns.nearly_always("p", 2, 0.5), {"p": [0, 0, 0, 1]}, 0.0),
+        (patterns.now(patterns.recently("p", 3, 0.5)), {"p": [1, 0, 0]}, 0.25),
+        (patterns.response_within("p", "q", 3, 0.5), {"p": [1, 0, 0], "q": [0, 0, 1]}, 0.25),
+    ],
+)
+def test_soft_patterns_give_part_of_the_value_for_a_near_miss(formula, trace, value):
+    assert evaluate(formula, trace) == value
+
+
+def test_patterns_about_time_have_their_words():
+    assert {paraphrase(formula) for formula, _ in TIMED.values()} >= {
+        "within 2 steps: p",
+        "at every step: if p then within 2 steps: q",
+        "at every step: if q then within the last 2 steps: p",
+        "now and at the next 2 steps: p",
+        "at 2 steps or more: p",
+        "at every step but 2 steps at most: p",
+        "at the last step: now and at the last 2 steps: p",
+        "at the last step: within the last 2 steps: p",
+    }
+    assert paraphrase(patterns.soon("p", 9)) == "within 9 steps (times 0.9 for each step): p"
+    assert paraphrase(patterns.recurrence_within("p", 9)) == (
+        "at every step: (within the last 9 steps: p) or (fewer than 9 steps have passed)"
+    )
+
+
 PUBLISHED = [
     (patterns.absence("p"), "G(!p)"),
     (patterns.absence("p", before="r"), "F r -> (!p U r)"),
@@ -387,6 +488,13 @@ def test_keywords_that_make_no_scope_are_refused_with_a_remedy(scope, remedy):
         (lambda: patterns.response_chain([], "p"), "`causes` should be a formula, or a list"),
         (lambda: patterns.precedence_chain("p", []), "`effects` should be a formula, or a list"),
         (lambda: patterns.precedence_chain(7, "p"), "Received 7"),
+        (lambda: patterns.within("p", -1), "`high` should be a whole number, 0 or more. Received -1."),
+        (lambda: patterns.within("p", 5, late=-1), "`late` should be a whole number, 0 or more. Received -1."),
+        (lambda: patterns.lasts("p", 2, short_by=3), "`short_by` should be at most `steps`, which is 2. Received 3."),
+        (lambda: patterns.nearly_always("p", 2, 1.5), "Received a scale of 1.5"),
+        (lambda: patterns.soon("p", 5, 0), "`discount` should be above 0 and at most 1. Received 0."),
+        (lambda: patterns.at_least("p", 0), "`count` should be a whole number, 1 or more. Received 0."),
+        (lambda: patterns.not_before("p", 0), "`steps` should be a whole number, 1 or more. Received 0."),
         (lambda: patterns.response_chain("p", "s", without="z"), "there is only one effect: s. Name a second one"),
     ],
 )

@@ -15,6 +15,8 @@ With `before` and `between`, nothing is asked where r does not come.
 
 **Missions**, after Menghi and others (2019), are the ones to give a robot: reach, visit, patrol, avoid.
 
+**Time**: deadlines, durations, counts and the recent past are in `timed_patterns`, and can be used from here too.
+
 Every argument is a formula or its text.  The formulas are for finite traces: where the published one, written for
 infinite traces, says something else on them or departs from its own description, the one here keeps the description.
 """
@@ -40,6 +42,25 @@ from rewardspec.logic.formulas import (
     WeakUntil,
     as_formula,
 )
+from rewardspec.logic.formulas import now as now
+from rewardspec.logic.timed_patterns import absence_for as absence_for
+from rewardspec.logic.timed_patterns import all_but as all_but
+from rewardspec.logic.timed_patterns import at_least as at_least
+from rewardspec.logic.timed_patterns import at_most as at_most
+from rewardspec.logic.timed_patterns import exactly as exactly
+from rewardspec.logic.timed_patterns import for_the_last as for_the_last
+from rewardspec.logic.timed_patterns import holds_for as holds_for
+from rewardspec.logic.timed_patterns import lasts as lasts
+from rewardspec.logic.timed_patterns import maximum_duration as maximum_duration
+from rewardspec.logic.timed_patterns import minimum_duration as minimum_duration
+from rewardspec.logic.timed_patterns import nearly_always as nearly_always
+from rewardspec.logic.timed_patterns import not_before as not_before
+from rewardspec.logic.timed_patterns import precedence_within as precedence_within
+from rewardspec.logic.timed_patterns import recently as recently
+from rewardspec.logic.timed_patterns import recurrence_within as recurrence_within
+from rewardspec.logic.timed_patterns import response_within as response_within
+from rewardspec.logic.timed_patterns import soon as soon
+from rewardspec.logic.timed_patterns import within as within
 
 OneOrMore: TypeAlias = "FormulaLike | Sequence[FormulaLike]"
 

@@ -11,6 +11,7 @@ would be unclear, and `{A}` and `{B}` for the operands as they are; the rest say
 from __future__ import annotations
 
 from rewardspec.logic.formulas import (
+    FALSE,
     FIRST,
     LAST,
     Affine,
@@ -27,6 +28,8 @@ from rewardspec.logic.formulas import (
     Shift,
     Timed,
     Unary,
+    WeakNext,
+    WeakPrevious,
     as_formula,
     number_text,
 )
@@ -43,7 +46,7 @@ def paraphrase(formula: FormulaLike) -> str | None:
         >>> paraphrase("G(request -> F[0,20] grant)")
         'at every step: if request then within 20 steps: grant'
         >>> paraphrase("!a U (a & F b)")
-        'not a until (a and sooner or later: b), which must come'
+        'not a until (a, and from then on sooner or later: b), which must come'
     """
     formula = as_formula(formula)
     return None if formula.size > _LONGEST else formula.fold(_words)
@@ -56,15 +59,23 @@ def _words(formula: Formula, args: tuple[str, ...]) -> str:
         return formula.name
     if isinstance(formula, Constant):
         return {1.0: "true", 0.0: "false"}.get(formula.value) or number_text(formula.value)
+    if isinstance(formula, WeakNext | WeakPrevious) and formula.arg == FALSE:
+        left = "have passed" if isinstance(formula, WeakPrevious) else "are left"
+        return f"fewer than {_plural(formula.steps)} {left}"
     judged_at_last = _at_last(formula, args)
     if judged_at_last is not None:
         return f"at the last step: {judged_at_last}"
     row = OPERATORS[type(formula)]
     grouped = [_grouped(arg, text) for arg, text in zip(formula.args, args, strict=True)]
     if isinstance(formula, Nary):
-        if isinstance(formula, And) and _is_prefix(formula.args[-1]):
-            grouped[-1] = args[-1]  # nothing comes after it that could be mistaken for a part of it
-        return row.words.join(grouped)
+        if not isinstance(formula, And) or not _is_prefix(formula.args[-1]):
+            return row.words.join(grouped)
+        # Nothing comes after the last operand that could be mistaken for a part of it.
+        others, last = row.words.join(grouped[:-1]), formula.args[-1]
+        sequence = (
+            isinstance(last, Eventually | Always) and last.low == 0 and not any(map(_is_prefix, formula.args[:-1]))
+        )
+        return f"{others}, and from then on {args[-1]}" if sequence else f"{others}{row.words}{args[-1]}"
     sentence = row.words
     if row.timed_words is not None and isinstance(formula, Timed) and not formula.is_plain:
         sentence = row.timed_words
