@@ -16,7 +16,7 @@ import numpy as np
 
 import rewardspec as rs
 from rewardspec.episodes.explanation import explain
-from rewardspec.episodes.relabelling import relabel
+from rewardspec.episodes.relabeling import relabel
 
 SPEC = rs.Spec(
     [("F G upright", 1), rs.Pair("G on_track", 1, penalty=-1)],

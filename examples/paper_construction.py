@@ -46,25 +46,28 @@ def paper_values(
                     return float(part.value)
                 case rs.Atom():
                     return trace[part.name][step]
-                case rs.Not():
+                case rs.formulas.Not():
                     return 1 - args[0]
-                case rs.And():
+                case rs.formulas.And():
                     return min(args)
-                case rs.Or():
+                case rs.formulas.Or():
                     return max(args)
-                case rs.Implies():
+                case rs.formulas.Implies():
                     return max(1 - args[0], args[1])
-                case rs.Eventually(args=(rs.Always(args=(inner,)),)) | rs.Always(args=(rs.Eventually(args=(inner,)),)):
+                case (
+                    rs.formulas.Eventually(args=(rs.formulas.Always(args=(inner,)),))
+                    | rs.formulas.Always(args=(rs.formulas.Eventually(args=(inner,)),))
+                ):
                     return inner.fold(value)  # "only the latest value needs to be tracked"
-                case rs.Eventually():
+                case rs.formulas.Eventually():
                     return keep("value", part, 0.0, max, args[0])[1]
-                case rs.Always():
+                case rs.formulas.Always():
                     return keep("value", part, 1.0, min, args[0])[1]
-                case rs.Until():
+                case rs.formulas.Until():
                     earlier, now = keep("left", part, 1.0, min, args[0])
                     _, right = keep("right", part, 0.0, max, args[1])
                     return keep("value", part, 0.0, max, min(earlier if repaired else now, right))[1]
-                case rs.Release():
+                case rs.formulas.Release():
                     earlier, now = keep("left", part, 0.0, max, args[0])
                     _, right = keep("right", part, 1.0, min, args[1])
                     return keep("value", part, 1.0, min, max(earlier if repaired else now, right))[1]

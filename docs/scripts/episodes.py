@@ -20,7 +20,7 @@ from matplotlib.ticker import MaxNLocator
 
 from rewardspec import tasks
 from rewardspec.audit.intent import aims_of
-from rewardspec.audit.policies import Episodes
+from rewardspec.audit.optimal_policies import Episodes
 from rewardspec.finite.models import finite_model
 from rewardspec.finite.products import build_product
 from rewardspec.tasks.task import Task, base_spec

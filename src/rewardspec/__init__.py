@@ -7,49 +7,24 @@ Example:
     array([1.  , 0.25, 0.75])
 """
 
+import importlib
+
 from rewardspec.errors import (
     Error,
     FormulaError,
     LabelError,
     MissingExtraError,
+    ModelError,
     MonitorFileError,
+    PolicyFileError,
+    RecordingError,
     SpecError,
     SynthesisError,
+    UnknownEnvironmentError,
     did_you_mean,
 )
-from rewardspec.logic import patterns
-from rewardspec.logic.formulas import (
-    FALSE,
-    FIRST,
-    LAST,
-    TRUE,
-    Affine,
-    AllButTimes,
-    Always,
-    And,
-    AtLeastTimes,
-    Atom,
-    Constant,
-    Eventually,
-    Formula,
-    Historically,
-    Iff,
-    Implies,
-    Next,
-    Not,
-    Once,
-    Or,
-    Previous,
-    Release,
-    Since,
-    StrongRelease,
-    Trigger,
-    Until,
-    WeakNext,
-    WeakPrevious,
-    WeakUntil,
-    Xor,
-)
+from rewardspec.logic import formulas, patterns
+from rewardspec.logic.formulas import Atom, Formula
 from rewardspec.logic.fragments import is_cosafe, is_past, is_propositional, is_safe, unguarded_atoms
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.parsing import parse
@@ -63,70 +38,66 @@ from rewardspec.synthesis.quantitative.synthesize import synthesize
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "FALSE",
-    "FIRST",
-    "LAST",
-    "TRUE",
-    "Affine",
-    "AllButTimes",
-    "Always",
-    "And",
-    "AtLeastTimes",
-    "Atom",
-    "BooleanMonitor",
-    "Constant",
-    "Error",
-    "Eventually",
-    "Formula",
-    "FormulaError",
-    "Historically",
-    "Iff",
-    "Implies",
-    "LabelError",
-    "MissingExtraError",
-    "Monitor",
-    "MonitorFileError",
-    "Next",
-    "Not",
-    "Once",
-    "Or",
-    "Pair",
-    "Previous",
-    "Release",
-    "Since",
-    "Spec",
-    "SpecError",
-    "StrongRelease",
-    "SynthesisError",
-    "Trigger",
-    "Until",
-    "Verdict",
-    "WeakNext",
-    "WeakPrevious",
-    "WeakUntil",
-    "Xor",
+# Loaded when first used, because they need Gymnasium, which takes time, or an extra: the module, and the name in it.
+_LATER = {
+    "audit": ("rewardspec.audit", None),
+    "probe": ("rewardspec.wrappers", "probe"),
+    "relabel": ("rewardspec.episodes.relabeling", "relabel"),
+    "tasks": ("rewardspec.tasks", None),
+    "wrappers": ("rewardspec.wrappers", None),
+}
+
+__all__ = [  # noqa: RUF022  # some are loaded later; what users reach for first stands first
+    "parse",
     "evaluate",
     "evaluate_prefixes",
+    "synthesize",
+    "synthesize_boolean",
+    "Spec",
+    "Pair",
+    "wrappers",
+    "probe",
+    "audit",
+    "relabel",
+    "tasks",
+    "patterns",
+    "Monitor",
+    "BooleanMonitor",
+    "Verdict",
+    "Formula",
+    "Atom",
+    "formulas",
+    "simplify",
+    "to_nnf",
+    "is_safe",
     "is_cosafe",
     "is_past",
     "is_propositional",
-    "is_safe",
-    "parse",
-    "patterns",
-    "simplify",
-    "synthesize",
-    "synthesize_boolean",
-    "to_nnf",
     "unguarded_atoms",
+    "Error",
+    "FormulaError",
+    "LabelError",
+    "SynthesisError",
+    "SpecError",
+    "ModelError",
+    "RecordingError",
+    "MonitorFileError",
+    "PolicyFileError",
+    "UnknownEnvironmentError",
+    "MissingExtraError",
 ]
 
 
 def __getattr__(name: str) -> object:
-    """Load `rewardspec.wrappers` and `rewardspec.tasks` when first used: they need Gymnasium, which takes time."""
-    if name in ("tasks", "wrappers"):
-        import importlib
+    if name in _LATER:
+        module_name, attribute = _LATER[name]
+        module = importlib.import_module(module_name)
+        found = module if attribute is None else getattr(module, attribute)
+        globals()[name] = found
+        return found
+    where = " It is in rewardspec.formulas." if hasattr(formulas, name) else did_you_mean(name, __all__)
+    raise AttributeError(f"module 'rewardspec' has no attribute {name!r}.{where}")
 
-        return importlib.import_module(f"rewardspec.{name}")
-    hint = did_you_mean(name, [*__all__, "tasks", "wrappers"])
-    raise AttributeError(f"module 'rewardspec' has no attribute {name!r}.{hint}")
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, "__version__"})

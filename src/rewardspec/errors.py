@@ -72,6 +72,14 @@ class UnknownEnvironmentError(Error, LookupError):
     """A name that none of the library's environments has."""
 
 
+class ModelError(Error, ValueError):
+    """An environment without a finite model, or a product larger than the budget allows."""
+
+
+class RecordingError(Error, ValueError):
+    """Recorded arrays that do not fit together."""
+
+
 class MissingExtraError(Error, ImportError):
     """An optional dependency that is needed and not installed."""
 

@@ -11,7 +11,7 @@ import pytest
 from rewardspec import Pair, Spec, tasks
 from rewardspec.audit import audit
 from rewardspec.audit.intent import aims_of
-from rewardspec.audit.policies import Episodes, Quantity
+from rewardspec.audit.optimal_policies import Episodes, Quantity
 from rewardspec.audit.solving import solve
 from rewardspec.errors import Error
 from rewardspec.finite.models import finite_model

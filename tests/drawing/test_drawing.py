@@ -218,7 +218,7 @@ def test_the_same_machine_gives_the_same_text(make, synthesize):
 @pytest.mark.parametrize("name", NASTY)
 @pytest.mark.parametrize("synthesize", [rs.synthesize, synthesize_boolean])
 def test_atoms_may_have_any_name(name, synthesize):
-    diagram = diagram_of(synthesize(rs.Eventually(rs.Atom(name))))
+    diagram = diagram_of(synthesize(rs.formulas.Eventually(rs.Atom(name))))
     svg = to_svg(diagram)
     svg.encode()
     root = ElementTree.fromstring(svg)
@@ -238,7 +238,7 @@ def test_atoms_may_have_any_name(name, synthesize):
 @pytest.mark.parametrize("name", ["p", *NASTY])
 @pytest.mark.parametrize("synthesize", [rs.synthesize, synthesize_boolean])
 def test_graphviz_reads_the_dot_text_and_shows_the_names(name, synthesize):
-    text = to_dot(diagram_of(synthesize(rs.Eventually(rs.Atom(name)))))
+    text = to_dot(diagram_of(synthesize(rs.formulas.Eventually(rs.Atom(name)))))
     done = subprocess.run(["dot", "-Tsvg"], input=text.encode(), capture_output=True, check=True)
     assert not done.stderr
     shown = "".join(ElementTree.fromstring(done.stdout).itertext())

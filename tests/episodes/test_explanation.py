@@ -11,7 +11,7 @@ from hypothesis import given
 from rewardspec import LabelError
 from rewardspec.episodes.causes import Decider, decide_prefixes
 from rewardspec.episodes.explanation import explain
-from rewardspec.episodes.recordings import RecordingError
+from rewardspec.errors import RecordingError
 from rewardspec.logic.semantics import evaluate, evaluate_prefixes
 from rewardspec.spec import Pair, Spec
 from tests.strategies import ATOMS, formulas, random_formula, traces

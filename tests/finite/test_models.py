@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from rewardspec import tasks
-from rewardspec.finite.models import ModelError, finite_model
+from rewardspec.errors import ModelError
+from rewardspec.finite.models import finite_model
 
 FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")
 

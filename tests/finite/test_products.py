@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rewardspec import Spec, tasks
-from rewardspec.finite.models import ModelError, finite_model
+from rewardspec.errors import ModelError
+from rewardspec.finite.models import finite_model
 from rewardspec.finite.product_search import ProductSearch
 from rewardspec.finite.products import Product, build_product
 from rewardspec.spec.payments import PAYMENTS

@@ -20,7 +20,7 @@ def test_round_trip():
 
 
 def test_strange_atom_names_survive():
-    monitor = rs.synthesize(rs.Eventually(rs.Atom('a "quoted" \\ name\n__import__("os")')))
+    monitor = rs.synthesize(rs.formulas.Eventually(rs.Atom('a "quoted" \\ name\n__import__("os")')))
     assert rs.Monitor.from_json(monitor.to_json()) == monitor
     assert rs.Monitor.from_json(monitor.to_json()).run({monitor.atoms[0]: [0.25, 0.5]}).tolist() == [0.25, 0.5]
 

@@ -373,7 +373,7 @@ def test_very_deep_expressions_are_refused_and_not_a_crash(text):
 
 
 def test_a_text_of_a_hundred_thousand_characters_is_refused_before_it_is_read(monkeypatch):
-    monkeypatch.setattr("rewardspec.spec.atoms.expressions._parser", None)  # which would take seconds
+    monkeypatch.setattr("rewardspec.spec.atoms.expression_language._parser", None)  # which would take seconds
     with pytest.raises(SpecError, match=r"at most 10,000 characters\. Received 100,001\. Write the atom as a function"):
         compile_atom("max(" + "x," * 49_998 + "x", XY)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rewardspec as rs
-from rewardspec.episodes.relabelling import relabel
+from rewardspec.episodes.relabeling import relabel
 
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")

@@ -10,7 +10,8 @@ import pytest
 from gymnasium import spaces
 from gymnasium.vector import SyncVectorEnv
 
-from rewardspec.finite.models import ModelError, finite_model
+from rewardspec.errors import ModelError
+from rewardspec.finite.models import finite_model
 from rewardspec.spec import Spec
 from rewardspec.wrappers import MonitorReward, vector
 from rewardspec.wrappers.product_numbering import model_of

@@ -14,9 +14,9 @@ from typing import Any
 import gymnasium as gym
 
 from rewardspec.audit.intent import Aims, aims_of, read_aims, required_intent
-from rewardspec.audit.policies import Episodes, Outcome, PlayedEpisode, Policy, Quantity, play
+from rewardspec.audit.judgments import Spread, Verdict, explain, judge
+from rewardspec.audit.optimal_policies import Episodes, Outcome, PlayedEpisode, Policy, Quantity, play
 from rewardspec.audit.solving import solve
-from rewardspec.audit.verdicts import Spread, Verdict, explain, judge
 from rewardspec.finite.models import FiniteModel, finite_model
 from rewardspec.finite.products import DEFAULT_NODES, Product, build_product
 from rewardspec.spec.payments import Payment

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.errors import SpecError
-from rewardspec.finite.models import FiniteModel, ModelError
+from rewardspec.errors import ModelError, SpecError
+from rewardspec.finite.models import FiniteModel
 from rewardspec.logic.fragments import is_propositional
 from rewardspec.logic.parsing import parse
 from rewardspec.logic.semantics import evaluate_positions

@@ -18,7 +18,7 @@ from rewardspec.tasks.gridworlds import GridWorld
 
 if TYPE_CHECKING:
     from rewardspec.audit.auditing import Finding
-    from rewardspec.audit.policies import PlayedEpisode
+    from rewardspec.audit.optimal_policies import PlayedEpisode
 
 Place: TypeAlias = tuple[int, int]
 """Row and column, from the top left."""

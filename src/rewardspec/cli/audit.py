@@ -15,7 +15,7 @@ from rewardspec.errors import Error, SpecError, UnknownEnvironmentError
 
 if TYPE_CHECKING:
     from rewardspec.audit.auditing import Finding
-    from rewardspec.audit.policies import PlayedEpisode
+    from rewardspec.audit.optimal_policies import PlayedEpisode
     from rewardspec.tasks.task import Task
 
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from rewardspec.episodes import explanation_tables as tables
 from rewardspec.episodes.causes import Decider, decide_prefixes
 from rewardspec.episodes.recordings import (
-    RecordingError,
     field,
     leading,
     read_ends,
@@ -23,7 +22,7 @@ from rewardspec.episodes.recordings import (
     stacked,
     take,
 )
-from rewardspec.errors import LabelError, did_you_mean
+from rewardspec.errors import LabelError, RecordingError, did_you_mean
 from rewardspec.logic.formulas import TRUE, And, Atom
 from rewardspec.logic.semantics import read_trace
 from rewardspec.spec.atoms.batch_info import BatchInfo

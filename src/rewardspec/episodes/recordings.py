@@ -12,12 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.errors import Error
+from rewardspec.errors import RecordingError
 from rewardspec.spec.atoms.batch_info import BatchInfo, stack_infos
-
-
-class RecordingError(Error, ValueError):
-    """Recorded arrays that do not fit together."""
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,13 @@ from typing import Any
 
 from rewardspec.audit.auditing import LEARNER_DISCOUNT, audit_task
 from rewardspec.drawing import theme
-from rewardspec.errors import Error, MissingExtraError
+from rewardspec.errors import Error, MissingExtraError, ModelError
 from rewardspec.experiments import comparisons, convergence, curves, statistics
 from rewardspec.experiments.comparisons import Comparison, compare
 from rewardspec.experiments.curves import Curves, figure_of_profiles, figure_of_task, to_svg
 from rewardspec.experiments.study import BASE, Contrast, Study
 from rewardspec.experiments.summaries import Summaries, Summary
 from rewardspec.experiments.table import GAP, episode_text, estimate_text, main_table, percent_text, second_table
-from rewardspec.finite.models import ModelError
 from rewardspec.logic.formulas import Formula
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 from rewardspec.synthesis.quantitative.synthesize import synthesize

@@ -11,16 +11,12 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.errors import Error
+from rewardspec.errors import ModelError
 
 _RESETS = 32
 """Seeds with which an environment that does not tell its first state is asked for it."""
 _ROUNDING = 1e-6
 """How far probabilities may add up to something other than 1."""
-
-
-class ModelError(Error, ValueError):
-    """An environment without a finite model, or a product larger than the budget allows."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

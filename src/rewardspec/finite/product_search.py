@@ -14,7 +14,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.finite.models import FiniteModel, ModelError
+from rewardspec.errors import ModelError
+from rewardspec.finite.models import FiniteModel
 from rewardspec.machines.array_code import State
 from rewardspec.spec import Spec
 from rewardspec.spec.payments import PAYMENTS

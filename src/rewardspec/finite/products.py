@@ -12,7 +12,8 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.finite.models import FiniteModel, ModelError
+from rewardspec.errors import ModelError
+from rewardspec.finite.models import FiniteModel
 from rewardspec.finite.product_search import ProductSearch, TooManyNodesError
 from rewardspec.spec import Spec
 

@@ -16,7 +16,7 @@ from rewardspec.machines.drawable import Drawable
 from rewardspec.machines.expressions import Expression
 from rewardspec.machines.machine import Machine, compiled
 from rewardspec.machines.program import Program, Semantics
-from rewardspec.machines.traces import run_trace
+from rewardspec.machines.whole_traces import run_trace
 
 if TYPE_CHECKING:
     from rewardspec.machines.verdicts import Verdict

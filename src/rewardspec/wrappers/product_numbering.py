@@ -15,7 +15,8 @@ import gymnasium as gym
 from gymnasium import Space, spaces
 
 from rewardspec.episodes.features import Features
-from rewardspec.finite.models import FiniteModel, ModelError, finite_model
+from rewardspec.errors import ModelError
+from rewardspec.finite.models import FiniteModel, finite_model
 from rewardspec.finite.product_search import ProductSearch, TooManyNodesError
 from rewardspec.spec import Spec
 from rewardspec.wrappers.observations import Pair

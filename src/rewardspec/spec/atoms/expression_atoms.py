@@ -13,7 +13,7 @@ import numpy as np
 from rewardspec.errors import SpecError, shown
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.spec.atoms.components import Components, Path, reader, why_unreadable
-from rewardspec.spec.atoms.expressions import Call, Node, Number, Read, margin_of, parse_expression, parts_of
+from rewardspec.spec.atoms.expression_language import Call, Node, Number, Read, margin_of, parse_expression, parts_of
 from rewardspec.spec.atoms.functions import NO_INFO, AtomFunction
 from rewardspec.spec.atoms.operations import ON_FLOATS, SHAPES, Function, on_arrays
 

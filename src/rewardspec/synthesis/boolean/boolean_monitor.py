@@ -14,8 +14,8 @@ from rewardspec.errors import Error
 from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
 from rewardspec.machines.drawable import Drawable
 from rewardspec.machines.namespaces import namespace_of
-from rewardspec.machines.traces import run_trace
 from rewardspec.machines.verdicts import Verdict, verdict_of
+from rewardspec.machines.whole_traces import run_trace
 from rewardspec.synthesis.boolean.automata import minimal_automaton
 from rewardspec.synthesis.boolean.batch_runner import BatchRunner, common_namespace, not_boolean, read_arrays
 from rewardspec.synthesis.boolean.decision_diagrams import DecisionTable

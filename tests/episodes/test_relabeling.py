@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rewardspec import LabelError
-from rewardspec.episodes.recordings import RecordingError
-from rewardspec.episodes.relabelling import relabel, relabel_episodes, relabel_minari
+from rewardspec.episodes.relabeling import relabel, relabel_episodes, relabel_minari
+from rewardspec.errors import RecordingError
 from rewardspec.spec import Pair, Spec
 
 PAYMENTS = ["value", "delta", "potential", "final"]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.episodes.recordings import Chunk, RecordingError, episode_chunks, flat_chunks, take
-from rewardspec.errors import LabelError, MissingExtraError
+from rewardspec.episodes.recordings import Chunk, episode_chunks, flat_chunks, take
+from rewardspec.errors import LabelError, MissingExtraError, RecordingError
 
 if TYPE_CHECKING:
     from rewardspec.spec.spec import Spec

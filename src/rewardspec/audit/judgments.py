@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal, TypeAlias
 
-from rewardspec.audit.policies import Outcome
+from rewardspec.audit.optimal_policies import Outcome
 from rewardspec.tasks.task import Intent
 
 Verdict: TypeAlias = Literal["aligned", "slow", "indifferent", "misaligned"]
