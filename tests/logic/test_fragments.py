@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from rewardspec.logic.formulas import Always, And, Eventually, Formula, Next, Not, Release, Timed, Until, WeakNext
-from rewardspec.logic.fragments import is_cosafe, is_ltlf, is_past, is_propositional, is_safe, unguarded_atoms
+from rewardspec.logic.fragments import is_cosafe, is_past, is_propositional, is_safe, unguarded_atoms
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.operators import FUTURE, PAST
 from rewardspec.logic.parsing import parse
@@ -157,27 +157,26 @@ def test_atoms_outside_every_temporal_operator(text, atoms):
 
 
 @pytest.mark.parametrize(
-    ("text", "past", "ltlf"),
+    ("text", "past"),
     [
-        ("a & !b", True, True),
-        ("true", True, True),
-        ("H(a -> O[0,5] b)", True, False),
-        ("first", True, False),
-        ("last", False, True),
-        ("O F a", False, False),
-        ("G(a -> O b)", False, False),
-        ("a U X b", False, True),
-        ("F[0,5] a", False, False),
-        ("X[2] a", False, False),
-        ("F{1} a", False, False),
-        ("0.5 * a", True, False),
-        ("0.5", True, False),
-        ("F[;0.5] a", False, False),
+        ("a & !b", True),
+        ("true", True),
+        ("H(a -> O[0,5] b)", True),
+        ("first", True),
+        ("last", False),
+        ("O F a", False),
+        ("G(a -> O b)", False),
+        ("a U X b", False),
+        ("F[0,5] a", False),
+        ("X[2] a", False),
+        ("F{1} a", False),
+        ("0.5 * a", True),
+        ("0.5", True),
+        ("F[;0.5] a", False),
     ],
 )
-def test_formulas_of_the_past_and_of_plain_ltlf(text, past, ltlf):
+def test_formulas_of_the_past(text, past):
     assert is_past(text) is past
-    assert is_ltlf(text) is ltlf
 
 
 @given(formulas(max_depth=4, language=EVERYTHING), traces())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rewardspec.logic.formulas import FALSE, TRUE, Affine, Atom, Constant, Formula, FormulaLike, Timed, as_formula
+from rewardspec.logic.formulas import Atom, Formula, FormulaLike, Timed, as_formula
 from rewardspec.logic.normal_form import to_nnf
-from rewardspec.logic.operators import FUTURE, OPERATORS, PAST, TEMPORAL
+from rewardspec.logic.operators import FUTURE, OPERATORS, TEMPORAL
 
 
 def is_safe(formula: FormulaLike) -> bool:
@@ -45,16 +45,6 @@ def is_past(formula: FormulaLike) -> bool:
     return not any(isinstance(part, FUTURE) for part in as_formula(formula).subformulas())
 
 
-def is_ltlf(formula: FormulaLike) -> bool:
-    """Whether the formula is plain LTLf: without intervals, counts, scales, discounts, numbers, or the past.
-
-    Example:
-        >>> is_ltlf("a U X b"), is_ltlf("F[0,5] a"), is_ltlf("G(a -> O b)")
-        (True, False, False)
-    """
-    return all(map(_is_ltlf_operator, as_formula(formula).subformulas()))
-
-
 def unguarded_atoms(formula: FormulaLike) -> tuple[str, ...]:
     """Atoms that occur outside every operator of the future: there they are read at the first state only.
 
@@ -74,14 +64,6 @@ def unguarded_atoms(formula: FormulaLike) -> tuple[str, ...]:
             found[part.name] = None
         stack.extend(reversed(part.args))
     return tuple(found)
-
-
-def _is_ltlf_operator(formula: Formula) -> bool:
-    if isinstance(formula, Atom):
-        return True
-    if isinstance(formula, Constant):
-        return formula in (TRUE, FALSE)
-    return not isinstance(formula, (*PAST, Affine)) and not formula.annotation
 
 
 def _is_bounded(formula: Formula) -> bool:

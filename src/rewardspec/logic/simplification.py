@@ -34,6 +34,8 @@ from rewardspec.logic.formulas import (
     Since,
     StrongRelease,
     Timed,
+    TimedBinary,
+    TimedUnary,
     Trigger,
     Until,
     WeakNext,
@@ -199,14 +201,10 @@ class Simplifier:
         match formula:
             case Shift():
                 return self._shift(formula, args[0])
-            case Eventually() | Once():
-                return self._some(formula, args[0])
-            case Always() | Historically():
-                return self._every(formula, args[0])
-            case Until() | Since():
+            case TimedUnary():
+                return self._over_interval(formula, args[0])
+            case TimedBinary():
                 return self._until(formula, *args)
-            case Release() | Trigger():
-                return self._release(formula, *args)
             case AtLeastTimes():
                 return self.eventually(args[0]) if formula.count == 1 else self._counted(formula, args[0], FALSE)
             case AllButTimes():
@@ -240,58 +238,36 @@ class Simplifier:
             steps, a = steps + a.steps, a.arg
         return type(formula)(a, steps)
 
-    def _some(self, formula: Eventually | Once, a: Formula) -> Formula:
-        direction = _DIRECTIONS[type(formula)]
+    def _over_interval(self, formula: TimedUnary, a: Formula) -> Formula:
+        """F, G, O and H."""
+        direction, strong = _DIRECTIONS[type(formula)], isinstance(formula, Eventually | Once)
         low, high, discount = formula.params
-        if a == FALSE or (low == 0 and (high == 0 or isinstance(a, Constant))):
+        if a == (FALSE if strong else TRUE) or (low == 0 and (high == 0 or isinstance(a, Constant))):
             return a
         if low == high and discount == 1.0:
-            return self._shift(direction.next(a, low), a)
-        if isinstance(a, direction.some) and a.discount == discount:
+            return self._shift((direction.next if strong else direction.weak_next)(a, low), a)
+        if isinstance(a, Timed) and type(a) is type(formula) and a.discount == discount:
             moved = _moved(a, low, high)
             if moved is not None:
                 return self.node(moved, moved.args)
-        if formula.is_plain and isinstance(a, direction.weak_next):
-            return TRUE  # it holds at the end of the trace, or at its start
+        if formula.is_plain and isinstance(a, direction.weak_next if strong else direction.next):
+            return TRUE if strong else FALSE  # what it says at the end of the trace, or at its start
         return formula.rebuild(a)
 
-    def _every(self, formula: Always | Historically, a: Formula) -> Formula:
-        direction = _DIRECTIONS[type(formula)]
-        low, high, discount = formula.params
-        if a == TRUE or (low == 0 and (high == 0 or isinstance(a, Constant))):
-            return a
-        if low == high and discount == 1.0:
-            return self._shift(direction.weak_next(a, low), a)
-        if isinstance(a, direction.every) and a.discount == discount:
-            moved = _moved(a, low, high)
-            if moved is not None:
-                return self.node(moved, moved.args)
-        if formula.is_plain and isinstance(a, direction.next):
-            return FALSE
-        return formula.rebuild(a)
-
-    def _until(self, formula: Until | Since, a: Formula, b: Formula) -> Formula:
-        direction = _DIRECTIONS[type(formula)]
-        if b == FALSE or (a == FALSE and formula.low > 0):
-            return FALSE
-        if formula.low == 0 and (formula.high == 0 or isinstance(b, Constant) or self.implies(a, b)):
+    def _until(self, formula: TimedBinary, a: Formula, b: Formula) -> Formula:
+        """U, R, S and T."""
+        direction, strong = _DIRECTIONS[type(formula)], isinstance(formula, Until | Since)
+        empty, full = (FALSE, TRUE) if strong else (TRUE, FALSE)
+        if b == empty or (a == empty and formula.low > 0):
+            return empty
+        implied = self.implies(a, b) if strong else self.implies(b, a)
+        if formula.low == 0 and (formula.high == 0 or isinstance(b, Constant) or implied):
             return b
-        if a == TRUE:
-            return self.node(direction.some(b, *formula.params), (b,))
+        one = direction.some if strong else direction.every
+        if a == full:
+            return self.node(one(b, *formula.params), (b,))
         plain = formula.is_plain and isinstance(b, Timed) and b.is_plain
-        absorbs = isinstance(b, direction.some) or (isinstance(b, direction.until) and a == b.left)
-        return b if plain and absorbs else formula.rebuild(a, b)
-
-    def _release(self, formula: Release | Trigger, a: Formula, b: Formula) -> Formula:
-        direction = _DIRECTIONS[type(formula)]
-        if b == TRUE or (a == TRUE and formula.low > 0):
-            return TRUE
-        if formula.low == 0 and (formula.high == 0 or isinstance(b, Constant) or self.implies(b, a)):
-            return b
-        if a == FALSE:
-            return self.node(direction.every(b, *formula.params), (b,))
-        plain = formula.is_plain and isinstance(b, Timed) and b.is_plain
-        absorbs = isinstance(b, direction.every) or (isinstance(b, direction.release) and a == b.left)
+        absorbs = isinstance(b, one) or (type(b) is type(formula) and a == b.args[0])
         return b if plain and absorbs else formula.rebuild(a, b)
 
     @staticmethod
@@ -304,10 +280,10 @@ class _Direction(NamedTuple):
 
     next: type[Shift]
     weak_next: type[Shift]
-    some: type[Eventually] | type[Once]
-    every: type[Always] | type[Historically]
-    until: type[Until] | type[Since]
-    release: type[Release] | type[Trigger]
+    some: type[TimedUnary]
+    every: type[TimedUnary]
+    until: type[TimedBinary]
+    release: type[TimedBinary]
 
 
 _AHEAD = _Direction(Next, WeakNext, Eventually, Always, Until, Release)
