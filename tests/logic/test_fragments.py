@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from rewardspec.logic.formulas import Always, And, Eventually, Formula, Next, Not, Release, Timed, Until, WeakNext
-from rewardspec.logic.fragments import is_cosafe, is_past, is_propositional, is_safe, unguarded_atoms
+from rewardspec.logic.fragments import is_cosafe, is_past, is_propositional, is_safe, unguarded_atoms, unguarded_past
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.operators import FUTURE, PAST
 from rewardspec.logic.parsing import parse
@@ -194,6 +194,21 @@ def test_under_a_temporal_operator_no_atom_is_unguarded(formula):
     assert set(unguarded_atoms(formula)) <= set(formula.atoms)
     if is_propositional(formula):
         assert set(unguarded_atoms(formula)) == set(formula.atoms)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("F goal & H[0,5] quiet", ["H[0,5] quiet"]),
+        ("a S (b & O c)", ["a S (b & O c)"]),
+        ("!Y a | 0.5 * O b", ["Y a", "O b"]),
+        ("now H a", []),
+        ("G(a -> O b)", []),
+        ("a & F b", []),
+    ],
+)
+def test_what_looks_back_from_the_first_state(text, parts):
+    assert list(map(str, unguarded_past(text))) == parts
 
 
 def test_random_monitorable_formulas_are():

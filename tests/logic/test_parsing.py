@@ -642,7 +642,7 @@ def test_operators_run_together_with_an_atom_are_recognised(name, meant):
         parse(f"a & {name}", atoms=["a", meant.split()[-1]])
 
 
-@pytest.mark.parametrize("name", ["goal", "G", "GF", "FAST", "a", "_F", "goalF", "1", "F1"])
+@pytest.mark.parametrize("name", ["goal", "G", "GF", "FAST", "a", "_F", "goalF", "1", "F1", "Open", "Hot", "Yellow"])
 def test_other_names_are_not_taken_for_operators_run_together(name):
     assert operators_run_together(name) is None
 
@@ -650,6 +650,7 @@ def test_other_names_are_not_taken_for_operators_run_together(name):
 def test_operators_run_together_are_not_suggested_for_an_atom_that_does_not_exist():
     assert atom_hint("Fgaol", ["goal"]) == " Did you mean 'goal'?"
     assert atom_hint("Fx", ["goal"]) == ""
+    assert atom_hint("Okey", ["key"]) == " Did you mean 'O key'?"
 
 
 def test_the_unknown_atom_of_a_formula_is_named_with_what_was_known():

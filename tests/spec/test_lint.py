@@ -133,7 +133,15 @@ def test_first_state_only(formula, severity):
     assert "'a' at the first state only" in finding.message
 
 
-@pytest.mark.parametrize("formula", ["F a", "F G(true & !a)", "X a", "G(a -> b)", "a U b"])
+@pytest.mark.parametrize(("formula", "severity"), [("O a", "error"), ("O a & F b", "warning")])
+def test_the_past_of_the_first_state(formula, severity):
+    (finding,) = found(Spec([(formula, 1)]), "first-state-only")
+    assert finding.severity == severity
+    assert "looks back from the first state, before which there is nothing" in finding.message
+    assert "Write `now …`" in finding.remedy
+
+
+@pytest.mark.parametrize("formula", ["F a", "F G(true & !a)", "X a", "G(a -> b)", "a U b", "now H a", "G(a -> O b)"])
 def test_not_first_state_only(formula):
     assert found(Spec([(formula, 1)]), "first-state-only") == []
 

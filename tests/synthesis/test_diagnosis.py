@@ -30,6 +30,16 @@ def test_several_atoms_outside_every_temporal_operator():
     assert warning.startswith("'a', 'b' are read at the first state only, outside every temporal operator.")
 
 
+@pytest.mark.parametrize(
+    ("formula", "meant"), [("H[0,5] quiet", "now H[0,5] quiet"), ("F a & (b S c)", "now (b S c)"), ("!O a", "now O a")]
+)
+def test_the_past_of_the_first_state(formula, meant):
+    (warning, *_) = warnings_about(rs.parse(formula), None)
+    assert "looks back from the first state, before which there is nothing." in warning
+    assert f"Write `{meant}` to judge it at the current step, or put G or F before it." in warning
+    assert not any("stands over it" in other for other in warnings_about(rs.parse(formula), None))
+
+
 @pytest.mark.parametrize(("formula", "meant"), [("F GFa", "G F a"), ("G Xp", "X p"), ("G(a -> WXb)", "WX b")])
 def test_operators_run_together(formula, meant):
     assert any(f"Did you mean {meant!r}?" in warning for warning in warnings(formula))

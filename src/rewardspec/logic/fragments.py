@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rewardspec.logic.formulas import Atom, Formula, FormulaLike, Timed, as_formula
 from rewardspec.logic.normal_form import to_nnf
-from rewardspec.logic.operators import FUTURE, OPERATORS, TEMPORAL
+from rewardspec.logic.operators import FUTURE, OPERATORS, PAST, TEMPORAL
 
 
 def is_safe(formula: FormulaLike) -> bool:
@@ -52,18 +54,30 @@ def unguarded_atoms(formula: FormulaLike) -> tuple[str, ...]:
         >>> unguarded_atoms("F G true & !reach_goal"), unguarded_atoms("H[0,5] quiet")
         (('reach_goal',), ('quiet',))
     """
-    found: dict[str, None] = {}
+    return tuple(part.name for part in _at_first_state(as_formula(formula), FUTURE) if isinstance(part, Atom))
+
+
+def unguarded_past(formula: FormulaLike) -> tuple[Formula, ...]:
+    """Parts that look back outside every operator of the future: from the first state, before which there is nothing.
+
+    Example:
+        >>> unguarded_past("F goal & H[0,5] quiet"), unguarded_past("now H[0,5] quiet")
+        ((parse('H[0,5] quiet'),), ())
+    """
+    return tuple(part for part in _at_first_state(as_formula(formula), TEMPORAL) if isinstance(part, PAST))
+
+
+def _at_first_state(formula: Formula, guards: tuple[type[Formula], ...]) -> Iterator[Formula]:
+    """The parts that are read at the first state, down to the operators in `guards`, which come last."""
     seen: set[Formula] = set()
-    stack = [as_formula(formula)]
+    stack = [formula]
     while stack:
         part = stack.pop()
-        if part in seen or isinstance(part, FUTURE):
-            continue
-        seen.add(part)
-        if isinstance(part, Atom):
-            found[part.name] = None
-        stack.extend(reversed(part.args))
-    return tuple(found)
+        if part not in seen:
+            seen.add(part)
+            yield part
+            if not isinstance(part, guards):
+                stack.extend(reversed(part.args))
 
 
 def _is_bounded(formula: Formula) -> bool:

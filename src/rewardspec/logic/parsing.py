@@ -71,7 +71,7 @@ def atom_hint(name: str, known: Iterable[str] = ()) -> str:
         " Did you mean 'G F a'?"
     """
     known = list(known)
-    spaced = operators_run_together(name)
+    spaced = _apart(name) if known else operators_run_together(name)
     if spaced and (not known or spaced.split()[-1] in known):
         return f" Did you mean {spaced!r}?"
     return did_you_mean(name, known)
@@ -79,6 +79,14 @@ def atom_hint(name: str, known: Iterable[str] = ()) -> str:
 
 def operators_run_together(name: str) -> str | None:
     """`"G F a"` for `"GFa"`: operators and an atom that were written without spaces; None for other names."""
+    spaced = _apart(name)
+    return None if spaced is None or (spaced[:2] in _MOSTLY_WORDS and spaced.count(" ") == 1) else spaced
+
+
+_MOSTLY_WORDS = ("O ", "H ", "Y ")  # with which words begin: Open, Hot, Yellow
+
+
+def _apart(name: str) -> str | None:
     letter = "|".join(LETTERS)
     match = re.fullmatch(rf"((?:{letter})+)([a-z_]\w*)", name)
     return None if match is None else " ".join([*re.findall(letter, match[1]), match[2]])

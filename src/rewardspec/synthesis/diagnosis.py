@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rewardspec.logic.formulas import Formula
-from rewardspec.logic.fragments import unguarded_atoms
+from rewardspec.logic.fragments import unguarded_atoms, unguarded_past
 from rewardspec.logic.parsing import operators_run_together
 from rewardspec.machines.expressions import all_parts
 from rewardspec.machines.monitor import Monitor
@@ -29,7 +29,14 @@ def warnings_about(formula: Formula, monitor: Monitor | None) -> Iterator[str]:
         spaced = operators_run_together(name)
         if spaced:
             yield f"The atom {name!r} looks like operators run together. Did you mean {spaced!r}?"
-    early = unguarded_atoms(formula)
+    for part in unguarded_past(formula):
+        later = f"now ({part})" if len(part.args) > 1 else f"now {part}"
+        yield (
+            f"`{part}` looks back from the first state, before which there is nothing. Write `{later}` to judge it at "
+            "the current step, or put G or F before it."
+        )
+    behind = {name for part in unguarded_past(formula) for name in part.atoms}
+    early = [name for name in unguarded_atoms(formula) if name not in behind]
     if early:
         names = ", ".join(map(repr, early))
         verb = "is" if len(early) == 1 else "are"

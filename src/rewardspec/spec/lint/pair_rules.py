@@ -9,7 +9,7 @@ import numpy as np
 
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import Always, Not
-from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe, unguarded_atoms
+from rewardspec.logic.fragments import is_cosafe, is_past, is_safe, unguarded_atoms, unguarded_past
 from rewardspec.logic.simplification import simplify
 from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.lint.exploration import can_be_violated
@@ -65,7 +65,10 @@ def first_state_only(spec: LintedSpec) -> Iterator[Finding]:
         names = ", ".join(map(repr, early))
         message = f"{called(number, pair)} reads {names} at the first state only, outside every temporal operator."
         remedy = "Put G, F, X or F G before the atom, or parentheses after the operator that should cover it."
-        if is_propositional(simplify(pair.formula)):
+        if unguarded_past(pair.formula):
+            message = f"{called(number, pair)} looks back from the first state, before which there is nothing."
+            remedy = "Write `now …` to judge it at the current step, or put G or F before it."
+        if is_past(simplify(pair.formula)):
             message = f"{message} Its value is fixed before the agent acts."
             yield Finding("first-state-only", "error", number, message, remedy)
         else:
