@@ -85,3 +85,34 @@ def test_a_directory_of_another_study_is_refused(here, capsys):
     assert main(["compare", "FrozenLake-v1", *SMALL]) == 0
     assert main(["compare", "CliffWalking-v1", *SMALL]) == 2
     assert "results of another study. Give another directory." in capsys.readouterr().err
+
+
+THIRTEENTH = """
+import rewardspec as rs
+
+def at_goal(obs, action, next_obs):
+    return (next_obs == 15) * 1.0
+
+TASK = rs.tasks.Task(
+    name="thirteenth",
+    env="FrozenLake-v1",
+    specs={"reach": rs.Spec([("F goal", 10)], atoms={"goal": at_goal})},
+    measures={"arrived": rs.tasks.Measure(lambda obs: obs == 15, "Whether the goal was reached.")},
+    intent=rs.tasks.Intent(goal="goal"),
+)
+"""
+
+
+def test_a_thirteenth_task_is_one_file(here, capsys):
+    (here / "lakes.py").write_text(THIRTEENTH)
+    options = ("--seeds", "3", "--episodes", "60", "--workers", "2", "-o", "out")
+    assert main(["compare", "lakes:TASK", *options]) == 0
+    assert "Arrived (%)" in capsys.readouterr().out
+    _, cells = open_results(here / "out")
+    assert [(cell.task, cell.reward, cell.log.runs) for cell in cells] == [
+        ("thirteenth", "base", 3),
+        ("thirteenth", "reach", 3),
+    ]
+    assert "What they ask for" in (here / "out" / "report.html").read_text(encoding="utf-8")
+    assert main(["train", "lakes:TASK", "--reward", "reach", "--episodes", "40", "-o", "policy.npz"]) == 0
+    assert "arrived" in capsys.readouterr().out

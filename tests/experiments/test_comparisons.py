@@ -59,11 +59,13 @@ def test_the_highlights_say_where_specs_lead_and_that_budgets_are_small():
     cells += [cell_with(reward, 0.5, 0.7, task="acrobot") for reward in ("base", "best")]
     cells += [cell_with("base", 0.9, 0.91, task="sokoban"), cell_with("boolean", 0.1, 0.11, task="sokoban")]
     ahead, level, behind, small = highlights(summaries_of(cells))
-    assert ahead == "A spec is ahead of the environment's own reward, in 1 of 3 environments: Taxi (Best, +60 points)."
+    assert (
+        ahead == "A spec is ahead of the environment's own reward, in 1 of 3 environments: Taxi (Best, +60.0 points)."
+    )
     assert "A spec is level with the environment's own reward, as far as so many runs can tell" in level
-    assert "in 1 of 3 environments: Acrobot (Best, +0 points)." in level
+    assert "in 1 of 3 environments: Acrobot (Best, +0.0 points)." in level
     assert behind == (
-        "A spec is behind the environment's own reward, in 1 of 3 environments: Sokoban (Boolean, −80 points)."
+        "A spec is behind the environment's own reward, in 1 of 3 environments: Sokoban (Boolean, −80.0 points)."
     )
     assert "PPO with 0 to 0 % of the steps" in small
 

@@ -105,7 +105,7 @@ def test_elsewhere_a_line_says_what_ended(clock):
     play(display, board, clock, (0, Started(jobs[0])), (5, Advanced(jobs[0], 1, 2)), (70, Finished(jobs[0], b"")))
     play(display, board, clock, (70, Started(jobs[1])), (80, Failed(jobs[1], "it cannot be", "Traceback …")))
     assert stream.getvalue().splitlines() == [
-        "[3/4] sokoban base, seeds 0-1: done in 1:10, about 1:10 left",
+        "[3/4] sokoban base, seeds 0-1: done in 1 min 10 s, about 1 min 10 s left",
         "taxi base, seeds 2-3 failed: it cannot be",
         "Traceback …",
     ]
@@ -119,7 +119,7 @@ def test_elsewhere_a_long_silence_is_broken(clock):
     play(display, board, clock, (61, Waited()), (62, Waited()))
     assert stream.getvalue().splitlines() == [
         "taxi base, seeds 0-1   58%    1.0 episodes/s  42 s left",
-        "0 of 1 jobs done; 1:01 so far, about 40 s left",
+        "0 of 1 jobs done; 1 min 1 s so far, about 40 s left",
     ]
 
 

@@ -69,13 +69,15 @@ def test_stacked_runs_and_single_runs_compute_the_same():
         np.testing.assert_allclose(forward(head, obs[run], np), stacked[run], rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("bootstrap", [False, True])
 @pytest.mark.parametrize("continuous", [False, True])
-def test_an_update_is_what_torch_makes_of_the_same_rollout(continuous):
+def test_an_update_is_what_torch_makes_of_the_same_rollout(continuous, bootstrap):
     """One minibatch, four epochs, long steps: losses and gradients written out a second time, by other means."""
     torch = pytest.importorskip("torch")
     import jax
 
     config = PPO(total_steps=40, rollout_steps=20, envs=2, minibatches=1, epochs=4, entropy_coefficient=0.03)
+    config = dataclasses.replace(config, bootstrap_truncated=bootstrap)
     rng = np.random.default_rng(1)
     chosen = rng.normal(size=(1, 20, 2, 3)).astype(np.float32) if continuous else rng.integers(3, size=(1, 20, 2))
     rollout = {
@@ -85,6 +87,8 @@ def test_an_update_is_what_torch_makes_of_the_same_rollout(continuous):
         "dones": (rng.random((1, 20, 2)) < 0.2).astype(np.float32),
         "next_obs": rng.normal(size=(1, 2, 4)).astype(np.float32),
     }
+    rollout["truncated"] = rollout["dones"] * (rng.random((1, 20, 2)) < 0.5).astype(np.float32)
+    rollout["last_obs"] = rng.normal(size=(1, 20, 2, 4)).astype(np.float32)
     before = initial_parameters([5], 4, 3, continuous=continuous)
     if continuous:
         before["log_std"] += np.float32([0.3, -0.2, 0.1])
@@ -105,7 +109,14 @@ def test_an_update_is_what_torch_makes_of_the_same_rollout(continuous):
         for t in reversed(range(20)):
             goes_on = 1 - torch.tensor(rollout["dones"][0, t])
             later = next_value if t == 19 else old_values[t + 1]
-            difference = torch.tensor(rollout["rewards"][0, t]) + 0.99 * later * goes_on - old_values[t]
+            if bootstrap:  # the episode goes on after all, from where it was cut off
+                last = forward(weights["critic"], torch.tensor(rollout["last_obs"][0, t]), torch)[..., 0]
+                cut = torch.tensor(rollout["truncated"][0, t])
+                later = cut * last + (1 - cut) * later
+                worth = torch.maximum(goes_on, cut)
+            else:
+                worth = goes_on
+            difference = torch.tensor(rollout["rewards"][0, t]) + 0.99 * later * worth - old_values[t]
             advantage = difference + 0.99 * 0.95 * goes_on * advantage
             advantages[t] = advantage
     targets = advantages + old_values

@@ -1,5 +1,6 @@
 import gymnasium as gym
 import numpy as np
+import pytest
 
 from rewardspec import tasks
 from rewardspec.learning.env_batches import make_batch
@@ -7,6 +8,7 @@ from rewardspec.learning.networks import initial_parameters
 from rewardspec.learning.paid_batch import PaidBatch
 from rewardspec.learning.rollouts import NormalizedObservations, NormalizedRewards, Rollouts, RunningMoments
 from rewardspec.learning.settings import PPO
+from rewardspec.spec import Spec
 
 
 def test_an_episode_that_is_cut_off_ends_for_the_advantages_and_not_for_the_scale_of_rewards():
@@ -54,3 +56,27 @@ def test_one_run_of_one_environment_is_normalized_as_gymnasium_does():
             seen, _ = theirs.reset(seed=2)
             own, _ = twin.reset(seed=2)
             np.testing.assert_allclose(observations(own[None, None])[0, 0], np.clip(seen, -10, 10), atol=1e-4)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_truncated_episodes_are_kept_with_the_observation_they_were_cut_off_at(normalize):
+    task, steps = tasks.get("pendulum"), 210
+    spec = Spec([("F G up", 1)], atoms={"up": lambda o, a, n: (n[..., 0] > 0) * 1.0}, payment="delta")
+    config = PPO.continuous(rollout_steps=steps, minibatches=1, bootstrap_truncated=True, normalize=normalize)
+    envs = PaidBatch(task, make_batch(task, [3]), 1, spec, "registers")
+    rollouts = Rollouts(envs, config, [3])
+    seen = rollouts.collect(initial_parameters([3], envs.observation_size, 1, continuous=True))
+    assert np.flatnonzero(seen["truncated"][0, :, 0]).tolist() == [199]
+    assert not seen["last_obs"][0, :199].any()
+
+    batch = make_batch(task, [3])
+    batch.reset()
+    for action in seen["actions"][0, :200]:
+        step = batch.step(np.clip(action, -2.0, 2.0))
+    level = float(step.next_obs[0, 0] > 0)  # what has been paid for by then
+    last = seen["last_obs"][0, 199, 0]
+    if normalize:
+        assert not np.allclose(last[:3], step.next_obs[0])
+    else:
+        np.testing.assert_allclose(last, [*step.next_obs[0], level], rtol=1e-6)
+        assert not np.allclose(last, seen["obs"][0, 200, 0])  # where the next one began

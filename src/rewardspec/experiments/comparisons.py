@@ -137,8 +137,10 @@ def _titles(results: Summaries, found: Comparison) -> tuple[str, str]:
 
 def _amount(results: Summaries, found: Comparison) -> str:
     """A difference with its interval; of shares, in percentage points."""
-    scale, unit = (100.0, " points") if results.study.tasks[found.task].measure.share else (1.0, "")
-    one = found.difference
-    text = f"{scale * one.value:+.4g}{unit}".replace("-", "−")
+    share, one = results.study.tasks[found.task].measure.share, found.difference
+    value, low, high = (
+        (f"{100 * number:+.1f}" if share else f"{number:+.4g}").replace("-", "−")
+        for number in (one.value, one.low, one.high)
+    )
     known = not math.isnan(one.low) and len(results.study.tasks) == 1
-    return text + f" [{scale * one.low:+.4g}, {scale * one.high:+.4g}]".replace("-", "−") * known
+    return value + " points" * share + f" [{low}, {high}]" * known

@@ -168,24 +168,23 @@ def compact(number: float) -> str:
     """A number in a few letters.
 
     Example:
-        >>> [compact(number) for number in (3.14159, 64, 9_584, 71_800, 2_500_000)]
-        ['3.1', '64', '9.6k', '72k', '2.5M']
+        >>> [compact(number) for number in (3.14159, 64, 9_584, 71_800, 2_500_000, 2_747_966_226)]
+        ['3.1', '64', '9.6k', '72k', '2.5M', '2.7G']
     """
-    for size, letter in ((1e6, "M"), (1e3, "k")):
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= 0.9995 * size:
             return f"{number / size:.{1 if number < 10 * size else 0}f}{letter}"
     return f"{number:.1f}" if number < 10 else f"{number:.0f}"
 
 
 def duration(seconds: float) -> str:
-    """A span of time as a clock shows it.
+    """A span of time for people.
 
     Example:
         >>> duration(7.4), duration(75), duration(3725)
-        ('7 s', '1:15', '1:02:05')
+        ('7 s', '1 min 15 s', '1 h 2 min')
     """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    return f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest} s"
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

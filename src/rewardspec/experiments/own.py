@@ -32,7 +32,8 @@ def own_study(
 
     Args:
         env: What `rewardspec.tasks.get` takes: a task's name, a Gymnasium id, `module:id` or `module:Class`.
-        specs: The texts of spec files by name. One without atoms has those of the task.
+        specs: The texts of spec files by name. One without atoms has those of the task. Without any, the task's own
+            specs are compared.
         base: Whether to learn from the environment's own reward as well.
         observe: What of the monitors the learner sees.
         measure: A formula over the atoms, whose value at the end of an episode counts as success; by default the
@@ -51,9 +52,7 @@ def own_study(
     description = {"base": base, "observe": observe, "measure": measure, "seeds": seeds, "config": dict(config or {})}
 
     def reward_of(task: Task, name: str) -> Reward:
-        if name == BASE:
-            return own_reward(task, name)
-        return Reward(task.spec(name), observe, text=specs[name])
+        return own_reward(task, name) if name == BASE else Reward(task.spec(name), observe, text=specs.get(name))
 
     def budget(task: Task, quick: bool) -> Budget:
         return Budget(seeds, seeds, dataclasses.replace(default_config(task, quick=quick), **(config or {})))
@@ -72,7 +71,7 @@ def own_study(
 
 
 def task_with(env: str, specs: Mapping[str, str], measure: str | None = None) -> Task:
-    """A task with specs of one's own in place of its own ones.
+    """A task, with specs of one's own, if there are some, in place of its own ones.
 
     Args:
         env: What `rewardspec.tasks.get` takes.
@@ -81,8 +80,10 @@ def task_with(env: str, specs: Mapping[str, str], measure: str | None = None) ->
     """
     task = registry.get(env, specs={})
     loaded = {name: _with_atoms(loads_spec(text), task) for name, text in specs.items()}
-    changes: dict[str, Any] = {} if measure is None else {"measures": {"success": Measure.of_formula(measure)}}
-    return dataclasses.replace(task, specs=loaded, **changes)
+    changes: dict[str, Any] = {"specs": loaded} if loaded else {}
+    if measure is not None:
+        changes["measures"] = {"success": Measure.of_formula(measure)}
+    return task.replace(**changes) if changes else task
 
 
 def _with_atoms(spec: Spec, task: Task) -> Spec:

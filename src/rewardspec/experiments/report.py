@@ -20,6 +20,7 @@ from rewardspec.errors import Error, MissingExtraError, ModelError
 from rewardspec.experiments import comparisons, convergence, curves, statistics
 from rewardspec.experiments.comparisons import Comparison, compare
 from rewardspec.experiments.curves import Curves, figure_of_profiles, figure_of_task, to_svg
+from rewardspec.experiments.display import compact, duration
 from rewardspec.experiments.study import BASE, Contrast, Study
 from rewardspec.experiments.summaries import Summaries, Summary
 from rewardspec.experiments.table import GAP, episode_text, estimate_text, main_table, percent_text, second_table
@@ -147,8 +148,8 @@ def _tiles(results: Summaries) -> Iterator[tuple[str, str]]:
     cells = results.all()
     yield f"{len(cells)} of {len(results.study.cells)}", "cells"
     yield f"{sum(cell.runs for cell in cells):,}", "runs"
-    yield _large(sum(cell.episodes for cell in cells)), "episodes"
-    yield _large(sum(cell.steps for cell in cells)), "steps"
+    yield compact(sum(cell.episodes for cell in cells)), "episodes"
+    yield compact(sum(cell.steps for cell in cells)), "steps"
     yield duration(sum(cell.seconds for cell in cells)), "of training"
 
 
@@ -306,31 +307,6 @@ def _versions(cells: list[Summary]) -> list[tuple[str, str]]:
         for name, version in cell.versions.items():
             versions.setdefault(name, {})[version] = None
     return [(name, ", ".join(found)) for name, found in versions.items()]
-
-
-def duration(seconds: float) -> str:
-    """A time for people.
-
-    Example:
-        >>> duration(4.21), duration(75.0), duration(7384.0)
-        ('4.2 s', '1 min 15 s', '2 h 3 min')
-    """
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def _large(number: int) -> str:
-    """A large number for people.
-
-    Example:
-        >>> _large(12_240), _large(25_095_774), _large(2_747_966_226)
-        ('12,240', '25.1 million', '2.75 billion')
-    """
-    if number >= 10**9:
-        return f"{number / 1e9:.3g} billion"
-    return f"{number / 1e6:.3g} million" if number >= 10**6 else f"{number:,}"
 
 
 # Pictures that follow the page's colors.

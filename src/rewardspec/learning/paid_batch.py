@@ -37,6 +37,9 @@ class PaidBatch:
         observation_size: Numbers in an observation, the monitor's included.
         actions: How actions are chosen.
         obs: The environments' own observations, as they are.
+        keeps_last: Whether to keep `last`.
+        last: What a policy would have seen next where an episode was truncated by the last step, had it gone on;
+            elsewhere it means nothing. None where none was.
     """
 
     def __init__(self, task: Task, batch: EnvBatch, runs: int, spec: Spec | None, observe: str | None) -> None:
@@ -50,6 +53,8 @@ class PaidBatch:
             self.features = None  # the product is Markov as it is
         extra = 0 if self.features is None else len(self.features.names)
         self.observation_size = observation_size(batch.observation_space) + extra
+        self.keeps_last = False
+        self.last: Floats | None = None
         self._flatten = flattener(batch.observation_space)
         count = len(batch)
         self._payer = None if spec is None else self._beside(spec)
@@ -71,7 +76,7 @@ class PaidBatch:
         self._state: Any = None if self._payer is None else self._payer.start(self.obs, info)
         self._measured: Any = None if self._measurer is None else self._measurer.start(self.obs, info)
         self._began = time.perf_counter()
-        return self._shown()
+        return self._shown(self.obs)
 
     def step(self, actions: Any) -> tuple[Floats, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """One step of every environment: observations, rewards, and where an episode ended or was cut off."""
@@ -86,15 +91,16 @@ class PaidBatch:
         self._length += 1
         self._paid += reward
         self._base += step.reward
-        self.obs = step.obs
         ended = np.flatnonzero(step.terminated | step.truncated)
+        self.last = self._shown(step.next_obs) if self.keeps_last and step.truncated.any() else None
         if ended.size:
             self._record(ended, step.next_obs, step.terminated)
             if self._payer is not None:
                 self._state, _ = self._payer.restart(self._state, step.obs, ended, step.first_info)
             if self._measurer is not None:
                 self._measured, _ = self._measurer.restart(self._measured, step.obs, ended, step.first_info)
-        return self._shown(), reward, step.terminated, step.truncated
+        self.obs = step.obs
+        return self._shown(self.obs), reward, step.terminated, step.truncated
 
     def _record(self, ended: NDArray[np.intp], last_obs: Any, terminated: NDArray[np.bool_]) -> None:
         seconds = time.perf_counter() - self._began
@@ -120,12 +126,12 @@ class PaidBatch:
         self._paid[ended] = 0.0
         self._base[ended] = 0.0
 
-    def _shown(self) -> Floats:
-        obs = self._flatten(self.obs)
+    def _shown(self, obs: Any) -> Floats:
+        flat = self._flatten(obs)
         if self.features is None:
-            return cast("Floats", obs)
+            return cast("Floats", flat)
         numbers = self.features.read_batch(self._state, len(self.batch))
-        return np.concatenate((obs, numbers), axis=1, dtype=np.float32, casting="same_kind")
+        return np.concatenate((flat, numbers), axis=1, dtype=np.float32, casting="same_kind")
 
     def log(self) -> TrainingLog:
         """The episodes finished so far."""

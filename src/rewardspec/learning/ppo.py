@@ -8,7 +8,8 @@ taken are computed with the update, for the whole rollout.
 Where the paper is silent this follows CleanRL's `ppo.py` and `ppo_continuous_action.py`: separate networks, orthogonal
 initialization, Adam with ε = 1e-5, learning rate annealed to 0, gradient clipping, advantages normalized in each
 minibatch, clipped value loss; for continuous actions also normalized observations and rewards and a standard deviation
-that does not depend on the observation. As there, an episode that is truncated counts as one that terminated.
+that does not depend on the observation. As there, an episode that is truncated counts as one that terminated, unless
+the settings say that its last value is to be bootstrapped.
 """
 
 from __future__ import annotations
@@ -97,8 +98,9 @@ def compiled_update(config: PPO, *, continuous: bool) -> tuple[Any, Any]:
 
     `update(parameters, memory, learning_rate, keys, rollout) -> (parameters, memory, figures)`, where a rollout is a
     dict of `obs` (runs, T, E, inputs), `actions` (runs, T, E[, size]), `rewards` and `dones` (runs, T, E), `next_obs`
-    (runs, E, inputs). `dones[t]` says that the episode ended with step t. T is the length of the rollout, E the number
-    of environments of a run. Figures are the losses and such, one number for each run.
+    (runs, E, inputs), and where truncated episodes are bootstrapped also `truncated` (runs, T, E) and `last_obs`
+    (runs, T, E, inputs). `dones[t]` says that the episode ended with step t. T is the length of the rollout, E the
+    number of environments of a run. Figures are the losses and such, one number for each run.
     """
     jax, jnp, optax = _import_jax()
     optimizer = optax.chain(optax.clip_by_global_norm(config.max_grad_norm), optax.scale_by_adam(eps=1e-5))
@@ -108,7 +110,11 @@ def compiled_update(config: PPO, *, continuous: bool) -> tuple[Any, Any]:
     def update_one(parameters: Any, memory: Any, learning_rate: Any, key: Any, rollout: Any) -> Any:
         values = forward(parameters["critic"], rollout["obs"], jnp)[..., 0]
         next_value = forward(parameters["critic"], rollout["next_obs"], jnp)[..., 0]
-        advantage = _advantages(rollout["rewards"], rollout["dones"], values, next_value, config)
+        rewards = rollout["rewards"]
+        if config.bootstrap_truncated:
+            last_values = forward(parameters["critic"], rollout["last_obs"], jnp)[..., 0]
+            rewards = rewards + config.discount * rollout["truncated"] * last_values
+        advantage = _advantages(rewards, rollout["dones"], values, next_value, config)
         log_probability, _ = _log_probability_and_entropy(parameters, rollout["obs"], rollout["actions"], continuous)
         columns = {
             "obs": rollout["obs"],

@@ -36,6 +36,7 @@ class Rollouts:
 
     def __init__(self, envs: PaidBatch, config: PPO, seeds: Sequence[int]) -> None:
         self.envs = envs
+        envs.keeps_last = config.bootstrap_truncated
         self.config = config
         self.shape = (len(seeds), config.envs)
         self.observations = NormalizedObservations(len(seeds), envs.observation_size) if config.normalize else None
@@ -49,6 +50,9 @@ class Rollouts:
         obs = np.empty((steps, *self.shape, self.envs.observation_size), dtype=np.float32)
         rewards = np.empty((steps, *self.shape), dtype=np.float32)
         dones = np.empty((steps, *self.shape), dtype=np.float32)
+        cut: dict[str, Floats] = {}
+        if self.config.bootstrap_truncated:
+            cut = {"truncated": np.zeros_like(dones), "last_obs": np.zeros_like(obs)}
         actions: list[NDArray[Any]] = []
         continuous = self.envs.actions.continuous
         noise = self._noise(parameters["actor"]["w2"].shape[-1], continuous=continuous)
@@ -61,16 +65,27 @@ class Rollouts:
             played = self.envs.actions.played(action.reshape(-1, *action.shape[2:]))
             seen, paid, terminated, truncated = self.envs.step(played)
             dones[t] = (terminated | truncated).reshape(self.shape)
+            if self.envs.last is not None:
+                cut["truncated"][t] = truncated.reshape(self.shape)
+                cut["last_obs"][t] = self._scaled(self.envs.last)
             reward = paid.reshape(self.shape)
             rewards[t] = reward if self.rewards is None else self.rewards(reward, terminated.reshape(self.shape))
             self._obs = self._prepared(seen)
-        by_run = {"obs": obs, "actions": np.stack(actions), "rewards": rewards, "dones": dones}
+        by_run = {"obs": obs, "actions": np.stack(actions), "rewards": rewards, "dones": dones, **cut}
         return {name: np.swapaxes(array, 0, 1) for name, array in by_run.items()} | {"next_obs": self._obs}
 
     def _prepared(self, seen: Floats) -> Floats:
         """What the policies see, shape (runs, environments, size)."""
         obs = seen.reshape(*self.shape, -1)
         return obs if self.observations is None else self.observations(obs)
+
+    def _scaled(self, seen: Floats) -> Floats:
+        """The same by the moments that there are."""
+        obs = seen.reshape(*self.shape, -1)
+        if self.observations is None:
+            return obs
+        moments = self.observations.moments
+        return normalized(obs, moments.mean[:, None], moments.variance[:, None])
 
     def _noise(self, outputs: int, *, continuous: bool) -> Floats:
         """For every step what makes the policies random; drawn for each run by itself.

@@ -72,6 +72,8 @@ class PPO:
         value_coefficient: Weight of the value loss.
         max_grad_norm: Where the gradient's norm is clipped.
         normalize: Whether observations and rewards are scaled by their running moments.
+        bootstrap_truncated: Whether an episode that is truncated goes on as far as its value is concerned, as it does
+            in theory; else it counts as one that terminated, as in CleanRL and so in the paper.
     """
 
     unit: ClassVar[Unit] = "steps"
@@ -91,6 +93,7 @@ class PPO:
     value_coefficient: float = 0.5
     max_grad_norm: float = 0.5
     normalize: bool = False
+    bootstrap_truncated: bool = False
 
     def __post_init__(self) -> None:
         _check_counts(self, "total_steps", "rollout_steps", "envs", "minibatches", "epochs")
