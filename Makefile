@@ -15,7 +15,7 @@ demo: $(VENV)/demo.stamp ## The whole evaluation on small budgets: table, curves
 test: $(VENV)/test.stamp ## All tests, doctests included
 	$(BIN)/python -m pytest -n 2
 
-oracles: $(VENV)/test.stamp $(VENV)/oracles.stamp ## Compare with RTAMT and Spot
+oracles: $(VENV)/test.stamp $(VENV)/oracles.stamp ## Compare with RTAMT, reelay and Spot
 	$(BIN)/python -m pytest -m oracle tests/oracles
 
 ray: $(VENV)/test.stamp $(VENV)/ray.stamp ## Jobs on a Ray cluster of three nodes
