@@ -6,20 +6,23 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
-from dataclasses import dataclass
+from itertools import product
 
 import pytest
 
 import rewardspec as rs
-from rewardspec.drawing import FORMATS, graphviz, render, to_dot, to_mermaid, to_svg
+from rewardspec.drawing import FORMATS, render, theme, to_dot, to_mermaid, to_svg
+from rewardspec.drawing.automaton_diagrams import ELSE
 from rewardspec.drawing.automaton_pictures import label_lines, label_size, layered
 from rewardspec.drawing.diagrams import Diagram, DiagramError, Edge, Node, diagram_of
 from rewardspec.drawing.layers import RADIUS
-from rewardspec.drawing.scenes import scene_of
+from rewardspec.drawing.pictures import scene_of
 from rewardspec.drawing.text_metrics import width, wrap
-from rewardspec.logic.formulas import TRUE, And, Atom, Formula, Not
-from rewardspec.machines.listings import equations
-from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
+from rewardspec.machines.expressions import ONE, ZERO, complement, label, maximum, minimum, pushed, register, window
+from rewardspec.machines.listings import Listing
+from rewardspec.machines.program import Program, Push, Step, Window
+from rewardspec.synthesis.boolean.boolean_monitor import BooleanMonitor, synthesize_boolean
+from rewardspec.synthesis.boolean.decision_diagrams import DecisionTable
 from tests.machines.test_expressions import evaluate
 
 FORMULAS = [
@@ -48,20 +51,21 @@ NASTY = [
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 
 
-@dataclass
-class Automaton:
-    """An automaton written by hand, with what a picture needs to know of it."""
-
-    formula: Formula
-    states: range
-    accepting: frozenset[int]
-    transitions: dict[int, list[tuple[Formula, int]]]
-    initial: int = 0
+def ring(states: int) -> BooleanMonitor:
+    roots = tuple((state + 1) % states for state in range(states))
+    return BooleanMonitor(rs.parse("F p"), frozenset({0}), DecisionTable(roots, (), (), ()))
 
 
-def ring(states: int) -> Automaton:
-    transitions = {state: [(TRUE, (state + 1) % states)] for state in range(states)}
-    return Automaton(rs.parse("F p"), range(states), frozenset({0}), transitions)
+def monitor_of(*steps: Step, registers=(), windows=(), atoms=("a", "b"), semantics="degree") -> rs.Monitor:
+    """A monitor of a program written by hand, whose last control state repeats."""
+    program = Program(
+        atoms, registers, (0.0,) * len(registers), steps, len(steps) - 1, tuple(windows), semantics=semantics
+    )
+    return rs.Monitor(rs.parse(" & ".join(atoms)), program)
+
+
+def many_states(count: int) -> rs.Monitor:
+    return monitor_of(*(Step((), (label("a" if k % 2 else "b"),)) for k in range(count)))
 
 
 def texts(svg: str) -> list[str]:
@@ -111,9 +115,9 @@ def test_the_equations_read_top_to_bottom_compute_what_the_machine_computes(form
     labels = {atom: 0.1 + 0.8 * (number + 1) / (len(monitor.atoms) + 1) for number, atom in enumerate(monitor.atoms)}
     old = {name: 0.05 + 0.9 * number / 7 % 1 for number, name in enumerate(monitor.registers)}
     numbers = dict(enumerate(old.values()))
-    for step in monitor.program.steps:
+    for control, step in enumerate(monitor.program.steps):
         values = dict(old)
-        for line in (shown := equations(step, monitor.registers, monitor.atoms)).updates:
+        for line in (shown := Listing(monitor.program).equations(control)).updates:
             name, expression = line.split(" ← ")
             values[name + "′"] = _compute(expression, values | labels)
         reward = _compute(shown.reward.removeprefix("reward = "), values | labels)
@@ -155,29 +159,154 @@ def test_the_automaton_of_the_papers_figure():
     }
 
 
-def test_parallel_edges_are_merged_and_the_state_without_hope_is_muted():
-    a, b = Atom("a"), Atom("b")
-    transitions = {0: [(And(a, b), 1), (Not(a), 1), (And(a, Not(b)), 0)], 1: [(TRUE, 1)]}
-    diagram = diagram_of(Automaton(rs.parse("a"), range(2), frozenset({0}), transitions))
-    assert [edge.label for edge in diagram.edges] == ["a ∧ ¬b", "a ∧ b ∨ ¬a", "⊤"]
+def test_a_state_without_hope_is_muted():
+    diagram = diagram_of(synthesize_boolean("G a"))
+    assert [edge.label for edge in diagram.edges] == ["a", "¬a", "⊤"]
     assert [node.muted for node in diagram.nodes] == [False, True]
 
 
-def complete(states: int) -> Automaton:
-    transitions = {state: [(Atom(f"p{other}"), other) for other in range(states)] for state in range(states)}
-    return Automaton(rs.parse("F p"), range(states), frozenset({0}), transitions)
+CROWDED = [
+    "G(a -> X[3] b)",
+    "G{3} a & F b",
+    "F a & F b & F c & G !d",
+    "G(a -> F b) & G(c -> F d) & F e",
+    "F a & F b & F c & F d",
+    "G(a -> F[0,50] b)",
+    "G(a -> (b U[0,6] c))",
+    "F[0,300] a",
+    "now H[0,20] a",
+    "now (a S[2,30] b)",
+    "F[0,9] G[0,9] a",
+]
 
 
-@pytest.mark.parametrize("machine", [ring(65), complete(21), rs.synthesize("X " * 70 + "p")])
+@pytest.mark.parametrize("formula", FORMULAS + CROWDED)
+def test_a_picture_of_an_automaton_says_where_every_letter_leads(formula):
+    monitor = synthesize_boolean(formula)
+    diagram = diagram_of(monitor)
+    said = dict(_rows_said(diagram)) if diagram.rows else _edges_said(diagram)
+    letters = [dict(zip(monitor.atoms, bits, strict=True)) for bits in product((0, 1), repeat=len(monitor.atoms))]
+    (hidden,) = set(monitor.states) - set(said) or {None}
+    if hidden is not None:
+        assert monitor.bounds(hidden) == (0, 0)
+        assert any(f"state {hidden}, which rejects for good, is not shown" in note for note in diagram.notes)
+    guards = {guard: rs.parse(guard) for entries in said.values() for guard, _ in entries if guard != ELSE}
+    for state, entries in said.items():
+        for letter in letters:
+            trace = {atom: [value] for atom, value in letter.items()} or {"p": [0]}
+            found = [target for guard, target in entries if guard != ELSE and rs.evaluate(guards[guard], trace)]
+            otherwise = [target for guard, target in entries if guard == ELSE]
+            assert (found or otherwise or [hidden]) == [monitor.step(state, letter)[0]], (state, letter)
+
+
+def _edges_said(diagram: Diagram) -> dict[int, list[tuple[str, int]]]:
+    said: dict[int, list[tuple[str, int]]] = {int(node.id[1:]): [] for node in diagram.nodes}
+    for edge in diagram.edges:
+        said[int(edge.source[1:])].append((edge.label, int(edge.target[1:])))
+    return said
+
+
+def _rows_said(diagram: Diagram):
+    for row in diagram.rows:
+        first, last = (list(map(int, re.findall(r"\d+", row.title))) * 2)[:2]
+        for state in range(first, last + 1):
+            relative = {"stays": state, "next": state + 1, "previous": state - 1}
+            yield state, [(guard, relative[to] if to in relative else int(to)) for guard, to in row.entries]
+
+
+def test_a_crowded_automaton_becomes_a_table_in_which_a_counter_is_one_line():
+    diagram = diagram_of(synthesize_boolean("G(a -> F[0,50] b)"))
+    assert [(row.title, row.entries) for row in diagram.rows] == [
+        ("0", (("a ∧ ¬b", "1"), ("else", "stays"))),
+        ("1 … 49", (("b", "0"), ("¬b", "next"))),
+        ("50", (("b", "0"),)),
+    ]
+    shown = texts(to_svg(diagram))
+    assert {"0", "1 … 49", "50", "a ∧ ¬b →", "stays", "next"} <= set(shown)
+    assert len(diagram_of(synthesize_boolean("F[0,1000] p")).rows) == 5
+
+
+@pytest.mark.parametrize("formula", CROWDED)
+def test_a_graph_has_at_most_twelve_states_and_few_arrows(formula):
+    diagram = diagram_of(synthesize_boolean(formula))
+    arrows = sum(edge.source != edge.target for edge in diagram.edges)
+    assert diagram.rows or (len(diagram.nodes) <= 12 and arrows <= 16)
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        synthesize_boolean("G(a -> X[7] b)"),
+        synthesize_boolean(" & ".join(f"G(a{k} -> F b{k})" for k in range(10))),
+        many_states(65),
+    ],
+)
 def test_a_machine_too_large_to_read_is_refused_with_a_remedy(machine):
     with pytest.raises(DiagramError, match=r"too large to draw: it has \d+ .*to_json"):
         diagram_of(machine)
+    assert machine._repr_svg_() is None
 
 
-def test_the_largest_machines_allowed_are_drawn(monkeypatch):
-    monkeypatch.setattr(graphviz.shutil, "which", lambda program: None)
-    assert len(texts(to_svg(diagram_of(ring(64))))) > 2 * 64
-    assert len(ElementTree.fromstring(to_svg(diagram_of(rs.synthesize("X " * 60 + "p"))))) > 60
+def test_what_is_too_large_for_a_graph_is_drawn_as_a_table_alone():
+    diagram = diagram_of(ring(1000))
+    assert [row.title for row in diagram.rows] == ["0", "1 … 998", "999"]
+    for text_form in (to_dot, to_mermaid):
+        with pytest.raises(DiagramError, match=r"too many states for a graph.*\.svg"):
+            text_form(diagram)
+
+
+def test_the_largest_machines_allowed_are_drawn():
+    assert len(texts(to_svg(diagram_of(ring(64))))) > 5
+    assert len(ElementTree.fromstring(to_svg(diagram_of(many_states(64))))) > 60
+
+
+# Windows.
+
+
+def test_a_window_is_a_line_that_says_what_it_holds():
+    step = Step((maximum(register(0), minimum(label("b"), window(0))),), (register(0),), (Push(label("a")),))
+    diagram = diagram_of(monitor_of(step, registers=("value",), windows=[Window("recent[a]", 20, "max")]))
+    assert diagram.entry == ("value = 0", "recent[a] = 0")
+    assert diagram.nodes[0].lines == (
+        "value ← max(value, min(b, recent[a]))",
+        "recent[a] ← max(last 20 of a)",
+    )
+    assert "recent[a] ← max(last 20 of a)" in texts(to_svg(diagram))
+
+
+def test_what_a_window_is_limited_by_is_said_and_a_long_name_gets_a_symbol():
+    step = Step((), (minimum(pushed(0), label("b")),), (Push(label("b"), label("a")), Push(complement("a"))))
+    windows = [Window("recent values of b since a", 9, "max"), Window("late", 3, "last")]
+    diagram = diagram_of(monitor_of(step, windows=windows))
+    assert diagram.nodes[0].lines == ("c₁ ← max(last 9 of b, at most a)", "late ← oldest(last 3 of 1 − a)")
+    assert diagram.nodes[0].result == "reward = min(c₁′, b)"
+    assert diagram.notes == (
+        "c₁ is recent values of b since a",
+        "at most …: with each step, so for every value in the window",
+        "a prime (′) marks the value just computed",
+    )
+
+
+def test_a_window_that_control_states_fill_differently_says_what_each_puts_in():
+    first, later = (Step((), (minimum(label("a"), window(0)),), (Push(value),)) for value in (ONE, ZERO))
+    diagram = diagram_of(monitor_of(first, later, windows=[Window("recent", 20, "max")]))
+    assert [node.lines for node in diagram.nodes] == [("push 1 into recent",), ("push 0 into recent",)]
+    assert "recent is max(last 20 pushed)" in diagram.notes
+
+
+def test_a_window_line_comes_before_the_lines_that_read_it_after_the_step():
+    step = Step((pushed(1),), (register(0),), (Push(label("a")), Push(pushed(0))))
+    windows = [Window("one", 2, "max"), Window("two", 3, "max")]
+    lines = diagram_of(monitor_of(step, registers=("value",), windows=windows)).nodes[0].lines
+    assert lines == ("one ← max(last 2 of a)", "two ← max(last 3 of one′)", "value ← two′")
+
+
+def test_robustness_is_written_with_minus_and_infinities():
+    step = Step((maximum(register(0), complement("a")),), (register(0),), (Push(ZERO),))
+    windows = [Window("low", 4, "max")]
+    diagram = diagram_of(monitor_of(step, registers=("value",), windows=windows, semantics="robustness"))
+    assert diagram.entry == ("value = −∞", "low = −∞")
+    assert diagram.nodes[0].lines == ("value ← max(value, −a)", "low ← max(last 4 of −∞)")
 
 
 # Formats.
@@ -208,6 +337,24 @@ def test_svg_of_an_automaton_shows_every_state_and_guard(formula):
         assert set(label_lines(edge.label)) <= set(shown)
 
 
+@pytest.mark.parametrize("machine", [rs.synthesize("G(a -> F b)"), synthesize_boolean("a U b"), ring(20)])
+def test_every_color_follows_dark_pages_and_is_light_where_css_is_unknown(machine):
+    svg = to_svg(diagram_of(machine))
+    style = svg[svg.index("<style>") : svg.index("</style>")]
+    light, dark = style.split("@media (prefers-color-scheme:dark)")
+    painted = re.findall(r'<(?:rect|path|polygon|text)[^>]*? class="([^"]*)" fill="([^"]*)"(?: stroke="([^"]*)")?', svg)
+    assert len(painted) == len(re.findall(r"<(?:rect|path|polygon|text) ", svg))
+    for classes, *colors in painted:
+        names = {theme.DARK[color][0] for color in colors if color not in ("", "none")}
+        assert {name.partition("-")[2] for name in classes.split()} == names
+        for name in names:
+            assert f"--rs-{name}:" in light
+            assert f"--rs-{name}:" in dark
+        for each in classes.split():
+            assert f".rewardspec .{each}{{" in style
+    assert len({dark for _, dark in theme.DARK.values()}) == len(theme.DARK)
+
+
 @pytest.mark.parametrize("make", [to_svg, to_dot, to_mermaid])
 @pytest.mark.parametrize("synthesize", [rs.synthesize, synthesize_boolean])
 def test_the_same_machine_gives_the_same_text(make, synthesize):
@@ -223,7 +370,7 @@ def test_atoms_may_have_any_name(name, synthesize):
     svg.encode()
     root = ElementTree.fromstring(svg)
     tags = {element.tag.split("}")[1] for element in root.iter()}
-    assert tags <= {"svg", "title", "desc", "rect", "path", "polygon", "text"}
+    assert tags <= {"svg", "title", "desc", "style", "rect", "path", "polygon", "text"}
     if name.isprintable():
         assert any(rs.Atom(name).to_string() in text for text in texts(svg))
     mermaid = to_mermaid(diagram)
@@ -267,10 +414,10 @@ def test_labels_lie_on_no_state_and_not_on_each_other(formula):
     layout = layered(diagram)
     boxes = [
         (x, y, *label_size(label_lines(edge.label)))
-        for edge, (x, y) in zip(diagram.edges, layout.label_centres, strict=True)
+        for edge, (x, y) in zip(diagram.edges, layout.label_centers, strict=True)
     ]
     for number, (x, y, wide, high) in enumerate(boxes):
-        for cx, cy in layout.centres.values():
+        for cx, cy in layout.centers.values():
             outside = max(abs(cx - x) - wide / 2, 0.0), max(abs(cy - y) - high / 2, 0.0)
             assert outside[0] ** 2 + outside[1] ** 2 >= RADIUS**2
         for ox, oy, other_wide, other_high in boxes[:number]:
@@ -279,9 +426,9 @@ def test_labels_lie_on_no_state_and_not_on_each_other(formula):
 
 def test_states_keep_apart():
     layout = layered(diagram_of(synthesize_boolean("(X b | (c W b)) & WX(a M a)")))
-    centres = list(layout.centres.values())
-    for number, (x, y) in enumerate(centres):
-        for other_x, other_y in centres[:number]:
+    centers = list(layout.centers.values())
+    for number, (x, y) in enumerate(centers):
+        for other_x, other_y in centers[:number]:
             assert (x - other_x) ** 2 + (y - other_y) ** 2 >= (3 * RADIUS) ** 2
 
 
@@ -289,27 +436,6 @@ def test_a_state_that_cannot_be_reached_is_drawn_too():
     nodes = (Node("s0", "0", initial=True), Node("s1", "1"), Node("s2", "2"))
     svg = to_svg(Diagram("lonely", nodes, (Edge("s0", "s0", "a"), Edge("s2", "s1", "b"))))
     assert {"0", "1", "2"} <= set(texts(svg))
-
-
-def tangled() -> Diagram:
-    nodes = tuple(Node(f"s{number}", str(number), initial=number == 0) for number in range(9))
-    edges = tuple(Edge(f"s{i}", f"s{j}", f"guard ∧ number ∧ {i} ∧ {j}") for i in range(9) for j in range(9))
-    return Diagram("all to all", nodes, edges)
-
-
-@pytest.mark.parametrize("dot", [pytest.param(True, marks=needs_dot), False], ids=["dot", "alone"])
-def test_a_crowded_picture_has_keys_and_a_legend(dot, monkeypatch):
-    if not dot:
-        monkeypatch.setattr(graphviz.shutil, "which", lambda program: None)
-    shown = texts(to_svg(tangled()))
-    for number, edge in enumerate(tangled().edges, start=1):
-        assert shown.count(f"g{number}") == 2
-        assert edge.label in shown
-
-
-def test_a_failing_dot_program_is_no_obstacle(monkeypatch):
-    monkeypatch.setattr(graphviz.shutil, "which", lambda program: sys.executable)
-    assert "g81" in texts(to_svg(tangled()))
 
 
 def test_a_register_machine_that_returns_to_an_earlier_state_is_drawn_in_rows():

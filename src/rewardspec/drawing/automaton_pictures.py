@@ -7,19 +7,14 @@ from dataclasses import dataclass
 
 from rewardspec.drawing import theme
 from rewardspec.drawing.diagrams import Diagram, Node
-from rewardspec.drawing.edge_labels import place_labels
+from rewardspec.drawing.edges import Route, place_labels, route_edges
 from rewardspec.drawing.layers import RADIUS, breadth_first, longest_path, positions, staggered
-from rewardspec.drawing.routes import Route, route_edges
-from rewardspec.drawing.scene import Box, Point, Shape, Text
-from rewardspec.drawing.splines import arrow, straight
+from rewardspec.drawing.scene import Box, Point, Shape, Text, arrow, straight
 from rewardspec.drawing.text_metrics import printable, width, wrap
 
 _WIDEST_LABEL = 150.0
 _SCALES = (1.0, 1.2, 1.45)
 _SPREAD_COST = 20.0
-# Trying them all takes a second or two; larger machines get fewer tries.
-_MOST_EDGES_TO_SPREAD = 40
-_MOST_EDGES_TO_TRY = 70
 _LINE = theme.TEXT_SIZE * 1.3
 _GLOW = 6.0
 _INNER_RING = 4.0
@@ -27,11 +22,11 @@ _INNER_RING = 4.0
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything goes; routes and label centres in the order of the edges."""
+    """Where everything goes; routes and label centers in the order of the edges."""
 
-    centres: dict[str, Point]
+    centers: dict[str, Point]
     routes: Sequence[Route]
-    label_centres: Sequence[Point]
+    label_centers: Sequence[Point]
     cost: float = 0.0
 
 
@@ -55,12 +50,10 @@ def label_size(lines: Sequence[str]) -> Point:
 def layered(diagram: Diagram) -> Layout:
     """The best of several layouts in layers, spread out until its labels have room."""
     layerings: list[list[list[str]]] = []
-    methods = (breadth_first, longest_path, staggered) if len(diagram.edges) <= _MOST_EDGES_TO_TRY else (breadth_first,)
-    for method in methods:
+    for method in (breadth_first, longest_path, staggered):
         if (layering := method(diagram)) not in layerings:
             layerings.append(layering)
-    scales = _SCALES if len(diagram.edges) <= _MOST_EDGES_TO_SPREAD else _SCALES[1:2]
-    tries = [(scale, _lay_out(diagram, layers, scale)) for layers in layerings for scale in scales]
+    tries = [(scale, _lay_out(diagram, layers, scale)) for layers in layerings for scale in _SCALES]
     # Spreading out always helps a little: it has to help more than the picture grows.
     spread = _SPREAD_COST * len(diagram.edges)
     return min(tries, key=lambda attempt: attempt[1].cost + spread * (attempt[0] - 1.0))[1]
@@ -68,28 +61,29 @@ def layered(diagram: Diagram) -> Layout:
 
 def _lay_out(diagram: Diagram, layers: list[list[str]], scale: float) -> Layout:
     sizes = [label_size(label_lines(edge.label)) for edge in diagram.edges]
-    centres = positions(layers, diagram.edges, [wide for wide, _ in sizes], scale)
-    routes, route_cost = route_edges(diagram.edges, centres, scale)
+    centers = positions(layers, diagram.edges, [wide for wide, _ in sizes], scale)
+    routes, route_cost = route_edges(diagram.edges, centers, scale)
     loops = [edge.source == edge.target for edge in diagram.edges]
-    label_centres, label_cost = place_labels(routes, loops, sizes, centres)
-    return Layout(centres, routes, label_centres, route_cost + label_cost)
+    label_centers, label_cost = place_labels(routes, loops, sizes, centers)
+    return Layout(centers, routes, label_centers, route_cost + label_cost)
 
 
-def graph_shapes(diagram: Diagram, layout: Layout) -> list[Shape]:
-    """The shapes of an automaton laid out."""
+def graph_shapes(diagram: Diagram) -> list[Shape]:
+    """The shapes of an automaton."""
+    layout = layered(diagram)
     muted = {node.id for node in diagram.nodes if node.muted}
     shapes: list[Shape] = []
     for edge, route in zip(diagram.edges, layout.routes, strict=True):
         shapes += arrow(route, theme.LINE_MUTED if edge.target in muted else theme.LINE, theme.EDGE_WIDTH)
     for node in diagram.nodes:
-        shapes += _node_shapes(node, layout.centres[node.id])
-    for edge, centre in zip(diagram.edges, layout.label_centres, strict=True):
-        shapes += _label_shapes(label_lines(edge.label), centre, muted=edge.target in muted)
+        shapes += _node_shapes(node, layout.centers[node.id])
+    for edge, center in zip(diagram.edges, layout.label_centers, strict=True):
+        shapes += _label_shapes(label_lines(edge.label), center, muted=edge.target in muted)
     return shapes
 
 
-def _node_shapes(node: Node, centre: Point) -> list[Shape]:
-    x, y = centre
+def _node_shapes(node: Node, center: Point) -> list[Shape]:
+    x, y = center
     fill, stroke = (theme.FILL_MUTED, theme.STROKE_MUTED) if node.muted else (theme.FILL_STATE, theme.STROKE)
     shapes: list[Shape] = []
     if node.initial:
@@ -107,10 +101,10 @@ def _circle(x: float, y: float, r: float, fill: str | None, stroke: str, line: f
     return Box(x - r, y - r, 2 * r, 2 * r, r, fill, stroke, line, dashed)
 
 
-def _label_shapes(lines: Sequence[str], centre: Point, *, muted: bool) -> list[Shape]:
+def _label_shapes(lines: Sequence[str], center: Point, *, muted: bool) -> list[Shape]:
     if not any(lines):
         return []
-    x, y = centre
+    x, y = center
     wide, high = label_size(lines)
     shapes: list[Shape] = [Box(x - wide / 2 - 1, y - high / 2, wide + 2, high, 4, theme.PAPER)]
     ink = theme.SOFT_INK if muted else theme.INK

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewardspec.errors import Error
-from rewardspec.logic.formulas import Formula, Or
-from rewardspec.machines.listings import equations, in_reading_order, initial_values, short_names
+from rewardspec.machines.listings import Listing, in_reading_order, short_names
 
 if TYPE_CHECKING:
     from rewardspec.machines.monitor import Monitor
@@ -62,16 +61,34 @@ class Edge:
 
 
 @dataclass(frozen=True)
+class Row:
+    """One line of a table: what letters do in a state, or in several states that follow each other.
+
+    Attributes:
+        title: The state's number, or the first and the last.
+        entries: Guards, and where each leads.
+        initial: Whether the machine starts here.
+        accepting: Whether the states accept.
+    """
+
+    title: str
+    entries: tuple[tuple[str, str], ...]
+    initial: bool = False
+    accepting: bool = False
+
+
+@dataclass(frozen=True)
 class Diagram:
     """States and transitions with all their text.
 
     Attributes:
         title: What the machine is for.
-        nodes: The states, the initial one first.
+        nodes: The states, the initial one first; none where there are too many for a graph.
         edges: The transitions, at most one from a node to another.
         entry: What stands at the arrow into the initial state.
         notes: Remarks for below the picture.
         description: The picture in one sentence, for people who cannot see it.
+        rows: The table to draw where a graph would be too crowded to read.
     """
 
     title: str
@@ -80,11 +97,20 @@ class Diagram:
     entry: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     description: str = ""
+    rows: tuple[Row, ...] = ()
 
     @property
-    def is_row(self) -> bool:
+    def is_sequence(self) -> bool:
         """Whether the states follow each other in one fixed order."""
         return all(node.is_box for node in self.nodes)
+
+    def require_graph(self) -> None:
+        """Raise a DiagramError where only a table can be drawn."""
+        if not self.nodes:
+            raise DiagramError(
+                f"The machine of {shortened(self.title, 60)} has too many states for a graph. Draw it as .svg, .png or "
+                ".pdf, where it becomes a table, or take it as data with to_hoa() or to_json()."
+            )
 
 
 def diagram_of(monitor: Monitor | BooleanMonitor) -> Diagram:
@@ -99,90 +125,62 @@ def diagram_of(monitor: Monitor | BooleanMonitor) -> Diagram:
         >>> diagram.entry, diagram.nodes[0].lines, diagram.nodes[0].result
         (('max[goal] = 0',), ('max[goal] ← max(max[goal], goal)',), 'reward = max[goal]′')
     """
+    from rewardspec.drawing.automaton_diagrams import automaton_diagram
     from rewardspec.machines.monitor import Monitor
 
-    return _of_registers(monitor) if isinstance(monitor, Monitor) else _of_automaton(monitor)
+    return _of_registers(monitor) if isinstance(monitor, Monitor) else automaton_diagram(monitor)
 
 
 def _of_registers(monitor: Monitor) -> Diagram:
-    formula = _shortened(str(monitor.formula), MOST_TITLE)
-    lines = sum(len(updates) + 1 for updates in monitor.updates)
+    formula = shortened(str(monitor.formula), MOST_TITLE)
+    program = monitor.program
+    lines = sum(len(updates) + len(program.windows) + 1 for updates in monitor.updates)
     sizes = [(len(monitor.states), "control state", MOST_STATES), (lines, "equation", MOST_LINES)]
-    _check_size(formula, sizes, "to_json()")
+    check_size(formula, sizes, "to_json()")
     # Everywhere in the order of the lines of the loop, which are what the eye compares with.
-    order = dict.fromkeys((*in_reading_order(monitor.program.steps[-1]), *range(len(monitor.registers))))
-    short = short_names([monitor.registers[number] for number in order], monitor.atoms)
-    names = [short.get(name, name) for name in monitor.registers]
-    shown = [equations(step, names, monitor.atoms) for step in monitor.program.steps]
+    order = dict.fromkeys((*in_reading_order(program.steps[-1]), *range(len(monitor.registers))))
+    named = [monitor.registers[number] for number in order] + [window.name for window in program.windows]
+    short = short_names(named, monitor.atoms)
+    listing = Listing(program, short)
     nodes = tuple(
         Node(f"s{state}", f"state {state}", text.updates, text.reward, initial=state == monitor.initial)
-        for state, text in zip(monitor.states, shown, strict=True)
+        for state, text in ((state, listing.equations(state)) for state in monitor.states)
     )
     edges = tuple(Edge(f"s{state}", f"s{successor}") for state, successor in enumerate(monitor.transitions))
-    notes = [f"{symbol} is {name}" for name, symbol in short.items()]
-    if any(text.primed for text in shown):
-        notes.append("a prime (′) marks the value just computed")
-    entry = initial_values({names[number]: monitor.program.initial[number] for number in order})
+    notes = [*(f"{symbol} is {name}" for name, symbol in short.items()), *listing.notes()]
+    entry = listing.initial_values(order)
     description = (
-        f"Quantitative monitor of {formula} with {_count(len(nodes), 'control state')}"
-        f" and {_count(len(names), 'register')}: "
+        f"Quantitative monitor of {formula} with {count(len(nodes), 'control state')}"
+        f" and {count(len(program.registers) + len(program.windows), 'register')}: "
         + "; ".join(f"{node.title}: {', '.join((*node.lines, node.result))}" for node in nodes)
         + "."
     )
     return Diagram(pretty(formula), nodes, edges, entry, tuple(notes), description)
 
 
-def _of_automaton(monitor: BooleanMonitor) -> Diagram:
-    formula = _shortened(str(monitor.formula), MOST_TITLE)
-    # Before the edges are looked at: they are worked out on demand, and there can be a million.
-    _check_size(formula, [(len(monitor.states), "state", MOST_STATES)], "to_hoa() or to_json()")
-    guards: dict[tuple[int, int], list[Formula]] = {}
-    for state in monitor.states:
-        for guard, successor in monitor.transitions[state]:
-            guards.setdefault((state, successor), []).append(guard)
-    _check_size(formula, [(len(guards), "edge", MOST_EDGES)], "to_hoa() or to_json()")
-    sinks = {state for state in monitor.states if {after for before, after in guards if before == state} == {state}}
-    nodes = tuple(
-        Node(
-            f"s{state}",
-            str(state),
-            initial=state == monitor.initial,
-            accepting=state in monitor.accepting,
-            muted=state in sinks and state not in monitor.accepting,
-        )
-        for state in sorted(monitor.states, key=lambda state: (state != monitor.initial, state))
-    )
-    edges = tuple(
-        Edge(f"s{source}", f"s{target}", Or(*parallel).to_string("unicode"))
-        for (source, target), parallel in sorted(guards.items())
-    )
-    notes = ("a double circle pays the reward",) if monitor.accepting else ("no state pays a reward",)
-    accepting = ", ".join(map(str, sorted(monitor.accepting))) or "none"
-    description = (
-        f"Automaton of {formula} with {_count(len(nodes), 'state')}, initial {monitor.initial}, "
-        f"accepting {accepting}: "
-        + "; ".join(f"{edge.source[1:]} to {edge.target[1:]} on {edge.label}" for edge in edges)
-        + "."
-    )
-    return Diagram(pretty(formula), nodes, edges, notes=notes, description=description)
-
-
-def _check_size(formula: str, sizes: list[tuple[int, str, int]], data: str) -> None:
+def check_size(formula: str, sizes: list[tuple[int, str, int]], data: str) -> None:
     """Refuse a machine that has more of something than a picture can show."""
     for number, noun, most in sizes:
         if number > most:
             raise DiagramError(
-                f"The machine of {_shortened(formula, 60)} is too large to draw: it has {_count(number, noun)}, and a "
+                f"The machine of {shortened(formula, 60)} is too large to draw: it has {count(number, noun)}, and a "
                 f"picture shows at most {most}. Draw a part of the formula, or take the whole machine as data with "
                 f"{data}."
             )
 
 
-def _shortened(text: str, most: int) -> str:
+def shortened(text: str, most: int) -> str:
+    """The text, or its beginning."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """A number of things, in words.
+
+    Example:
+        >>> count(1, "state"), count(2, "state")
+        ('1 state', '2 states')
+    """
     return f"{number} {noun}{'s' * (number != 1)}"
 
 

@@ -18,6 +18,7 @@ def to_dot(diagram: Diagram) -> str:
         >>> print(to_dot(diagram_of(synthesize("F goal"))).splitlines()[-2])
             s0 -> s0;
     """
+    diagram.require_graph()
     lines = [
         "digraph monitor {",
         f'    rankdir=LR; labelloc=t; fontname="Helvetica"; fontsize=15; label={_quoted([diagram.title])};',
@@ -41,8 +42,8 @@ def to_dot(diagram: Diagram) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-# How DOT ends a line: centred, or to the left or right.
-_CENTRE, _LEFT, _RIGHT = "\\n", "\\l", "\\r"
+# How DOT ends a line: centered, or to the left or right.
+_CENTER, _LEFT, _RIGHT = "\\n", "\\l", "\\r"
 
 
 def _attributes(node: Node) -> str:
@@ -54,9 +55,9 @@ def _attributes(node: Node) -> str:
     return f"shape={shape}, label={_quoted([node.title])}{muted if node.muted else ''}"
 
 
-def _quoted(texts: Iterable[str], end: str = _CENTRE) -> str:
+def _quoted(texts: Iterable[str], end: str = _CENTER) -> str:
     lines = [_escape(text) for text in texts]
-    return '"' + (end.join(lines) if end == _CENTRE else "".join(line + end for line in lines)) + '"'
+    return '"' + (end.join(lines) if end == _CENTER else "".join(line + end for line in lines)) + '"'
 
 
 def _escape(text: str) -> str:

@@ -14,8 +14,6 @@ _LEAST_COLUMN_GAP = 122.0
 _LABEL_SPACE = 66.0
 _ROW_GAP = 104.0
 _SWEEPS = 8
-# Swapping states until nothing improves compares all pairs of edges: for larger machines the sweeps must do.
-_MOST_EDGES_TO_COMPARE = 70
 
 
 def breadth_first(diagram: Diagram) -> list[list[str]]:
@@ -76,7 +74,7 @@ def _successors(diagram: Diagram) -> dict[str, list[str]]:
 def positions(
     layers: list[list[str]], edges: Sequence[Edge], label_widths: Sequence[float], scale: float = 1.0
 ) -> dict[str, Point]:
-    """A centre for each state.
+    """A center for each state.
 
     Args:
         layers: The states from left to right.
@@ -86,18 +84,17 @@ def positions(
     """
     layers = _order(layers, edges)
     columns = _columns(layers, edges, label_widths)
-    if len(edges) <= _MOST_EDGES_TO_COMPARE:
-        layers = _untangle(layers, columns, edges)
-    return {state: (x * scale, y * scale) for state, (x, y) in _centres(layers, columns).items()}
+    layers = _untangle(layers, columns, edges)
+    return {state: (x * scale, y * scale) for state, (x, y) in _centers(layers, columns).items()}
 
 
 def _order(layers: list[list[str]], edges: Sequence[Edge]) -> list[list[str]]:
-    """Each layer sorted by the mean height of its neighbours, sweeping forth and back."""
-    neighbours: dict[str, list[str]] = {}
+    """Each layer sorted by the mean height of its neighbors, sweeping forth and back."""
+    neighbors: dict[str, list[str]] = {}
     for edge in edges:
         if edge.source != edge.target:
-            neighbours.setdefault(edge.source, []).append(edge.target)
-            neighbours.setdefault(edge.target, []).append(edge.source)
+            neighbors.setdefault(edge.source, []).append(edge.target)
+            neighbors.setdefault(edge.target, []).append(edge.source)
     layers = [list(layer) for layer in layers]
     height = {state: _height(layer, place) for layer in layers for place, state in enumerate(layer)}
     for sweep in range(_SWEEPS):
@@ -105,7 +102,7 @@ def _order(layers: list[list[str]], edges: Sequence[Edge]) -> list[list[str]]:
             inside = set(layer)
             means = {}
             for state in layer:
-                others = [height[other] for other in neighbours.get(state, ()) if other not in inside]
+                others = [height[other] for other in neighbors.get(state, ()) if other not in inside]
                 means[state] = sum(others) / len(others) if others else height[state]
             layer.sort(key=means.__getitem__)
             height.update((state, _height(layer, place)) for place, state in enumerate(layer))
@@ -117,7 +114,7 @@ def _height(layer: Sequence[str], place: int) -> float:
 
 
 def _columns(layers: Sequence[Sequence[str]], edges: Sequence[Edge], label_widths: Sequence[float]) -> list[float]:
-    """An x for each layer, with room for the labels between neighbouring ones."""
+    """An x for each layer, with room for the labels between neighboring ones."""
     layer_of = {state: number for number, layer in enumerate(layers) for state in layer}
     gaps = [_LEAST_COLUMN_GAP] * (len(layers) - 1)
     for edge, wide in zip(edges, label_widths, strict=True):
@@ -129,7 +126,7 @@ def _columns(layers: Sequence[Sequence[str]], edges: Sequence[Edge], label_width
     return [sum(gaps[:number]) for number in range(len(layers))]
 
 
-def _centres(layers: Sequence[Sequence[str]], columns: Sequence[float]) -> dict[str, Point]:
+def _centers(layers: Sequence[Sequence[str]], columns: Sequence[float]) -> dict[str, Point]:
     return {
         state: (columns[number], _height(layer, place))
         for number, layer in enumerate(layers)
@@ -139,14 +136,14 @@ def _centres(layers: Sequence[Sequence[str]], columns: Sequence[float]) -> dict[
 
 def _untangle(layers: list[list[str]], columns: Sequence[float], edges: Sequence[Edge]) -> list[list[str]]:
     """Swap states within layers as long as that makes fewer edges cross."""
-    best = _tangles(_centres(layers, columns), edges)
+    best = _tangles(_centers(layers, columns), edges)
     improved = True
     while improved:
         improved = False
         for layer in layers:
             for i, j in combinations(range(len(layer)), 2):
                 layer[i], layer[j] = layer[j], layer[i]
-                tangles = _tangles(_centres(layers, columns), edges)
+                tangles = _tangles(_centers(layers, columns), edges)
                 if tangles < best - 1e-9:
                     best, improved = tangles, True
                 else:
@@ -154,17 +151,17 @@ def _untangle(layers: list[list[str]], columns: Sequence[float], edges: Sequence
     return layers
 
 
-def _tangles(centres: dict[str, Point], edges: Sequence[Edge]) -> float:
+def _tangles(centers: dict[str, Point], edges: Sequence[Edge]) -> float:
     """How bad a picture with straight edges would be."""
     pairs = {tuple(sorted((edge.source, edge.target))) for edge in edges if edge.source != edge.target}
     lines = sorted(pairs)
     cost = 0.0
     for (a, b), (c, d) in combinations(lines, 2):
-        if len({a, b, c, d}) == 4 and _cross(centres[a], centres[b], centres[c], centres[d]):
+        if len({a, b, c, d}) == 4 and _cross(centers[a], centers[b], centers[c], centers[d]):
             cost += 1.0
     for a, b in lines:
-        cost += 1e-3 * math.dist(centres[a], centres[b])
-        blocked = [s for s in centres if s not in (a, b) and distance(centres[s], centres[a], centres[b]) < RADIUS + 6]
+        cost += 1e-3 * math.dist(centers[a], centers[b])
+        blocked = [s for s in centers if s not in (a, b) and distance(centers[s], centers[a], centers[b]) < RADIUS + 6]
         cost += 0.8 * len(blocked)
     return cost
 

@@ -40,6 +40,7 @@ def to_mermaid(diagram: Diagram) -> str:
             classDef notes fill:none,stroke:none,text-align:left
         <BLANKLINE>
     """
+    diagram.require_graph()
     title = json.dumps(printable(diagram.title).translate(_TITLE), ensure_ascii=False)
     lines = ["---", f"title: {title}", "config: {flowchart: {wrappingWidth: 800}}", "---", "flowchart LR"]
     for node in diagram.nodes:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from rewardspec.drawing import theme
 from rewardspec.drawing.diagrams import Diagram, Edge, Node
-from rewardspec.drawing.scene import Box, Point, Shape, Text
-from rewardspec.drawing.splines import arrow, rounded, straight
+from rewardspec.drawing.scene import Box, Point, Shape, Text, arrow, rounded, straight
 from rewardspec.drawing.text_metrics import printable, width, wrap
 
 _WIDEST_LINE = 620.0
@@ -157,8 +156,8 @@ def _box_shapes(box: _Placed) -> list[Shape]:
     return shapes
 
 
-def _indented(x: float, y: float, line: str, colour: str, *, bold: bool = False) -> Text:
+def _indented(x: float, y: float, line: str, color: str, *, bold: bool = False) -> Text:
     # Leading spaces would be dropped by SVG viewers: they become an offset.
     text = line.lstrip(" ")
     offset = width(" " * (len(line) - len(text)), theme.TEXT_SIZE)
-    return Text(x + offset, y, text, theme.TEXT_SIZE, colour, bold=bold)
+    return Text(x + offset, y, text, theme.TEXT_SIZE, color, bold=bold)

@@ -1,4 +1,4 @@
-"""Colours and sizes of the pictures: a calm purple that prints well."""
+"""Colors and sizes of the pictures: a calm purple that prints well, and its counterpart for dark pages."""
 
 from __future__ import annotations
 
@@ -15,6 +15,23 @@ GLOW = "#d2d2f7"
 FILL_MUTED = "#f3f3f6"
 STROKE_MUTED = "#b5b5c4"
 LINE_MUTED = "#a9a9ba"
+
+DARK = {
+    INK: ("ink", "#e6e6f2"),
+    SOFT_INK: ("soft-ink", "#a6a6c0"),
+    STRONG_INK: ("strong-ink", "#bdb4ff"),
+    LINE: ("line", "#b4b4d0"),
+    PAPER: ("paper", "#191a23"),
+    PAPER_EDGE: ("paper-edge", "#363748"),
+    FILL: ("fill", "#2a2b47"),
+    FILL_STATE: ("fill-state", "#34356a"),
+    STROKE: ("stroke", "#8585d8"),
+    GLOW: ("glow", "#44457c"),
+    FILL_MUTED: ("fill-muted", "#24252f"),
+    STROKE_MUTED: ("stroke-muted", "#5f6074"),
+    LINE_MUTED: ("line-muted", "#6c6d82"),
+}
+"""For each color its name, and what it becomes on a dark page."""
 
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 TITLE_SIZE = 15.0

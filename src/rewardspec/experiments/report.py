@@ -332,7 +332,8 @@ def plot(svg: str, key: str, description: str) -> str:
 
 def machine(svg: str) -> str:
     """A monitor's diagram for the page, in the page's own colors; a wide one is scrolled rather than made tiny."""
-    body = _recolored(_without_prologue(svg), _MACHINE_COLORS)
+    own_colors = re.compile("<style>.*?</style>", flags=re.DOTALL)
+    body = _recolored(own_colors.sub("", _without_prologue(svg)), _MACHINE_COLORS)
     width = re.search(r'\bwidth="([\d.]+)"', body)
     least = f' style="min-width: {0.75 * float(width[1]):.0f}px"' if width else ""
     return f'<div class="machine">{body.replace("<svg", f"<svg{least}", 1)}</div>'

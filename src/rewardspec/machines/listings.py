@@ -1,17 +1,18 @@
-"""Register programs as equations that people read: the updates of one control state, and its reward."""
+"""Register programs as equations that people read: what one control state does with registers and windows, and pays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rewardspec.logic.formulas import Atom
-from rewardspec.machines.expressions import Expression, all_parts, complement, label
-from rewardspec.machines.program import Step
+from rewardspec.machines.expressions import Expression, all_parts, complement, constant, label
+from rewardspec.machines.program import Program, Step
 
 PRIME = "′"
 _LONGEST_NAME = 16
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_READ_AS = {"max": "max", "min": "min", "last": "oldest"}
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Equations:
     """One control state's program, as text.
 
     Attributes:
-        updates: One line for each register written, each after the lines whose new values it uses.
+        updates: One line for each register written and each window, each after the lines whose new values it uses.
         reward: The line of the value that is paid.
     """
 
@@ -32,37 +33,113 @@ class Equations:
         return any(PRIME in line for line in (*self.updates, self.reward))
 
 
-def equations(step: Step, registers: Sequence[str], atoms: Iterable[str]) -> Equations:
-    r"""The updates and the reward of one control state.
+class Listing:
+    r"""A program as text.
 
-    A value that another line of the same step has just computed is written as that register's name with a prime.
+    A value that another line of the same step has just computed is written as that register's name with a prime.  A
+    window into which every control state puts the same is written as `recent ← max(last 20 of a)`; else each control
+    state says what it puts there, and a note what the window is.
 
     Args:
-        step: What the control state does.
-        registers: The registers' names.
-        atoms: The atoms that the machine reads.
+        program: The program, with one output.
+        names: What to call registers and windows that have long names.
 
     Example:
         >>> from rewardspec.synthesis.quantitative.synthesize import synthesize
-        >>> monitor = synthesize("!a U (a & F b)")
-        >>> shown = equations(monitor.program.steps[0], monitor.registers, monitor.atoms)
+        >>> shown = Listing(synthesize("!a U (a & F b)").program).equations(0)
         >>> print(*shown.updates, shown.reward, sep="\n")
         min[!a] ← min(min[!a], 1 − a)
         if[F b] ← max(if[F b], min(min[!a], a))
         value ← max(value, min(b, if[F b]′))
         reward = value′
     """
-    names = dict(enumerate(registers))
-    leaves = {label(atom): Atom(atom).to_string() for atom in atoms}
-    leaves |= {complement(atom): f"1 − {Atom(atom).to_string()}" for atom in atoms}
-    # Leaves keep their own, shorter, text: `prev[a] ← a` must not turn every other `a` into `prev[a]′`.
-    primed: dict[Expression, str] = {}
-    lines = []
-    for number, update in in_reading_order(step).items():
-        lines.append(f"{names[number]} ← {update.to_string(names, leaves | primed)}")
-        if update.operands:
-            primed.setdefault(update, names[number] + PRIME)
-    return Equations(tuple(lines), f"reward = {step.outputs[0].to_string(names, leaves | primed)}")
+
+    def __init__(self, program: Program, names: dict[str, str] | None = None) -> None:
+        self.program = program
+        short = names or {}
+        self.registers = {k: short.get(name, name) for k, name in enumerate(program.registers)}
+        self.windows = {k: short.get(each.name, each.name) for k, each in enumerate(program.windows)}
+        self._steady = [len({step.pushes[k] for step in program.steps}) == 1 for k in self.windows]
+        is_degree = program.semantics == "degree"
+        self._leaves = {label(atom): Atom(atom).to_string() for atom in program.atoms}
+        negation = "1 − " if is_degree else "−"
+        self._leaves |= {complement(atom): negation + Atom(atom).to_string() for atom in program.atoms}
+        if not is_degree:
+            self._leaves |= {constant(value): _number(program.number(value)) for value in (0.0, 0.5, 1.0)}
+
+    def equations(self, control: int) -> Equations:
+        """What one control state does."""
+        step = self.program.steps[control]
+        # Leaves keep their own, shorter, text: `prev[a] ← a` must not turn every other `a` into `prev[a]′`.
+        primed: dict[Expression, str] = {}
+
+        def text(expression: Expression) -> str:
+            return expression.to_string(self.registers, self._leaves | primed, self.windows)
+
+        lines: list[str] = []
+        pending = dict.fromkeys(self.windows)
+
+        def put(window: int) -> None:
+            """The line of a window, after those of windows that it reads as they are after the step."""
+            if window in pending:
+                del pending[window]
+                push = step.pushes[window]
+                for expression in (push.value, push.guard):
+                    for needed in _pushed(expression):
+                        put(needed)
+                guard = "" if push.guard is None else f", {self._limit(window)} {text(push.guard)}"
+                lines.append(self._window_line(window, text(push.value), guard))
+
+        for number, update in in_reading_order(step).items():
+            for needed in _pushed(update):
+                put(needed)
+            lines.append(f"{self.registers[number]} ← {text(update)}")
+            if update.operands:
+                primed.setdefault(update, self.registers[number] + PRIME)
+        for window in self.windows:
+            put(window)
+        return Equations(tuple(lines), f"reward = {text(step.outputs[0])}")
+
+    def _window_line(self, window: int, value: str, guard: str) -> str:
+        if not self._steady[window]:
+            return f"push {value} into {self.windows[window]}{guard}"
+        shape = self.program.windows[window]
+        return f"{self.windows[window]} ← {_READ_AS[shape.op]}(last {shape.length} of {value}{guard})"
+
+    def _limit(self, window: int) -> str:
+        return "at least" if self.program.windows[window].neutral else "at most"
+
+    def initial_values(self, order: Iterable[int]) -> tuple[str, ...]:
+        """First values, one line each: of the registers in the given order, then of the windows."""
+        program = self.program
+        values = {self.registers[number]: program.initial[number] for number in order}
+        values |= {self.windows[k]: each.neutral for k, each in enumerate(program.windows)}
+        return tuple(f"{name} = {_number(program.number(value))}" for name, value in values.items())
+
+    def notes(self) -> Iterator[str]:
+        """What the equations leave open."""
+        for k, each in enumerate(self.program.windows):
+            if not self._steady[k]:
+                yield f"{self.windows[k]} is {_READ_AS[each.op]}(last {each.length} pushed)"
+        limits = {
+            self._limit(k)
+            for step in self.program.steps
+            for k, push in enumerate(step.pushes)
+            if push.guard is not None
+        }
+        for limit in sorted(limits, reverse=True):
+            yield f"{limit} …: with each step, so for every value in the window"
+        if any(self.equations(control).primed for control in range(len(self.program.steps))):
+            yield f"a prime ({PRIME}) marks the value just computed"
+
+
+def _pushed(expression: Expression | None) -> list[int]:
+    """The windows that an expression reads as they are after the step."""
+    return [] if expression is None else [part.args[0] for part in expression.parts() if part.op == "pushed"]
+
+
+def _number(value: float) -> str:
+    return {float("inf"): "∞", float("-inf"): "−∞"}.get(value, f"{value:g}")
 
 
 def in_reading_order(step: Step) -> dict[int, Expression]:
@@ -88,13 +165,3 @@ def short_names(registers: Iterable[str], atoms: Iterable[str]) -> dict[str, str
     letter = next(letter for letter in ("c", "v", "w", "k", "m", "reg") if letter not in taken or letter == "reg")
     long = [name for name in registers if len(name) > _LONGEST_NAME]
     return {name: letter + str(number).translate(_SUBSCRIPTS) for number, name in enumerate(long, start=1)}
-
-
-def initial_values(values: Mapping[str, float]) -> tuple[str, ...]:
-    """The registers' first values, one line each.
-
-    Example:
-        >>> initial_values({"max[a]": 0.0, "value": 1.0})
-        ('max[a] = 0', 'value = 1')
-    """
-    return tuple(f"{name} = {value:g}" for name, value in values.items())

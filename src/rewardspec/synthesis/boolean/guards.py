@@ -53,6 +53,10 @@ class Transitions(Mapping[int, tuple[Transition, ...]]):
         conditions = self._store.fold(self._roots[state], base, combine)
         return tuple(Transition(guard(logic, letters, self._atoms), target) for target, letters in conditions.items())
 
+    def successors(self, state: int) -> list[int]:
+        """The states that edges lead to: quicker to find than their guards."""
+        return self._store.leaves(self._roots[state])
+
     def __iter__(self) -> Iterator[int]:
         return iter(range(len(self._roots)))
 

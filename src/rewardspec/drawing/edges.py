@@ -1,4 +1,8 @@
-"""Curves between the states of an automaton: around other states, apart from each other, with few crossings."""
+"""Curves between the states of an automaton, and places for their labels.
+
+Curves go around other states, apart from each other, with few crossings.  A label is by its own curve, off the states,
+the other curves and the other labels.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,7 @@ import numpy.typing as npt
 
 from rewardspec.drawing.diagrams import Edge
 from rewardspec.drawing.layers import RADIUS
-from rewardspec.drawing.scene import Point
-from rewardspec.drawing.splines import sample
+from rewardspec.drawing.scene import Point, normal_at, point_at, sample
 
 Route: TypeAlias = tuple[Point, ...]
 Samples: TypeAlias = npt.NDArray[np.float64]
@@ -24,49 +27,46 @@ _LEAST_BEND = 17.0
 _TIP_GAP = 2.0
 _CLEARANCE = RADIUS + 9.0
 _STEPS = 15
-_PASSES = 3
-# Comparing every curve with every other would take seconds; larger machines only keep clear of the states.
-_MOST_EDGES_TO_COMPARE = 70
+_ROUTE_PASSES = 3
 _LOOP_SPREAD = math.radians(24)
 _LOOP_REACH = 44.0
 _LOOP_DIRECTIONS = tuple(math.radians(angle) for angle in (-90, 90, -60, 60, -120, 120, -40, 40, 0, -140, 140))
 
 
-def route_edges(edges: Sequence[Edge], centres: Mapping[str, Point], scale: float = 1.0) -> tuple[list[Route], float]:
+def route_edges(edges: Sequence[Edge], centers: Mapping[str, Point], scale: float = 1.0) -> tuple[list[Route], float]:
     """A curve for each edge, loops included, and how bad they are together.
 
     Args:
         edges: The transitions.
-        centres: The states.
+        centers: The states.
         scale: How far the states are spread, so that detours count the same at every size.
     """
     chosen: dict[int, _Candidate] = {}
     candidates: dict[int, list[_Candidate]] = {}
     for number, edge in enumerate(edges):
-        obstacles = [centre for state, centre in centres.items() if state not in (edge.source, edge.target)]
+        obstacles = [center for state, center in centers.items() if state not in (edge.source, edge.target)]
         if edge.source != edge.target:
-            routes = _candidates(centres[edge.source], centres[edge.target])
+            routes = _candidates(centers[edge.source], centers[edge.target])
             candidates[number] = [_candidate(route, obstacles, scale) for route in routes]
     # Short edges first: they have the least choice.
-    order = sorted(candidates, key=lambda number: (math.dist(*_ends(edges[number], centres)), number))
-    compare = len(order) <= _MOST_EDGES_TO_COMPARE
+    order = sorted(candidates, key=lambda number: (math.dist(*_ends(edges[number], centers)), number))
     total = 0.0
-    for _ in range(_PASSES):
+    for _ in range(_ROUTE_PASSES):
         before, total = dict(chosen), 0.0
         for number in order:
-            others = _others(chosen, number) if compare else None
+            others = _others(chosen, number)
             costs = [candidate.cost + _conflict(candidate, others) for candidate in candidates[number]]
             best = min(range(len(costs)), key=costs.__getitem__)
             chosen[number] = candidates[number][best]
             total += costs[best]
-        if before == chosen or not compare:
+        if before == chosen:
             break
     routes_of = {number: candidate.route for number, candidate in chosen.items()}
     taken = [candidate.samples for candidate in chosen.values()]
     for number, edge in enumerate(edges):
         if edge.source == edge.target:
             touching = [c.samples for n, c in chosen.items() if edge.source in (edges[n].source, edges[n].target)]
-            routes_of[number], crowding = _loop(edge.source, centres, taken, touching)
+            routes_of[number], crowding = _loop(edge.source, centers, taken, touching)
             total += crowding
             taken.append(sample(routes_of[number], _STEPS))
     return [routes_of[number] for number in range(len(edges))], total
@@ -81,8 +81,8 @@ class _Candidate:
     cost: float
 
 
-def _ends(edge: Edge, centres: Mapping[str, Point]) -> tuple[Point, Point]:
-    return centres[edge.source], centres[edge.target]
+def _ends(edge: Edge, centers: Mapping[str, Point]) -> tuple[Point, Point]:
+    return centers[edge.source], centers[edge.target]
 
 
 def _candidates(source: Point, target: Point) -> list[Route]:
@@ -100,11 +100,11 @@ def _candidates(source: Point, target: Point) -> list[Route]:
     return routes
 
 
-def _leave(centre: Point, towards: Point, radius: float) -> Point:
-    distance = math.dist(centre, towards)
+def _leave(center: Point, towards: Point, radius: float) -> Point:
+    distance = math.dist(center, towards)
     return (
-        centre[0] + (towards[0] - centre[0]) * radius / distance,
-        centre[1] + (towards[1] - centre[1]) * radius / distance,
+        center[0] + (towards[0] - center[0]) * radius / distance,
+        center[1] + (towards[1] - center[1]) * radius / distance,
     )
 
 
@@ -152,13 +152,13 @@ def _side(a: Samples, b: Samples, p: Samples) -> Samples:
 
 
 def _loop(
-    state: str, centres: Mapping[str, Point], taken: Sequence[Samples], touching: Sequence[Samples]
+    state: str, centers: Mapping[str, Point], taken: Sequence[Samples], touching: Sequence[Samples]
 ) -> tuple[Route, float]:
     """A loop where there is most room, above the state where that is as good as anywhere; and how crowded it is."""
-    x, y = centre = centres[state]
-    obstacles = np.array([other for name, other in centres.items() if name != state]).reshape(-1, 2)
+    x, y = center = centers[state]
+    obstacles = np.array([other for name, other in centers.items() if name != state]).reshape(-1, 2)
     points = np.concatenate([obstacles, *taken])
-    ends = [end - np.array(centre) for samples in touching for end in (samples[1], samples[-2])]
+    ends = [end - np.array(center) for samples in touching for end in (samples[1], samples[-2])]
     angles = [math.atan2(dy, dx) for dx, dy in ends if math.hypot(dx, dy) < 3 * RADIUS]
 
     def crowding(direction: float) -> float:
@@ -172,10 +172,10 @@ def _loop(
     start, end = best + _LOOP_SPREAD, best - _LOOP_SPREAD
     reach = RADIUS + _LOOP_REACH
     route = (
-        _polar(centre, RADIUS, start),
-        _polar(centre, reach, best + _LOOP_SPREAD * 1.15),
-        _polar(centre, reach, best - _LOOP_SPREAD * 1.15),
-        _polar(centre, RADIUS + _TIP_GAP, end),
+        _polar(center, RADIUS, start),
+        _polar(center, reach, best + _LOOP_SPREAD * 1.15),
+        _polar(center, reach, best - _LOOP_SPREAD * 1.15),
+        _polar(center, RADIUS + _TIP_GAP, end),
     )
     return route, crowding(best)
 
@@ -185,5 +185,101 @@ def _turn(first: float, second: float) -> float:
     return (first - second + math.pi) % (2 * math.pi) - math.pi
 
 
-def _polar(centre: Point, radius: float, angle: float) -> Point:
-    return centre[0] + radius * math.cos(angle), centre[1] + radius * math.sin(angle)
+def _polar(center: Point, radius: float, angle: float) -> Point:
+    return center[0] + radius * math.cos(angle), center[1] + radius * math.sin(angle)
+
+
+# Labels.
+
+# Where along its curve a label can be.
+_PLACES = (0.5, 0.44, 0.56, 0.38, 0.62, 0.31, 0.69, 0.25, 0.75)
+_AIR = 4.0
+_LABEL_PASSES = 3
+
+
+def place_labels(
+    routes: Sequence[Route], loops: Sequence[bool], sizes: Sequence[Point], centers: Mapping[str, Point]
+) -> tuple[list[Point], float]:
+    """A center for each label, and how bad the places are together.
+
+    Args:
+        routes: The edges' curves.
+        loops: Whether each edge is a loop.
+        sizes: Each label's width and height.
+        centers: The states.
+    """
+    states = np.array(list(centers.values()))
+    curves = [sample(route, 24) for route in routes]
+    halves = np.array(sizes) / 2
+    # For each label its possible centers and what is wrong with each, whatever the other labels do.
+    spots: list[Samples] = []
+    costs: list[Samples] = []
+    for number, route in enumerate(routes):
+        proposed = np.array((_loop_spots if loops[number] else _edge_spots)(route, sizes[number]))
+        spots.append(proposed[:, :2])
+        costs.append(proposed[:, 2] + _obstruction(proposed[:, :2], halves[number], number, curves, states))
+    chosen = np.array([spot[np.argmin(cost)] for spot, cost in zip(spots, costs, strict=True)])
+    total = 0.0
+    for _ in range(_LABEL_PASSES):
+        total = 0.0
+        for number in range(len(routes)):
+            totals = costs[number] + _overlap(spots[number], number, chosen, halves)
+            best = int(np.argmin(totals))
+            chosen[number] = spots[number][best]
+            total += float(totals[best])
+    return [(float(x), float(y)) for x, y in chosen], total
+
+
+def _edge_spots(route: Route, size: Point) -> list[tuple[float, float, float]]:
+    """Centers and costs for the label of an edge between two states."""
+    wide, high = size
+    spots = []
+    for t in _PLACES:
+        x, y = point_at(route, t)
+        nx, ny = normal_at(route, t)
+        away = 60.0 * abs(t - 0.5)
+        # A label on a level line hides it; on a steep one it hides little and cannot be mistaken for another's.
+        spots.append((x, y, away + 5.0 + 0.7 * wide * max(0.0, abs(ny) - 0.4)))
+        beside = abs(nx) * wide / 2 + abs(ny) * high / 2 + _AIR
+        for side in (1.0, -1.0):
+            below = side * ny > 0
+            cost = away + 4.0 + 34.0 * abs(nx) + below
+            spots.append((x + side * nx * beside, y + side * ny * beside, cost))
+    return spots
+
+
+def _loop_spots(route: Route, size: Point) -> list[tuple[float, float, float]]:
+    """Centers and costs for the label of a loop: beyond it, or at its sides."""
+    wide, high = size
+    (x, y), (x0, y0), (x1, y1) = point_at(route, 0.5), route[0], route[-1]
+    dx, dy = x - (x0 + x1) / 2, y - (y0 + y1) / 2
+    length = float(np.hypot(dx, dy))
+    dx, dy = dx / length, dy / length
+    beyond = abs(dx) * wide / 2 + abs(dy) * high / 2 + 3.0
+    spots = [(x + dx * beyond, y + dy * beyond, 0.0)]
+    for side in (1.0, -1.0):
+        beside = abs(dy) * wide / 2 + abs(dx) * high / 2 + 15.0
+        spots.append((x - side * dy * beside - 12 * dx, y + side * dx * beside - 12 * dy, 12.0))
+    return spots
+
+
+def _obstruction(spots: Samples, half: Samples, own: int, curves: Sequence[Samples], states: Samples) -> Samples:
+    """What each spot hides: states, and curves other than its own."""
+    outside = np.clip(np.abs(states[None] - spots[:, None]) - half, 0.0, None)
+    depth = np.clip(RADIUS + 5.0 - np.hypot(outside[..., 0], outside[..., 1]), 0.0, None)
+    cost: Samples = 40.0 * depth.sum(axis=1)
+    others = [curve for number, curve in enumerate(curves) if number != own]
+    if others:
+        offsets = np.abs(np.concatenate(others)[None] - spots[:, None]) - half
+        # On another curve it hides that; close to one it seems to belong there.
+        cost = cost + 9.0 * (offsets < 1.0).all(axis=2).sum(axis=1) + 2.0 * (offsets < 5.0).all(axis=2).sum(axis=1)
+    return cost
+
+
+def _overlap(spots: Samples, own: int, chosen: Samples, halves: Samples) -> Samples:
+    """How much each spot would overlap the other labels where they are."""
+    room = halves[own] + halves + _AIR - np.abs(spots[:, None] - chosen[None])
+    area = np.where((room > 0).all(axis=2), 60.0 + room[..., 0] * room[..., 1], 0.0)
+    area[:, own] = 0.0
+    total: Samples = area.sum(axis=1)
+    return total
