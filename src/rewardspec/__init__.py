@@ -23,7 +23,7 @@ from rewardspec.errors import (
     UnknownEnvironmentError,
     did_you_mean,
 )
-from rewardspec.logic import formulas, patterns
+from rewardspec.logic import formulas
 from rewardspec.logic.formulas import Atom, Formula
 from rewardspec.logic.fragments import is_cosafe, is_past, is_propositional, is_safe, unguarded_atoms
 from rewardspec.logic.normal_form import to_nnf
@@ -33,16 +33,18 @@ from rewardspec.logic.simplification import simplify
 from rewardspec.machines.monitor import Monitor
 from rewardspec.machines.verdicts import Verdict
 from rewardspec.spec import Pair, Spec
-from rewardspec.synthesis.boolean.boolean_monitor import BooleanMonitor, synthesize_boolean
 from rewardspec.synthesis.quantitative.synthesize import synthesize
 
 __version__ = "0.1.0"
 
-# Loaded when first used, because they need Gymnasium, which takes time, or an extra: the module, and the name in it.
+# Loaded when first used, so that importing takes little time: the module, and the name in it.
 _LATER = {
+    "BooleanMonitor": ("rewardspec.synthesis.boolean.boolean_monitor", "BooleanMonitor"),
     "audit": ("rewardspec.audit", None),
+    "patterns": ("rewardspec.logic.patterns", None),
     "probe": ("rewardspec.wrappers", "probe"),
     "relabel": ("rewardspec.episodes.relabeling", "relabel"),
+    "synthesize_boolean": ("rewardspec.synthesis.boolean.boolean_monitor", "synthesize_boolean"),
     "tasks": ("rewardspec.tasks", None),
     "wrappers": ("rewardspec.wrappers", None),
 }

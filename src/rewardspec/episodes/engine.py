@@ -34,7 +34,7 @@ class Episode:
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        self._transition = spec.transition
+        self.transition = spec.transition
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Episode, (self.spec,)  # the compiled function follows from the spec
@@ -60,29 +60,16 @@ class Episode:
         truncated: bool = False,
         step: int | None = None,
     ) -> tuple[Any, float]:
-        """The spec's state after a transition, and the reward; `step` is for error messages."""
+        """The spec's state after a transition, and the reward; `step` is for error messages.
+
+        `transition` does the same without a net: whoever calls it turns to this where it raises.
+        """
         try:
-            return self._transition(state, obs, action, next_obs, info, base_reward, terminated, truncated)
+            return self.transition(state, obs, action, next_obs, info, base_reward, terminated, truncated)
         except Exception:
             # Reading the labels on their own is slower; it clips what rounding did, and says which atom is wrong.
             labels = self.spec.labels(obs, action, next_obs, step=step, info=info)
             return self.spec.step(state, labels, base_reward, terminated, truncated)
-
-    def read_and_advance(
-        self,
-        state: Any,
-        obs: Any,
-        action: Any,
-        next_obs: Any,
-        info: Any,
-        base_reward: float,
-        terminated: bool,
-        truncated: bool,
-        step: int | None = None,
-    ) -> tuple[Any, float, dict[str, float]]:
-        """`advance`, with the labels, for those who keep them."""
-        labels = self.spec.labels(obs, action, next_obs, step=step, info=info)
-        return *self.spec.step(state, labels, base_reward, terminated, truncated), labels
 
 
 class Episodes:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from typing import Any, TypeAlias, TypeVar
 
 from rewardspec.errors import FormulaError
@@ -326,6 +325,8 @@ def real_number(what: str, value: Any) -> float:
 
 def one_minus(*values: float) -> float:
     """One minus the values, computed on the decimals that they print as: 0.2 for 0.8, and not 0.19999999999999996."""
+    from decimal import Decimal  # which takes a while to import, and few formulas need it
+
     return max(0.0, float(1 - sum(Decimal(repr(value)) for value in values)))
 
 

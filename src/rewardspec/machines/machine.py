@@ -97,6 +97,11 @@ class Machine:
 
     def _step_arrays(self, state: Any, labels: Any, *given: Any, **named: Any) -> tuple[Any, Any]:
         """A step on arrays; also where a scalar step's odd labels end up, to be used as arrays or refused."""
+        if state.__class__ is State and not named:
+            first = state.registers[0] if state.registers else _leaves(state.memory)[0]
+            # The usual case first and in place: in a small batch, calls cost more than the arithmetic.
+            if first.__class__ is np.ndarray and first.shape and self._is_plain(given, first):
+                return self._step_numpy(state, labels, first, given)
         arguments = self._arguments(given, named)
         program = self.program
         if type(state) is tuple:
@@ -114,12 +119,7 @@ class Machine:
             as_column(name, value, like, xp) for (name, _), value in zip(self.head.parameters, arguments, strict=True)
         )
         if type(like) is np.ndarray and like.shape:
-            ready = numpy_labels(labels, program.atoms, like, program.semantics)
-            new, result = self._for_numpy(state, ready, np, *given)
-            # A learner that scales its rewards in place must not reach the state.
-            for array in (*new.registers, *_leaves(new.memory), result):
-                array.setflags(write=False)
-            return new, result
+            return self._step_numpy(state, labels, like, given)
         require_atoms(labels, program.atoms)
         ready = {atom: as_labels(atom, labels[atom], like, xp) for atom in program.atoms}
         if xp is np:  # a batch of shape (), whose results NumPy turns into numbers
@@ -127,6 +127,28 @@ class Machine:
         new, result = self._for_arrays(state, ready, xp, *given)
         # In torch a caller may well write into the result, which would reach the state.
         return new, result.clone() if xp.__name__ == "torch" else result
+
+    def _is_plain(self, given: Sequence[Any], like: Any) -> bool:
+        """Whether the head's arguments are all there, and numbers or arrays of the batch's shape."""
+        if len(given) != len(self.head.parameters):
+            return False
+        for value in given:
+            if value.__class__ not in _PLAIN and (value.__class__ is not np.ndarray or value.shape != like.shape):
+                return False
+        return True
+
+    def _step_numpy(self, state: State, labels: Any, like: Any, given: Sequence[Any]) -> tuple[State, Any]:
+        ready = numpy_labels(labels, self.program.atoms, like, self.program.semantics)
+        new, result = self._for_numpy(state, ready, np, *given)
+        # A learner that scales its rewards in place must not reach the state.
+        result.setflags(write=False)
+        for array in new.registers:
+            if array is not result:
+                array.setflags(write=False)
+        if len(new.memory) > 1:
+            for array in _leaves(new.memory):
+                array.setflags(write=False)
+        return new, result
 
     def _arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The head's parameters in order, the defaults filled in."""
@@ -242,6 +264,9 @@ def _changed(old: Any, where: Any, new: Any) -> Any:
     return changed(old, where, new)
 
 
+_PLAIN = (float, bool, int)
+
+
 def _like(state: State) -> Any:
     return state.registers[0] if state.registers else next(iter(_leaves(state.memory)))
 
@@ -270,7 +295,7 @@ def as_column(name: str, value: Any, like: Any, xp: Any) -> Any:
     Raises:
         LabelError: It has another shape, which would be stretched into a matrix of rewards.
     """
-    if value.__class__ in (float, bool, int):
+    if value.__class__ in _PLAIN:
         return value
     shape = tuple(np.shape(value)) if xp is np else tuple(xp.asarray(value).shape)
     if shape not in ((), tuple(like.shape)):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from rewardspec.errors import LabelError
 from rewardspec.logic.formulas import Formula
-from rewardspec.machines import monitor_json
 from rewardspec.machines.array_code import VALUE_HEAD
 from rewardspec.machines.bounds import Bounds
 from rewardspec.machines.drawable import Drawable
@@ -232,7 +231,9 @@ class Monitor(Drawable):
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The machine as JSON text, for `Monitor.from_json`."""
-        return monitor_json.to_json(self.formula, self.program, indent=indent)
+        from rewardspec.machines.monitor_json import to_json
+
+        return to_json(self.formula, self.program, indent=indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Monitor:
@@ -247,7 +248,9 @@ class Monitor(Drawable):
             >>> Monitor.from_json(monitor.to_json()) == monitor
             True
         """
-        return cls(*monitor_json.from_json(text))
+        from rewardspec.machines.monitor_json import from_json
+
+        return cls(*from_json(text))
 
     # Values.
 

@@ -111,6 +111,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._terminates = terminate_on_violation
         self._recorded: RecordedEpisode | None = None
         self._episode = Episode(spec)
+        self._transition = self._episode.transition
         self._state: Any = None  # None when there is no episode, or its labels could not be read
         # The last observation, where the next step's labels are computed from it: a copy, because an environment may
         # write the next one into the same arrays, and an agent into what it was handed.
@@ -121,6 +122,14 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._pays_at_the_end = "final" in spec.payments
         self._unpaid = 0
         self._warned = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The compiled function cannot be pickled, and follows from the spec.
+        return {name: value for name, value in self.__dict__.items() if name != "_transition"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._transition = self._episode.transition
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset the environment, and start the spec on the state's labels."""
@@ -164,18 +173,28 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         except (TypeError, ValueError):
             raise _not_one_number(self.env, base_reward) from None
         self._elapsed += 1
-        given = (before, self._observation, action, observation, info, base_reward)
-        if self._recorded is None:
-            state, reward = self._episode.advance(*given, terminated, truncated, self._elapsed)
-        else:
-            state, reward, labels = self._episode.read_and_advance(*given, terminated, truncated, self._elapsed)
-        # From the state itself: calls would cost more than what they read.
+        old, labels = self._observation, None
+        try:  # without a call between: each costs a share of the environment's own speed
+            if self._recorded is not None:  # what is recorded is what was paid for, though atoms may differ by call
+                labels = self.reward_spec.labels(old, action, observation, info, step=self._elapsed)
+                state, reward = self.reward_spec.step(before, labels, base_reward, terminated, truncated)
+            else:
+                state, reward = self._transition(
+                    before, old, action, observation, info, base_reward, terminated, truncated
+                )
+        except Exception:
+            state, reward = self._episode.advance(
+                before, old, action, observation, info, base_reward, terminated, truncated, self._elapsed
+            )
+        # From the state itself, likewise.
         violated = state[-3] != NO_PENALTY
         newly = violated and before[-3] == NO_PENALTY
         if newly and self._terminates and not terminated:
             terminated = True  # which some ways to pay want to know
-            state, reward = self._episode.advance(*given, terminated, truncated, self._elapsed)
-        if self._recorded is not None:
+            if labels is None:
+                labels = self.reward_spec.labels(old, action, observation, info, step=self._elapsed)
+            state, reward = self.reward_spec.step(before, labels, base_reward, terminated, truncated)
+        if self._recorded is not None and labels is not None:
             self._recorded.add(labels, base_reward, terminated, truncated)
         self._state = state
         if self._keeps:
