@@ -34,8 +34,9 @@ def faked(tmp_path, monkeypatch):
 
     def write_outputs(directory, study, cells):
         path = directory / "table.txt"
-        path.write_text("".join(f"{cell.task} {cell.reward}\n" for cell in cells))
-        return Outputs((path,), ("Look here.",))
+        table = "".join(f"{cell.task} {cell.reward}\n" for cell in cells)
+        path.write_text(table)
+        return Outputs((path,), table, ("Look here.",))
 
     monkeypatch.setattr(running, "Trainer", lambda command, study: FakeWork(str(signs), acts))
     monkeypatch.setattr("rewardspec.experiments.outputs.write_outputs", write_outputs)

@@ -166,7 +166,7 @@ def test_a_study_of_ones_own_has_all_outputs_and_no_percentages(tmp_path):
     assert {path.name for path in written.files} == NAMES
     table = (tmp_path / "table.txt").read_text(encoding="utf-8")
     assert "paper" not in table
-    assert "%)" not in table.partition("How training ends")[0]
+    assert "%)" not in table.partition("Converged")[0]
     assert "-162.5" in table
     assert "MountainCar-v0: rewards compared" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert written.highlights == ("far is level with Base, as far as so many runs can tell: +0 [+0, +0].",)

@@ -111,7 +111,8 @@ def test_the_contents_name_every_section_and_environment(seen):
         "results",
         "table",
         "curves",
-        "end",
+        "convergence",
+        "ends",
         "comparisons",
         "method",
         "configuration",
@@ -155,7 +156,7 @@ def test_only_finite_environments_are_audited(text):
 
 def test_tables_have_lines_for_environments_with_results_alone(text):
     bodies = re.findall(r'<table class="(results|lines)">(.*?)</table>', text, flags=re.DOTALL)
-    compared = [body for _, body in bodies if "Best − best of three" in body or "Mean episode" in body]
+    compared = [body for _, body in bodies if "Best − best of three" in body or "Task completion (%)" in body]
     assert len(compared) == 2
     for body in compared:
         assert all(

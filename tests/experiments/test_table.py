@@ -9,7 +9,15 @@ import re
 import numpy as np
 import pytest
 
-from rewardspec.experiments.table import main_table, percent_text, second_table, seconds_text
+from rewardspec.experiments.summaries import Summaries
+from rewardspec.experiments.table import (
+    completion_table,
+    convergence_table,
+    ends_table,
+    percent_text,
+    seconds_text,
+    tables_of,
+)
 from rewardspec.experiments.table_formats import to_csv, to_latex, to_markdown, to_text
 from tests.experiments.synthetic import (
     REWARDS,
@@ -47,38 +55,51 @@ def row_of(text, name):
 
 
 def test_lines_are_the_papers_rows_ours_first(full):
-    lines = main_table(full).lines
-    assert [(line.task.name, line.source) for line in lines] == [(t, s) for t in STUDY.tasks for s in ("ours", "paper")]
-    assert list(main_table(full).families()) == ["Classic", "Toy", "Box2D", "Safety gridworlds"]
+    for table in (completion_table(full), convergence_table(full)):
+        found = [(line.task.name, line.source) for line in table.lines]
+        assert found == [(t, s) for t in STUDY.tasks for s in ("ours", "paper")]
+    assert list(completion_table(full).families()) == ["Classic", "Toy", "Box2D", "Safety gridworlds"]
 
 
 def test_task_completion_leads_and_its_best_alone_is_bold(full):
-    table = main_table(full)
-    assert table.groups == ("Task completion (%)", "Mean episode", "Mean seconds")
-    for line in table.lines:
-        assert [sum(entry.bold for entry in group) for group in line.groups] == [1, 0, 0]
-        assert not any(entry.bold and entry.text == "None" for group in line.groups for entry in group)
+    tables = tables_of(full)
+    assert list(tables) == ["table", "convergence", "ends"]
+    assert tables["table"].groups == ("Task completion (%)",)
+    for line in tables["table"].lines:
+        assert sum(entry.bold for entry in line.groups[0]) == 1
+    for line in tables["convergence"].lines:
+        assert not any(entry.bold for group in line.groups for entry in group)
+
+
+def test_convergence_that_nobody_reports_and_no_run_had_is_left_out(full):
+    study = dataclasses.replace(STUDY, references={})
+    never = [dataclasses.replace(cell, converged=0.0, convergence_episode=None) for cell in full.all()]
+    assert list(tables_of(Summaries(study, never))) == ["table", "ends"]
 
 
 def test_a_percentage_with_its_interval_lies_between_0_and_100(full):
     few_runs = summaries_of([summary_of(cell_of(log_of([[0.0] * 40, [1.0] * 40, [0.3] * 40]), "acrobot"))])
     assert few_runs.get("acrobot", "base").final.high > 1.0
     for results in (few_runs, full):
-        for line in second_table(results).lines:
+        for line in ends_table(results).lines:
             numbers = [float(n) for g in line.groups for e in g for n in re.findall(r"-?[\d.]+", e.text)]
             assert all(0.0 <= number <= 100.0 for number in numbers)
             assert "±" not in "".join(e.text for g in line.groups for e in g)
-    (line,) = (line for line in second_table(few_runs).lines)
+    (line,) = (line for line in ends_table(few_runs).lines)
     assert line.groups[0][0].text == "43.3 [0.0, 100.0]"
 
 
 def test_gaps_are_told(few):
-    notes = main_table(few).notes
+    notes = completion_table(few).notes
     assert any("46 of 48 cells" in note and "Frozen Lake (boolean, best)" in note for note in notes)
 
 
 def test_environments_without_results_have_no_line_and_are_named_below(few):
-    for table, sources in ((main_table(few), ["ours", "paper"]), (second_table(few), ["ours"])):
+    for table, sources in (
+        (completion_table(few), ["ours", "paper"]),
+        (convergence_table(few), ["ours", "paper"]),
+        (ends_table(few), ["ours"]),
+    ):
         assert [(line.task.name, line.source) for line in table.lines] == [
             ("frozen_lake", source) for source in sources
         ]
@@ -89,7 +110,7 @@ def test_environments_without_results_have_no_line_and_are_named_below(few):
 
 def test_where_every_environment_has_results_every_one_has_its_lines(full):
     cells = [cell for cell in full.all() if cell.reward != "best"]
-    table = main_table(summaries_of(cells))
+    table = completion_table(summaries_of(cells))
     assert [line.task.name for line in table.lines if line.source == "ours"] == list(STUDY.tasks)
     assert table.notes[-1].startswith("No results yet (–) for 12 of 48 cells: ")
 
@@ -102,9 +123,9 @@ def test_small_budgets_are_told_cell_by_cell(few):
             dataclasses.replace(base, full_budget=base_full),
             dataclasses.replace(quantitative, full_budget=quantitative_full),
         )
-        tables = main_table(summaries_of(cells)), second_table(summaries_of(cells))
-        first, second = ([note for note in table.notes if "budgets" in note] for table in tables)
-        assert first == second
+        tables = tables_of(summaries_of(cells)).values()
+        first, *others = ([note for note in table.notes if "budgets" in note] for table in tables)
+        assert others == [first, first]
         told[base_full, quantitative_full] = first
     assert told[True, True] == []
     assert told[True, False] == ["On smaller budgets than the paper's: Frozen Lake (quantitative)."]
@@ -114,7 +135,7 @@ def test_small_budgets_are_told_cell_by_cell(few):
 
 
 def test_a_full_table_has_no_gaps(full):
-    for table in (main_table(full), second_table(full)):
+    for table in tables_of(full).values():
         entries = [e for line in table.lines if line.source == "ours" for group in line.groups for e in group]
         assert all(entry.text not in ("", "–") for entry in entries)
         assert not any("No results" in note for note in table.notes)
@@ -131,26 +152,37 @@ def test_numbers_have_as_many_digits_as_they_are_worth():
 
 
 def test_markdown_has_ours_and_the_papers_below_each_other(few):
-    text = to_markdown(main_table(few))
-    assert row_of(text, "| Frozen Lake |") == (
-        r"| Frozen Lake | ours | 50.00 ± 0.07 | – | **75.00 ± 0.07** | – "
-        r"| 192\* | – | 192 | – | 1.92\* | – | 1.92 | – |"
-    )
-    after = text.splitlines()[text.splitlines().index(row_of(text, "| Frozen Lake |")) + 1]
-    assert after == (
-        "|  | paper | 58.86 ± 0.10 | **62.16 ± 0.10** | 58.96 ± 0.10 |  "
-        r"| 216\* | 45 | 29\* |  | 0.04\* | 0.03 | 0.01\* |  |"
-    )
+    completion, convergence = (to_markdown(table) for table in (completion_table(few), convergence_table(few)))
+    for text, ours, paper in (
+        (
+            completion,
+            "| Frozen Lake | ours | 50.00 ± 0.07 | – | **75.00 ± 0.07** | – |",
+            "|  | paper | 58.86 ± 0.10 | **62.16 ± 0.10** | 58.96 ± 0.10 |  |",
+        ),
+        (
+            convergence,
+            r"| Frozen Lake | ours | 192\* | – | 192 | – | 1.92\* | – | 1.92 | – |",
+            r"|  | paper | 216\* | 45 | 29\* |  | 0.04\* | 0.03 | 0.01\* |  |",
+        ),
+    ):
+        lines = text.splitlines()
+        assert row_of(text, "| Frozen Lake |") == ours
+        assert lines[lines.index(ours) + 1] == paper
+
+
+def test_one_group_of_columns_needs_no_name_in_markdown(few):
+    assert row_of(to_markdown(completion_table(few)), "Base") == "|  |  | Base | Boolean | Quant. | Best |"
+    assert "| Mean seconds: Best |" in to_markdown(convergence_table(few))
 
 
 def test_markdown_rows_have_as_many_cells_as_heads(full):
-    for table in (main_table(full), second_table(full)):
+    for table in tables_of(full).values():
         rows = [line for line in to_markdown(table).splitlines() if line.startswith("|")]
-        assert {line.count("|") for line in rows} == {15}
+        assert {line.count("|") for line in rows} == {3 + 4 * len(table.groups)}
 
 
 def test_the_second_table_has_the_end_and_the_interquartile_mean(few):
-    row = row_of(to_markdown(second_table(few)), "| Frozen Lake |")
+    row = row_of(to_markdown(ends_table(few)), "| Frozen Lake |")
     assert row == (
         "| Frozen Lake | ours | 50.0 [50.0, 50.0] | – | **75.0 [75.0, 75.0]** | – "
         "| 50.0 [50.0, 50.0] | – | **75.0 [75.0, 75.0]** | – | 100 | – | 100 | – |"
@@ -161,18 +193,20 @@ def test_the_second_table_has_the_end_and_the_interquartile_mean(few):
 
 
 def test_latex_is_laid_out_like_the_papers(few, full):
-    text = to_latex(main_table(few), "table:x")
-    assert r"\multicolumn{4}{c}{\textbf{Task completion (\%)}}" in text
+    text = to_latex(ends_table(few), "table:x")
+    assert r"\multicolumn{4}{c}{\textbf{Last tenth (\%)}}" in text
     assert r"\cmidrule(lr){3-6}\cmidrule(lr){7-10}\cmidrule(lr){11-14}" in text
-    assert r"\multirow{6}{*}{\textbf{Toy}}" in to_latex(main_table(full), "table:x")
+    assert r"\multirow{6}{*}{\textbf{Toy}}" in to_latex(completion_table(full), "table:x")
     assert "multirow{2}" not in text  # one family needs no name
-    assert r"& Frozen Lake & 50.00 $\pm$ 0.07 & -- & \textbf{75.00 $\pm$ 0.07} & -- & 192* & -- & 192 & --" in text
+    assert r"\label{table:x}" in text
+    text = to_latex(completion_table(few), "table:x")
+    assert r"& Frozen Lake & 50.00 $\pm$ 0.07 & -- & \textbf{75.00 $\pm$ 0.07} & --" in text
     assert r"\thepaper{\textbf{62.16 $\pm$ 0.10}}" in text
     assert r"\label{table:x}" in text
 
 
 def test_latex_is_well_formed(full):
-    for table in (main_table(full), second_table(full)):
+    for table in tables_of(full).values():
         text = to_latex(table, "table:x")
         opened, closed = re.findall(r"\\begin\{(.*?)\}", text), re.findall(r"\\end\{(.*?)\}", text)
         assert opened == list(reversed(closed)) == ["table*", "tabular"]
@@ -180,7 +214,7 @@ def test_latex_is_well_formed(full):
         assert body.count("{") == body.count("}")
         rows = re.findall(r"^\s*(&.*)\\\\$", body, flags=re.MULTILINE)
         # The heads' groups span four columns each; everything else has one cell for each column.
-        assert {row.count("&") for row in rows} == {4, 13}
+        assert {row.count("&") for row in rows} == {1 + len(table.groups), 1 + 4 * len(table.groups)}
         assert text.isascii()
         assert not re.search(r"(?<!\\)%(?! Needs)", text)
 
@@ -191,27 +225,27 @@ def test_latex_is_well_formed(full):
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
 def test_text_fits_the_terminal(full, few, width):
     for results in (full, few):
-        for table in (main_table(results), second_table(results)):
+        for table in tables_of(results).values():
             # No group of columns is narrower than this one; a terminal less wide has to wrap.
             assert max(map(len, to_text(table, width).splitlines())) <= max(width, 106)
-    assert max(map(len, to_text(main_table(full), width).splitlines())) <= width
+    assert max(map(len, to_text(completion_table(full), width).splitlines())) <= width
 
 
 def test_text_marks_the_best_where_nothing_can_be_bold(few):
-    text = to_text(main_table(few))
-    assert re.search(r"^Frozen Lake +50.00±0.07 +– +•75.00±0.07 +– +192\* +– +192 +–", text, flags=re.MULTILINE)
-    assert "•: the best of the row" in text
+    text = to_text(completion_table(few))
+    assert re.search(r"^Frozen Lake +50.00±0.07 +– +•75.00±0.07 +–$", text, flags=re.MULTILINE)
+    assert "•: the best of the row" in " ".join(text.split())
     assert "Bold" not in text
 
 
 def test_text_marks_no_reward_for_not_converging(full):
-    text = to_text(main_table(full))
+    text = to_text(convergence_table(full))
     assert "None" in text
     assert "•None" not in text
 
 
 def test_text_columns_line_up(full):
-    lines = to_text(main_table(full)).splitlines()
+    lines = to_text(completion_table(full)).splitlines()
     ours = [line for line in lines if line.startswith(("Taxi", "Sokoban")) and "±" in line]
     assert len(ours) == 2
     assert len({line.rindex("±") for line in ours}) == 1

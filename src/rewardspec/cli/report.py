@@ -50,9 +50,7 @@ def write_report(directory: str) -> None:
         raise KeyboardInterrupt(
             f"Interrupted. The results in {directory!r} are kept; write the report with: rewardspec report {directory}"
         ) from None
-    for path in written.files:
-        if path.name == "table.txt":
-            print(path.read_text(encoding="utf-8"))
+    print(written.table)
     for path in written.files:
         print(f"Wrote {path}")
     if written.highlights:

@@ -15,7 +15,7 @@ from rewardspec.experiments.report import report
 from rewardspec.experiments.results import Report, to_stderr
 from rewardspec.experiments.study import Cell, Study
 from rewardspec.experiments.summaries import Summaries, as_plain, summarize
-from rewardspec.experiments.table import main_table, second_table
+from rewardspec.experiments.table import completion_table, tables_of
 from rewardspec.experiments.table_formats import to_csv, to_latex, to_markdown, to_text
 
 FORMAT = 1
@@ -27,10 +27,12 @@ class Outputs:
 
     Attributes:
         files: The files, in the order in which they are of interest.
+        table: The first of the tables, as text.
         highlights: What to see in them, in a few sentences.
     """
 
     files: tuple[Path, ...]
+    table: str
     highlights: tuple[str, ...]
 
 
@@ -61,13 +63,12 @@ def write_outputs(directory: Path, study: Study, cells: Iterable[Cell], *, tell:
     except OSError as error:
         raise Error(f"Cannot make the directory {str(directory)!r}: {error.strerror}. Give another one.") from None
     files = [_write(directory / name, content) for name, content in contents_of(results, curves, tell).items()]
-    return Outputs(tuple(files), tuple(highlights(results)))
+    return Outputs(tuple(files), to_text(completion_table(results)), tuple(highlights(results)))
 
 
 def contents_of(results: Summaries, curves: dict[tuple[str, str], Curve], tell: Report = to_stderr) -> dict[str, bytes]:
     """What the files hold, by their names; `tell` is told why there are no curves, where there are none."""
-    tables = main_table(results), second_table(results)
-    labels = "table:evaluation", "table:ends"
+    tables = tables_of(results)
     pictures: dict[str, bytes] = {}
     svg, hint = None, ""
     try:
@@ -83,10 +84,10 @@ def contents_of(results: Summaries, curves: dict[tuple[str, str], Curve], tell: 
     except MissingExtraError as error:
         tell(f"No report: {error}, then write it with: rewardspec report DIR")
     texts |= {
-        "table.md": "\n".join(map(to_markdown, tables)),
+        "table.md": "\n".join(map(to_markdown, tables.values())),
         "table.csv": to_csv(results),
-        "table.tex": "\n".join(to_latex(table, label) for table, label in zip(tables, labels, strict=True)),
-        "table.txt": "\n".join(map(to_text, tables)),
+        "table.tex": "\n".join(to_latex(table, f"table:{name}") for name, table in tables.items()),
+        "table.txt": "\n".join(map(to_text, tables.values())),
         "summaries.json": json.dumps(_summaries(results), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
     }
     return {name: text.encode() for name, text in texts.items()} | pictures

@@ -23,7 +23,7 @@ from rewardspec.experiments.curves import Curves, figure_of_profiles, figure_of_
 from rewardspec.experiments.display import compact, duration
 from rewardspec.experiments.study import BASE, Contrast, Study
 from rewardspec.experiments.summaries import Summaries, Summary
-from rewardspec.experiments.table import GAP, episode_text, estimate_text, main_table, percent_text, second_table
+from rewardspec.experiments.table import GAP, Table, episode_text, estimate_text, percent_text, tables_of
 from rewardspec.logic.formulas import Formula
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 from rewardspec.synthesis.quantitative.synthesize import synthesize
@@ -77,6 +77,7 @@ def report(results: Summaries, drawn: Curves, picture: str | None, hint: str = "
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
     study, cells = results.study, results.all()
+    tables = tables_of(results)
     contrasts = [_contrast(results, contrast) for contrast in study.contrasts if compare(results, contrast)]
     colors = {reward: _PLOT_COLORS[color] for reward, color in curves.colors_of(study).items()}
     safe = markupsafe.Markup
@@ -93,8 +94,8 @@ def report(results: Summaries, drawn: Curves, picture: str | None, hint: str = "
         short=len(results.short_of_budget()),
         missing=len(results.missing()),
         tiles=list(_tiles(results)),
-        sections=_sections(study),
-        tables=(main_table(results), second_table(results)),
+        sections=_sections(study, tables),
+        tables=tables,
         curves=None if picture is None else safe(plot(picture, "all", said)),
         hint=hint,
         share=shares,
@@ -118,19 +119,20 @@ def report(results: Summaries, drawn: Curves, picture: str | None, hint: str = "
 _PROFILES = "For each reward, the share of runs that complete more than a given part of the task."
 
 
-def _sections(study: Study) -> list[dict[str, Any]]:
+def _sections(study: Study, tables: Mapping[str, Table]) -> list[dict[str, Any]]:
     """The table of contents; the ids are those of the template."""
 
     def section(key: str, title: str, *parts: dict[str, Any]) -> dict[str, Any]:
         return {"id": key, "title": title, "parts": parts}
 
+    first, *others = (section(name, table.title) for name, table in tables.items())
     return [
         section(
             "results",
             "Results",
-            section("table", "Table"),
+            first,
             section("curves", "Learning curves"),
-            section("end", "How training ends"),
+            *others,
             section("comparisons", "Which reward is better"),
         ),
         section("environments", "Environments", *(section(name, task.title) for name, task in study.tasks.items())),

@@ -1,8 +1,8 @@
 """The tables of a study: a line for each task, a column for each reward, and published numbers below ours.
 
-A `Table` holds texts and marks; `rewardspec.experiments.table_formats` writes it down. The first table says how much of
-the task was completed, with the interval over all episodes that the paper prints, and when rewards converged. The
-second adds what readers want besides: how the runs ended, and how sure that is, with intervals over runs.
+A `Table` holds texts and marks; `rewardspec.experiments.table_formats` writes it down. The first says how much of the
+task was completed, with the interval over all episodes that the paper prints, the second when rewards converged. The
+third adds what readers want besides: how the runs ended, and how sure that is, with intervals over runs.
 """
 
 from __future__ import annotations
@@ -80,40 +80,51 @@ class Table:
         return found if len(found) > 1 else {"": list(self.lines)}
 
 
-def main_table(results: Summaries) -> Table:
-    """Task completion, and convergence in episodes and seconds, ours and published; as in the paper's table."""
+def tables_of(results: Summaries) -> dict[str, Table]:
+    """The tables of a study, by a short name, the most telling first."""
     study = results.study
-    groups = [_Group(_measured(study), _pooled_text, lambda cell: cell.completion.value, reference=_completion_of)]
-    notes = [
-        "Task completion: mean over all episodes of all runs, in percent, ± the 95 % interval over episodes, as in the "
-        "paper. Bold: the best of the row."
-        if _is_share(study)
-        else "Mean over all episodes of all runs, with the 95 % interval over episodes. Bold: the best of the row."
-    ]
+    tables = {"table": completion_table(results)}
     if study.references or any(cell.converged for cell in results.all()):
-        groups += [
-            _Group("Mean episode", _episode_text, reference=_episode_of, starred=True),
-            _Group("Mean seconds", _seconds_text, reference=_seconds_of, starred=True),
-        ]
-        rivals = "another of the paper's rewards" if study.references else "another reward"
-        notes.append(
-            "Episode and seconds of convergence: mean over the runs whose rewards converged; None where fewer than "
-            "half did. Runs are trained together, and seconds are a run's equal part of the wall-clock time. Star: "
-            f"converged, and {rivals} completes more."
-        )
+        tables["convergence"] = convergence_table(results)
+    return tables | {"ends": ends_table(results)}
+
+
+def completion_table(results: Summaries) -> Table:
+    """How much of the task was completed, ours and published."""
+    study = results.study
+    group = _Group(_measured(study), _pooled_text, lambda cell: cell.completion.value, reference=_completion_of)
+    notes = []
     if study.references:
-        notes.insert(0, "Lines marked “paper” are the paper's own numbers; “best” is a column of ours.")
-    title = "Task completion and convergence" if len(groups) > 1 else _measured(study)
-    return _table(results, title, groups, notes)
+        notes.append("Lines marked “paper” are the paper's own numbers; “best” is a column of ours.")
+    how = "in percent, ± the 95 % interval over episodes, as in the paper"
+    notes.append(
+        f"Mean over all episodes of all runs, {how if _is_share(study) else 'with the 95 % interval over episodes'}. "
+        "Bold: the best of the row."
+    )
+    return _table(results, _measured(study), [group], notes)
 
 
-def second_table(results: Summaries) -> Table:
-    """What the paper does not give: the end of training, the interquartile mean, and how many runs converged."""
+def convergence_table(results: Summaries) -> Table:
+    """When rewards converged, in episodes and in seconds, ours and published."""
     groups = [
-        _Group(
-            f"Last tenth{_unit(results.study)}", lambda cell, t: _text(cell.final, t), lambda cell: cell.final.value
-        ),
-        _Group(f"IQM{_unit(results.study)}", lambda cell, t: _text(cell.iqm, t), lambda cell: cell.iqm.value),
+        _Group("Mean episode", _episode_text, reference=_episode_of, starred=True),
+        _Group("Mean seconds", _seconds_text, reference=_seconds_of, starred=True),
+    ]
+    rivals = "another of the paper's rewards" if results.study.references else "another reward"
+    notes = [
+        "Episode and seconds of convergence: mean over the runs whose rewards converged; None where fewer than half "
+        "did. Runs are trained together, and seconds are a run's equal part of the wall-clock time. Star: converged, "
+        f"and {rivals} completes more."
+    ]
+    return _table(results, "Convergence", groups, notes)
+
+
+def ends_table(results: Summaries) -> Table:
+    """What the paper does not give: the end of training, the interquartile mean, and how many runs converged."""
+    unit = _unit(results.study)
+    groups = [
+        _Group(f"Last tenth{unit}", lambda cell, task: _text(cell.final, task), lambda cell: cell.final.value),
+        _Group(f"IQM{unit}", lambda cell, task: _text(cell.iqm, task), lambda cell: cell.iqm.value),
         _Group("Converged (%)", lambda cell, _: f"{100 * cell.converged:.0f}"),
     ]
     further = dict.fromkeys(name for cell in results.all() for name in cell.final_measures)

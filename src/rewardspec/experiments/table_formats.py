@@ -18,6 +18,7 @@ from rewardspec.experiments.table import Entry, Line, Table
 def to_markdown(table: Table) -> str:
     """A table in GitHub's Markdown, with its title above and its notes below."""
     heads = [f"{group}: {column}" for group in table.groups for column in table.columns]
+    heads = list(table.columns) if len(table.groups) == 1 else heads
     lines = [f"### {table.title}", "", _markdown_row(["", "", *heads]), f"|---|---|{'--:|' * len(heads)}"]
     for line in table.lines:
         name = line.task.title if line.source == "ours" else ""
