@@ -2,7 +2,9 @@
 
 import json
 
+import gymnasium as gym
 import pytest
+from gymnasium.envs.registration import EnvSpec
 
 from rewardspec.cli import main
 from rewardspec.experiments.results import open_results
@@ -14,6 +16,7 @@ LAKE = 'atoms.goal = "next_obs == 15"\natoms.moved = "next_obs > 0"\n'
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "goal.toml").write_text(LAKE + 'pairs = [["F goal", 10]]')
+    (tmp_path / "wrong.toml").write_text('observation = ["a", "b", "c", "d", "e"]\natoms.e = "e"\npairs = [["F e", 1]]')
     (tmp_path / "both.toml").write_text(LAKE + 'pairs = [["F goal", 10], ["F moved", 1]]')
     return tmp_path
 
@@ -64,6 +67,13 @@ def test_a_formula_can_measure_success(here, capsys):
     assert cell.log.task_completion.max() == 0.0
 
 
+class Many(gym.Env):
+    """An environment with two choices at every step."""
+
+    observation_space = gym.spaces.Discrete(2)
+    action_space = gym.spaces.MultiDiscrete([2, 2])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -74,9 +84,12 @@ def test_a_formula_can_measure_success(here, capsys):
         (["FrozenLake-v1", "--spec", "goal.toml", "--spec", "goal.toml"], "'goal' is there already. Rename"),
         (["FrozenLake-v1", "--seeds", "0"], "`--seeds` should be at least 1"),
         (["FrozenLake-v1", "--spec", "goal.toml", "--measure", "F goal"], "A measure of FrozenLake-v1 is a formula"),
+        (["CartPole-v1", "--spec", "wrong.toml"], "Was the spec written for another environment?"),
+        (["test/Many-v0"], "PPO takes actions of a Box or a Discrete space. Received MultiDiscrete"),
     ],
 )
-def test_bad_input_is_refused_before_training(arguments, message, here, capsys):
+def test_bad_input_is_refused_before_training(arguments, message, here, capsys, monkeypatch):
+    monkeypatch.setitem(gym.registry, "test/Many-v0", EnvSpec("test/Many-v0", Many))
     assert main(["compare", *arguments, "--workers", "1"]) != 0
     assert message in capsys.readouterr().err
 

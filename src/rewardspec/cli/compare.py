@@ -60,6 +60,7 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do what is not done yet, and write everything down."""
     from rewardspec.experiments.own import own_study, task_with
+    from rewardspec.learning.training import check_trainable
 
     with (
         importing_from_here(),
@@ -75,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
             seeds=arguments.seeds,
             config=config_changes(arguments, task_with(arguments.env, {})),
         )
+        for task in study.tasks.values():
+            check_trainable(task, task.specs.values())
         jobs = study.jobs(block=arguments.seeds_per_job, source=source_of(arguments))
         return run_study(arguments, study, jobs, arguments.output)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib.util
 import operator
@@ -18,6 +19,7 @@ from rewardspec.learning.policies import Policy
 from rewardspec.learning.ppo import learn_actors
 from rewardspec.learning.q_learning import learn_tables
 from rewardspec.learning.settings import PPO, Config, QLearning
+from rewardspec.learning.spaces import Actions, observation_size
 from rewardspec.learning.training_log import Progress, TrainingLog
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.task import Task
@@ -123,6 +125,27 @@ def default_config(task: Task, *, quick: bool = False) -> Config:
     settings = PPO.continuous if task.continuous else PPO.discrete
     steps = budget.quick_steps if quick else budget.steps
     return settings() if steps is None else settings(total_steps=steps)
+
+
+def check_trainable(task: Task, specs: Iterable[Spec] = ()) -> None:
+    """Check, before long work, that a learner takes a task's environment and that specs can be read in it.
+
+    Each spec is read at the first state and after one step.
+
+    Raises:
+        Error: The spaces are none that PPO takes, or a spec was written for another environment.
+    """
+    with contextlib.closing(task.make()) as env:
+        if task.learner == "ppo":
+            Actions(env.action_space)
+            observation_size(env.observation_space)
+        obs, info = env.reset(seed=0)
+        env.action_space.seed(0)
+        action = env.action_space.sample()
+        after, _, _, _, after_info = env.step(action)
+        for spec in specs:
+            spec.labels(obs, None, obs, step=0, info=info)
+            spec.labels(obs, action, after, step=1, info=after_info)
 
 
 def check_extras(tasks: Iterable[Task], *, source: Source = "gymnasium", extra: str | None = None) -> None:
