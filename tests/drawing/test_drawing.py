@@ -86,9 +86,10 @@ def test_every_control_state_and_register_is_in_the_diagram(formula):
     ]
     everything = "\n".join((*diagram.entry, *diagram.notes))
     assert all(register in everything for register in monitor.registers)
-    assert len(diagram.entry) == len(monitor.registers)
+    windows = len(monitor.program.windows)
+    assert len(diagram.entry) == len(monitor.registers) + windows
     for node, updates in zip(diagram.nodes, monitor.updates, strict=True):
-        assert len(node.lines) == len(updates)
+        assert len(node.lines) == len(updates) + windows
         assert node.result.startswith("reward = ")
 
 
@@ -189,7 +190,7 @@ def test_a_picture_of_an_automaton_says_where_every_letter_leads(formula):
     (hidden,) = set(monitor.states) - set(said) or {None}
     if hidden is not None:
         assert monitor.bounds(hidden) == (0, 0)
-        assert any(f"state {hidden}, which rejects for good, is not shown" in note for note in diagram.notes)
+        assert any(f"not shown: state {hidden}, which rejects for good" in note for note in diagram.notes)
     guards = {guard: rs.parse(guard) for entries in said.values() for guard, _ in entries if guard != ELSE}
     for state, entries in said.items():
         for letter in letters:
@@ -282,7 +283,7 @@ def test_what_a_window_is_limited_by_is_said_and_a_long_name_gets_a_symbol():
     assert diagram.nodes[0].result == "reward = min(c₁′, b)"
     assert diagram.notes == (
         "c₁ is recent values of b since a",
-        "at most …: with each step, so for every value in the window",
+        "at most …: at each step, larger values in the window become this",
         "a prime (′) marks the value just computed",
     )
 

@@ -83,13 +83,13 @@ def _report(formula: Formula) -> Iterator[tuple[str, str]]:
 
 def _machine(monitor: Monitor, most_lines: int = 12) -> str:
     """The machine's size and, where it is small, its equations."""
-    registers, states = len(monitor.registers), len(monitor.states)
-    size = f"{registers} register{'s' * (registers != 1)}, {states} control state{'s' * (states != 1)}"
-    lines = [size]
-    if registers + states <= most_lines:
-        start = ", ".join(f"{name} = {value:g}" for name, value in monitor.initial_registers.items())
-        lines.extend([f"starts with {start}"] if start else [])
+    states = len(monitor.states)
+    sizes = {"register": len(monitor.registers), "window": len(monitor.program.windows), "control state": states}
+    said = [f"{count} {noun}{'s' * (count != 1)}" for noun, count in sizes.items() if count or noun != "window"]
+    lines = [", ".join(said)]
+    if sum(sizes.values()) <= most_lines:
         diagram = monitor.diagram()
+        lines.extend([f"starts with {', '.join(diagram.entry)}"] if diagram.entry else [])
         for node in diagram.nodes:
             indent = "  " if states > 1 else ""
             lines.extend([f"in {node.title}:"] if states > 1 else [])

@@ -72,8 +72,7 @@ def automaton_diagram(monitor: BooleanMonitor) -> Diagram:
     nodes, edges = _graph(monitor, shown, sinks)
     notes = [f"a double {'ring' if rows else 'circle'} pays the reward" if monitor.accepting else "no state pays"]
     if hidden is not None:
-        unnamed = "letters that no entry names" if rows else "letters that no edge names"
-        notes.append(f"state {hidden}, which rejects for good, is not shown: {unnamed} lead there")
+        notes.append(f"not shown: state {hidden}, which rejects for good, and where all other letters lead")
     fits = len(nodes) <= MOST_STATES and len(edges) <= MOST_EDGES
     return Diagram(
         pretty(formula),

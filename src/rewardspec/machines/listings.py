@@ -128,7 +128,8 @@ class Listing:
             if push.guard is not None
         }
         for limit in sorted(limits, reverse=True):
-            yield f"{limit} …: with each step, so for every value in the window"
+            others = "larger" if limit == "at most" else "smaller"
+            yield f"{limit} …: at each step, {others} values in the window become this"
         if any(self.equations(control).primed for control in range(len(self.program.steps))):
             yield f"a prime ({PRIME}) marks the value just computed"
 
