@@ -14,6 +14,8 @@ import pytest
 import rewardspec as rs
 from rewardspec.spec.atoms.batch_info import BatchInfo, with_final_info
 from rewardspec.spec.atoms.batch_labeling import BatchLabels
+from rewardspec.spec.atoms.functions import with_info
+from rewardspec.spec.atoms.labeling import read_labels
 
 
 def given(obs: Any, action: Any, next_obs: Any) -> Any:
@@ -117,6 +119,25 @@ def test_what_is_no_real_number_is_no_label(label: Any) -> None:
     many = rs.Spec([("F a", 1)], atoms={"a": lambda obs, action, next_obs: np.array([label, label])})
     with pytest.raises(rs.LabelError, match=r"'a' gave .*; an atom should give a number"):
         many.labels(None, 0, np.zeros(2), batch=2)
+
+
+@pytest.mark.parametrize("label", [-3.5, 0.0, 7.0, 1e300])
+def test_as_robustness_labels_are_any_finite_numbers(label: float) -> None:
+    atoms = {"a": given}
+    assert read_labels({"a": with_info(given)}, None, 0, label, semantics="robustness") == {"a": label}
+    for labels in (
+        BatchLabels(atoms, 2, semantics="robustness"),
+        copy.deepcopy(BatchLabels(atoms, 2, semantics="robustness")),
+    ):
+        assert labels.of(None, 0, np.array([label, 1.0000001]))["a"].tolist() == [label, 1.0000001]
+
+
+@pytest.mark.parametrize("label", [np.inf, -np.inf, np.nan])
+def test_as_robustness_labels_are_finite(label: float) -> None:
+    with pytest.raises(rs.LabelError, match=f"'a' at step 3 should be finite. Received {label:g}. A division by zero"):
+        read_labels({"a": with_info(given)}, None, 0, label, step=3, semantics="robustness")
+    with pytest.raises(rs.LabelError, match=f"environment 1 should be finite. Received {label:g}. A division by zero"):
+        BatchLabels({"a": given}, 2, semantics="robustness").of(None, 0, np.array([0.5, label]))
 
 
 # Atoms that mix environments up.

@@ -404,6 +404,15 @@ def test_errors_come_first_and_pairs_are_named():
     assert str(findings[0]).startswith("error [opposite-sign]: Pair 2 (no crash), `G !crash`, is a safety formula")
 
 
+def test_findings_print_one_a_line_and_are_a_table_in_a_notebook():
+    findings = lint(Spec([("F G true", -1), ("G !(crash & burn)", -1)]))
+    assert str(findings).splitlines() == [str(finding) for finding in findings]
+    assert findings._repr_html_().count("<tr>") == 3
+    assert "G !(crash &amp; burn)" in findings._repr_html_()
+    assert str(lint(Spec([("F goal", 1)]))) == "nothing that looks wrong"
+    assert "nothing" in lint(Spec([("F goal", 1)]))._repr_html_()
+
+
 def test_every_rule_is_in_the_table_and_has_a_name_of_its_own():
     assert len({rule.name for rule in RULES}) == len(RULES)
     assert all(rule.check.__module__.startswith("rewardspec.spec.lint.") for rule in RULES)

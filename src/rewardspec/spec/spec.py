@@ -29,7 +29,7 @@ from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
-    from rewardspec.spec.lint.findings import Finding
+    from rewardspec.spec.lint.findings import Findings
 
 AtomLike = AtomFunction | str | Mapping[str, Any]
 
@@ -399,7 +399,7 @@ class Spec:
 
     # Reports and files; each lives in a module of its own, loaded when first used.
 
-    def lint(self, *, initial_labels: Mapping[str, Any] | None = None) -> list[Finding]:
+    def lint(self, *, initial_labels: Mapping[str, Any] | None = None) -> Findings:
         """What looks wrong with the spec, each finding with its reason and a remedy; see `rewardspec.spec.lint`.
 
         Args:

@@ -10,13 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import LabelError, shown
-from rewardspec.machines.label_checks import TOLERANCE, CheckedLabels, as_bits, as_labels, bits_inside, in_range
+from rewardspec.machines.label_checks import (
+    TOLERANCE,
+    CheckedLabels,
+    as_bits,
+    as_labels,
+    bits_inside,
+    in_range,
+    into_range,
+)
 from rewardspec.machines.machine import batch_of
 from rewardspec.machines.namespaces import namespace_of
+from rewardspec.machines.program import Semantics
 from rewardspec.spec.atoms.batch_checks import NUMBERS, BatchAtom, check_elements
 from rewardspec.spec.atoms.batch_info import BatchInfo
 from rewardspec.spec.atoms.functions import AtomFunction, reads_only_the_state, takes_info, with_info
-from rewardspec.spec.atoms.labeling import at_step, atom_raised, outside
+from rewardspec.spec.atoms.labeling import at_step, atom_raised, out_of_range
 
 DOUBLE = np.dtype(np.float64)
 _CHECKS = 4  # how often labels of a batch are compared with those of its elements
@@ -38,6 +47,7 @@ class BatchLabels:
         keep: Whether labels that an atom gives as arrays of another library, such as JAX, are kept as they are; else
             they become NumPy's.
         checks: How often each kind of batch was compared with its elements; readers of the same atoms may share it.
+        semantics: Whether labels are degrees in [0, 1] or, as robustness, any finite numbers.
 
     Attributes:
         kept: The labels that were kept, by atom.
@@ -57,6 +67,7 @@ class BatchLabels:
         clip: bool = False,
         keep: bool = False,
         checks: dict[Any, int] | None = None,
+        semantics: Semantics = "degree",
     ) -> None:
         self._matrix = np.zeros((len(atoms), batch), dtype=DOUBLE)
         self._bits = as_bits(self._matrix)
@@ -69,13 +80,14 @@ class BatchLabels:
         self._everyone = (batch,)
         self._clip = clip
         self._keep = keep
+        self._semantics = semantics
         self._checks: dict[Any, int] = {} if checks is None else checks
         self.kept: dict[str, Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Made anew: in copies, the rows would no longer be those of the matrix.
         atoms = {atom.name: atom.function for atom in self._atoms}
-        return BatchLabels, (atoms, *self._everyone, self._clip, self._keep)
+        return BatchLabels, (atoms, *self._everyone, self._clip, self._keep, None, self._semantics)
 
     @functools.cached_property
     def of_states(self) -> list[BatchAtom]:
@@ -164,36 +176,39 @@ class BatchLabels:
         like, xp = batch_of(self.kept, tuple(self.kept))
         like = xp.broadcast_to(like, self._everyone)
         labels = {name: as_labels(name, values, like, xp) for name, values in found.items()}
-        for name, values in labels.items():
+        for name, values in labels.items() if self._semantics == "degree" else ():
             inside = xp.clip(values, 0.0, 1.0)
             labels[name] = inside if self._clip else xp.where(abs(values - inside) <= TOLERANCE, inside, values)
         return labels
 
     def checked(self, step: Any = None, envs: Any = None) -> CheckedLabels:
-        """The labels, all of them in [0, 1], in arrays that the next `read` writes over.
+        """The labels, all of them in range, in arrays that the next `read` writes over.
 
         Args:
             step: The step's number, for error messages: one, one for each element, or a function that gives them.
             envs: The number of each element's environment, for error messages, where it is not its place in the batch.
 
         Raises:
-            LabelError: A label is NaN or lies outside [0, 1]. Names the atom, the value, the step and the environment.
+            LabelError: A label is NaN or out of range. Names the atom, the value, the step and the environment.
         """
         if self._clip:
             np.clip(self._matrix, 0.0, 1.0, out=self._matrix)
-        if not (bits_inside(self._bits) or in_range(self._matrix)):
-            inside = np.clip(self._matrix, 0.0, 1.0)
-            np.copyto(self._matrix, inside, where=abs(self._matrix - inside) <= TOLERANCE)
-            if not in_range(self._matrix):
-                raise self._outside(step, envs)
+        usual = self._semantics == "degree" and bits_inside(self._bits)
+        if not usual and not in_range(self._matrix, self._semantics):
+            rounded = into_range(self._matrix, self._semantics)
+            if rounded is None:
+                raise self._out_of_range(step, envs)
+            np.copyto(self._matrix, rounded)
         return self._labels
 
-    def _outside(self, step: Any, envs: Any) -> LabelError:
-        bad = ~((self._matrix >= 0.0) & (self._matrix <= 1.0))
+    def _out_of_range(self, step: Any, envs: Any) -> LabelError:
+        bad = ~np.isfinite(self._matrix)
+        if self._semantics == "degree":
+            bad = ~((self._matrix >= -TOLERANCE) & (self._matrix <= 1.0 + TOLERANCE))
         number, index = np.argwhere(bad)[0].tolist()
         atom = self._atoms[number]
         where = f"{at_step(step, index)} in environment {index if envs is None else int(envs[index])}"
-        return outside(atom.name, where, float(atom.row[index]))
+        return out_of_range(atom.name, where, float(atom.row[index]), self._semantics)
 
 
 def _array_of_numbers(name: str, values: Any, shape: tuple[int, ...], step: Any) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ import numpy as np
 
 from rewardspec.errors import Error, LabelError, shown
 from rewardspec.machines.label_checks import TOLERANCE
+from rewardspec.machines.program import Semantics
 from rewardspec.spec.atoms.functions import NO_INFO, takes_info
 
 _NUMBERS: frozenset[Any] = frozenset([float, int, bool, np.bool_, np.float32, np.float64, np.int64])  # the usual ones
@@ -25,6 +27,7 @@ def read_labels(
     *,
     step: Any = None,
     clip: bool = False,
+    semantics: Semantics = "degree",
 ) -> dict[str, Any]:
     """The label of each atom for one transition; `rewardspec.spec.atoms.batch_labeling` has the same for batches.
 
@@ -38,10 +41,11 @@ def read_labels(
         info: The `info` that came with `next_obs`; None where there is none.
         step: The step's number, for error messages.
         clip: Whether to clip labels into [0, 1].
+        semantics: Whether labels are degrees in [0, 1] or, as robustness, any finite numbers.
 
     Raises:
-        LabelError: An atom raised, or gave a label that is no number, is NaN or lies outside [0, 1]. Names the atom,
-            the value and the step.
+        LabelError: An atom raised, or gave a label that is no number, is NaN or out of range. Names the atom, the value
+            and the step.
     """
     labels: dict[str, Any] = {}
     for name, function in atoms.items():
@@ -56,11 +60,14 @@ def read_labels(
             continue
         else:
             found = _as_float(name, found, step)
-        if not 0.0 <= found <= 1.0:
+        if semantics == "robustness":
+            if not math.isfinite(found):
+                raise out_of_range(name, at_step(step), found, semantics)
+        elif not 0.0 <= found <= 1.0:
             if clip or -TOLERANCE <= found <= 1.0 + TOLERANCE:
                 found = 0.0 if found < 0.0 else 1.0 if found > 1.0 else found
             if not 0.0 <= found <= 1.0:
-                raise outside(name, at_step(step), found)
+                raise out_of_range(name, at_step(step), found)
         labels[name] = found
     return labels
 
@@ -140,14 +147,16 @@ def no_number(name: str, found: Any, step: Any) -> LabelError:
     )
 
 
-def outside(name: str, where: str, value: float) -> LabelError:
-    """The error for a label that is not in [0, 1]."""
-    hint = (
-        "A division by zero, or the root or logarithm of a negative number, gives that: keep them out of the atom."
-        if value != value
-        else "Scale it, or pass clip=True to the spec."
-    )
-    return LabelError(f"The label of {name!r}{where} should be in [0, 1]. Received {value:.15g}. {hint}")
+def out_of_range(name: str, where: str, value: float, semantics: Semantics = "degree") -> LabelError:
+    """The error for a label that is not in [0, 1] or, as robustness, not finite."""
+    hint = "Scale it, or pass clip=True to the spec."
+    if not math.isfinite(value) and (value != value or semantics == "robustness"):
+        hint = (
+            "A division by zero, or the root or logarithm of a negative number, gives that: keep them out of the atom."
+        )
+    bounds = "in [0, 1]" if semantics == "degree" else "finite"
+    # Enough digits to tell it from the nearest label.
+    return LabelError(f"The label of {name!r}{where} should be {bounds}. Received {value:.15g}. {hint}")
 
 
 def at_step(step: Any, index: int | None = None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -37,6 +38,22 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.severity} [{self.rule}]: {self.message} {self.remedy}"
+
+
+class Findings(list[Finding]):
+    """What looks wrong with a spec: a list, which prints one finding a line, and is a table in a notebook."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) or "nothing that looks wrong"
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>Lint found nothing that looks wrong.</p>"
+        head = "".join(f"<th>{name}</th>" for name in ("severity", "rule", "what is wrong", "what to do"))
+        rows = [(finding.severity, finding.rule, finding.message, finding.remedy) for finding in self]
+        cells = ("".join(f'<td style="text-align: left">{html.escape(cell)}</td>' for cell in row) for row in rows)
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 @dataclass(frozen=True)

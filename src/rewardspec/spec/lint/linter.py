@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from rewardspec.spec.lint import pair_rules, spec_rules
-from rewardspec.spec.lint.findings import Finding, LintedSpec
+from rewardspec.spec.lint.findings import Finding, Findings, LintedSpec
 from rewardspec.spec.spec import Spec
 
 
@@ -50,7 +50,7 @@ RULES = (
 )
 
 
-def lint(spec: Spec, *, initial_labels: Mapping[str, Any] | None = None) -> list[Finding]:
+def lint(spec: Spec, *, initial_labels: Mapping[str, Any] | None = None) -> Findings:
     """What looks wrong with a spec; errors first.
 
     Args:
@@ -60,8 +60,7 @@ def lint(spec: Spec, *, initial_labels: Mapping[str, Any] | None = None) -> list
             environment is needed for is found: `G safe` can be violated at reset, but seldom is.
 
     Example:
-        >>> for finding in lint(Spec([("F goal", 10), ("G !hole", -10)])):
-        ...     print(finding)
+        >>> print(lint(Spec([("F goal", 10), ("G !hole", -10)])))
         error [opposite-sign]: Pair 2, `G !hole`, is a safety formula of weight -10: each step costs 10 for as long \
 as it holds, and nothing from its violation on, so that violating it is what pays. To punish its violation, use \
 Pair('G !hole', 0, veto=True, penalty=-10). If it is meant as it stands, set veto=False.
@@ -71,7 +70,9 @@ Pair('G !hole', 0, veto=True, penalty=-10). If it is meant as it stands, set vet
     )
 
 
-def findings_of(spec: LintedSpec) -> list[Finding]:
+def findings_of(spec: LintedSpec) -> Findings:
     """As `lint`, for a spec whose parts need not fit together."""
     findings = [finding for rule in RULES for finding in rule.check(spec)]
-    return sorted(findings, key=lambda finding: (finding.severity, -1 if finding.pair is None else finding.pair))
+    return Findings(
+        sorted(findings, key=lambda finding: (finding.severity, -1 if finding.pair is None else finding.pair))
+    )
