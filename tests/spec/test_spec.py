@@ -453,3 +453,20 @@ def test_an_atom_that_is_no_function_says_what_to_write(atom, message):
 def test_a_dict_of_weights_is_answered_with_the_list_to_write():
     with pytest.raises(rs.SpecError, match=r"Received a dict\. Write its items as a list: \[\('G up', 1\), …\]"):
         rs.Spec({"G up": 1, "F goal": 10})
+
+
+def test_robustness_pays_signed_margins_and_vetoes_below_zero():
+    spec = rs.Spec([('G "next_obs[0] < 2"', 1), ('F "next_obs[1] > 0.5"', 2)], semantics="robustness", penalty=-9)
+    assert spec == spec.replace()
+    states, rewards = [spec.start(spec.labels(np.zeros(2), None, np.zeros(2)))], []
+    for point in ([1.0, 0.0], [1.5, 1.0], [2.25, 3.0], [0.0, 9.0]):
+        labels = spec.labels(None, 0, np.array(point))
+        state, reward = spec.step(states[-1], labels)
+        states.append(state)
+        rewards.append(reward)
+    assert rewards == [1.0 - 1.0, 0.5 + 1.0, -9.0, -9.0]
+    assert [spec.violated(state) for state in states] == [False, False, False, True, True]
+    batch = spec.start({name: np.array([2.0, -1.0]) for name in spec.atoms})
+    assert spec.violated(batch).tolist() == [False, True]
+    with pytest.raises(rs.FormulaError, match="Robustness has no scales"):
+        rs.Spec([("0.5 * F a", 1)], semantics="robustness")

@@ -86,6 +86,7 @@ class Features:
             )
         self.spec = spec
         self.observe: Observe = observe
+        self._range = spec.program.bottom, spec.program.top
         self._parts = [part for part in self._all_parts() if part.names]
         numbers = [number for part in self._parts for number in part.names]
         self.names: tuple[str, ...] = tuple(name for name, _, _ in numbers)
@@ -113,7 +114,7 @@ class Features:
     def _all_parts(self) -> list[_Part]:
         spec = self.spec
         if self.observe == "values":
-            return [_Part(spec.values, spec.values, [(str(pair), 0.0, 1.0) for pair in spec.pairs])]
+            return [_Part(spec.values, spec.values, [(str(pair), *self._range) for pair in spec.pairs])]
         if self.observe == "control":
             return [self._control()]
         return [self._control(), self._registers(), self._windows(), self._veto(), self._levels()]
@@ -130,7 +131,7 @@ class Features:
 
     def _registers(self) -> _Part:
         spec = self.spec
-        names = [(name, 0.0, 1.0) for name in spec.registers]
+        names = [(name, *self._range) for name in spec.registers]
         live = np.array(live_registers(spec.program), dtype=np.bool_).reshape(len(spec.states), len(names))
         if live.all():
             return _Part(spec.registers_of, spec.registers_of, names)
@@ -153,7 +154,7 @@ class Features:
         def read(state: Any) -> Any:
             return machine.parts(state)[2]
 
-        return _Part(read, read, [(window.name, 0.0, 1.0) for window in self.spec.program.windows])
+        return _Part(read, read, [(window.name, *self._range) for window in self.spec.program.windows])
 
     def _veto(self) -> _Part:
         in_force = self.spec.penalty_in_force
@@ -177,7 +178,8 @@ class Features:
         for k in shown:
             weights = [w for w, way in zip(spec.weights, spec.payments, strict=True) if way == ways[k]]
             penalties = spec.penalties if k == 0 else ()
-            low = min(sum(min(weight, 0.0) for weight in weights), *penalties, 0.0)
-            high = max(sum(max(weight, 0.0) for weight in weights), *penalties, 0.0)
+            ends = [weight * end for weight in weights if weight for end in self._range]
+            low = min(sum(end for end in ends if end < 0.0), *penalties, 0.0)
+            high = max(sum(end for end in ends if end > 0.0), *penalties, 0.0)
             names.append(("level" if len(ways) == 1 else f"level ({ways[k]})", low, high))
         return _Part(read, read, names)

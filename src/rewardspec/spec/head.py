@@ -17,7 +17,7 @@ import numpy as np
 
 from rewardspec.machines.bounds import held, largest
 from rewardspec.machines.expressions import ONE, Substitution, maximum
-from rewardspec.machines.program import Program, after_letter, side_by_side
+from rewardspec.machines.program import Program, Semantics, after_letter, side_by_side
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.synthesis.quantitative.compiler import Synthesis
@@ -28,7 +28,7 @@ PENALTY, LEVELS, VALUES = 0, 1, 2  # where the memory of a state holds them
 _LONGEST_SUM = 200  # terms in one expression: Python's compiler recurses over them
 
 
-def compose(pairs: Sequence[Pair], max_registers: int) -> Program:
+def compose(pairs: Sequence[Pair], max_registers: int, semantics: Semantics = "degree") -> Program:
     """One program for all formulas of a spec: registers and subexpressions that they share exist once.
 
     Raises:
@@ -39,7 +39,7 @@ def compose(pairs: Sequence[Pair], max_registers: int) -> Program:
     if not pairs:
         return joint
     atoms = tuple(dict.fromkeys(atom for pair in pairs for atom in pair.formula.atoms))
-    joint = replace(with_names(joint, [f"value[{pair}]" for pair in pairs]), atoms=atoms)
+    joint = replace(with_names(joint, [f"value[{pair}]" for pair in pairs]), atoms=atoms, semantics=semantics)
     outputs = [list(step.outputs) for step in joint.steps]
     for number, pair in enumerate(pairs):
         if pair.vetoes:
@@ -62,6 +62,7 @@ class RewardHead:
         penalties: The penalty of each pair that can veto, in order.
         payment: The spec's way to pay; a pair may have its own.
         discount: The learner's discount.
+        semantics: Whether values are degrees, of which 0 is a violation, or robustness, where less than 0 is one.
 
     Attributes:
         payments: The ways to pay, the spec's own first.
@@ -69,7 +70,15 @@ class RewardHead:
 
     parameters = (("base_reward", "0.0"), ("terminated", "False"), ("truncated", "False"))
 
-    def __init__(self, pairs: Sequence[Pair], penalties: Sequence[float], payment: str, discount: float) -> None:
+    def __init__(
+        self,
+        pairs: Sequence[Pair],
+        penalties: Sequence[float],
+        payment: str,
+        discount: float,
+        semantics: Semantics = "degree",
+    ) -> None:
+        self._hopeless = "<= 0.0" if semantics == "degree" else "< 0.0"
         self.penalties = tuple(penalties)
         self.payments = tuple(dict.fromkeys([payment, *(pair.payment or payment for pair in pairs)]))
         self.weights = [
@@ -93,7 +102,7 @@ class RewardHead:
         """Lines for one episode, the new memory, and the reward."""
         values, uppers = outputs[: self.count], outputs[self.count :]
         lines = [
-            f"if {upper} <= 0.0 and {penalty!r} < penalty: penalty = {penalty!r}"
+            f"if {upper} {self._hopeless} and {penalty!r} < penalty: penalty = {penalty!r}"
             for upper, penalty in zip(uppers, self.penalties, strict=True)
         ]
         for k, weights in enumerate(self.weights):
@@ -114,7 +123,10 @@ class RewardHead:
 
         for upper, penalty in zip(uppers, self.penalties, strict=True):
             milder = "" if penalty == min(self.penalties) else f" & (penalty > {penalty!r})"
-            overwrite("penalty", repr(penalty), f"({upper} <= 0.0){milder}", f"count_nonzero({upper}) < {upper}.size")
+            hopeless = f"({upper} {self._hopeless})"
+            # Zeros are counted quickly; of robustness any number may be below.
+            some = f"count_nonzero({upper}) < {upper}.size" if "=" in self._hopeless else f"{hopeless}.any()"
+            overwrite("penalty", repr(penalty), f"{hopeless}{milder}", some)
         if uppers:
             lines.append("in_force = xp.isfinite(penalty)")
         for k, weights in enumerate(self.weights):

@@ -12,11 +12,12 @@ import numpy as np
 from rewardspec.errors import SpecError, did_you_mean
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.parsing import atom_hint
+from rewardspec.logic.semantics import domain_of
 from rewardspec.machines.array_code import State
 from rewardspec.machines.label_checks import CheckedLabels, as_labels, require_atoms
 from rewardspec.machines.machine import Machine, changed, compiled
 from rewardspec.machines.namespaces import namespace_of
-from rewardspec.machines.program import Program
+from rewardspec.machines.program import Program, Semantics
 from rewardspec.machines.scalar_code import compile_reading
 from rewardspec.spec.atoms.batch_labeling import BatchLabels
 from rewardspec.spec.atoms.expression_atoms import with_predicates
@@ -50,6 +51,9 @@ class Spec:
         discount: The learner's discount, which `"potential"` needs.
         clip: Whether to clip the atoms' labels into [0, 1] instead of refusing others; NaN is always refused.
         max_registers: The budget for each formula's machine.
+        semantics: `"degree"`, for labels in [0, 1]; or `"robustness"`, for labels that are any real numbers, as signal
+            temporal logic has them: values are then real numbers too, a comparison in a formula is its signed margin,
+            and a safety objective is violated when its value can only be negative.
 
     Attributes:
         atoms: The names of the atoms that the formulas read.
@@ -72,6 +76,7 @@ class Spec:
     discount: float
     clip: bool
     max_registers: int
+    semantics: Semantics
     atoms: tuple[str, ...]
     atom_functions: Mapping[str, AtomFunction] | None
 
@@ -84,6 +89,7 @@ class Spec:
         discount: float = 0.99,
         clip: bool = False,
         max_registers: int = DEFAULT_REGISTERS,
+        semantics: Semantics = "degree",
     ) -> None:
         put = self.__dict__.__setitem__
         put("pairs", as_pairs(pairs))
@@ -101,6 +107,9 @@ class Spec:
         if isinstance(max_registers, bool) or not isinstance(max_registers, int) or max_registers < 0:
             raise SpecError(f"`max_registers` should be a non-negative integer. Received {max_registers!r}.")
         put("max_registers", max_registers)
+        put("semantics", semantics)
+        for pair in self.pairs:
+            domain_of(pair.formula, semantics)  # refuses what has no meaning as robustness
         put("atoms", tuple(dict.fromkeys(name for pair in self.pairs for name in pair.formula.atoms)))
         put("atom_functions", self._checked_functions(atoms))
 
@@ -108,7 +117,7 @@ class Spec:
         if atoms is not None and not isinstance(atoms, Mapping):
             raise SpecError(f"`atoms` should map each atom to its function. Received a {type(atoms).__name__}.")
         given = None if atoms is None else {name: _function(name, atom) for name, atom in atoms.items()}
-        functions = with_predicates(given, self.atoms, {})
+        functions = with_predicates(given, self.atoms, {}, margin=self.semantics == "robustness")
         for name in self.atoms:
             if atoms is not None and functions is not None and name not in functions:
                 known = ", ".join(map(str, atoms)) or "none"
@@ -187,12 +196,14 @@ class Spec:
     @functools.cached_property
     def program(self) -> Program:
         """The one program of all formulas: the value of each, and the largest value each veto can still reach."""
-        return compose(self.pairs, self.max_registers)
+        return compose(self.pairs, self.max_registers, self.semantics)
 
     @functools.cached_property
     def machine(self) -> Machine:
         """The program with its head, which pays."""
-        return Machine(self.program, RewardHead(self.pairs, self.penalties, self.payment, self.discount))
+        return Machine(
+            self.program, RewardHead(self.pairs, self.penalties, self.payment, self.discount, self.semantics)
+        )
 
     @property
     def registers(self) -> tuple[str, ...]:
@@ -243,14 +254,18 @@ class Spec:
         those of JAX and torch stay on their device and are not, as in `step`, so that this can be compiled.
         """
         if batch is None:
-            return read_labels(self._readers, obs, action, next_obs, info, step=step, clip=self.clip)
-        labels = BatchLabels(self._functions, batch, self.clip, keep=True, checks=self._checks)
+            return read_labels(
+                self._readers, obs, action, next_obs, info, step=step, clip=self.clip, semantics=self.semantics
+            )
+        labels = BatchLabels(
+            self._functions, batch, self.clip, keep=True, checks=self._checks, semantics=self.semantics
+        )
         labels.read(obs, action, next_obs, step=step, info=info)
         return labels.together(step, envs) if labels.kept else labels.checked(step, envs)
 
     def batch_labels(self, batch: int) -> BatchLabels:
         """What reads the labels of a batch step by step, always as checked NumPy arrays, and quicker than `labels`."""
-        return BatchLabels(self._functions, batch, self.clip, checks=self._checks)
+        return BatchLabels(self._functions, batch, self.clip, checks=self._checks, semantics=self.semantics)
 
     # Running.
 
@@ -461,10 +476,11 @@ class Spec:
             for pair in self.pairs
         ]
         discount = f", discount={self.discount:g}" if self.payment == "potential" else ""
+        discount += f", semantics={self.semantics!r}" if self.semantics != "degree" else ""
         return f"Spec([{', '.join(pairs)}], payment={self.payment!r}, penalty={self.penalty:g}{discount})"
 
 
-_ARGUMENTS = ("pairs", "atoms", "penalty", "payment", "discount", "clip", "max_registers")
+_ARGUMENTS = ("pairs", "atoms", "penalty", "payment", "discount", "clip", "max_registers", "semantics")
 
 
 def _function(name: str, atom: Any) -> AtomFunction:

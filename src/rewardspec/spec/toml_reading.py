@@ -44,6 +44,7 @@ _OPTIONS = {
     "discount": _NUMBER,
     "clip": _TRUTH,
     "max_registers": _WHOLE,
+    "semantics": _TEXT,
     "threshold": _NUMBER,
 }
 _PAIR = {

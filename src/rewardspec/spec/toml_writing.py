@@ -18,7 +18,7 @@ from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
 from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 
-_DEFAULTS = {"penalty": 0.0, "discount": 0.99, "clip": False, "max_registers": DEFAULT_REGISTERS}
+_DEFAULTS = {"penalty": 0.0, "discount": 0.99, "clip": False, "max_registers": DEFAULT_REGISTERS, "semantics": "degree"}
 
 
 def dump_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
