@@ -96,3 +96,12 @@ def test_the_first_look_writes_pictures_and_a_report_that_needs_nothing_else(tmp
     report = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert report.count("<svg") == 6
     assert not re.search(r"<(script|img|link|iframe)|\b(src|href)=\"(?!#)|@import|url\((?!#)", report)
+
+
+def test_the_files_that_contributors_are_sent_to_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.partition("## What to touch")[2].partition("## What to keep in mind")[0]
+    named = set(re.findall(r"`([\w/]+\.py)`", section))
+    assert len(named) > 20
+    missing = [name for name in named if not ((ROOT / "src" / "rewardspec" / name).exists() or (ROOT / name).exists())]
+    assert not missing

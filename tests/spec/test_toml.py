@@ -407,3 +407,10 @@ def test_a_text_is_required():
 def test_nothing_in_a_file_is_run_as_python():
     with pytest.raises(SpecError, match="Unknown function '__import__'"):
         loads_spec("atoms.a = '__import__(1)'\n" + PAIR)
+
+
+def test_a_spec_of_robustness_survives_a_file():
+    spec = Spec([('G "next_obs[0] < 2"', 1)], semantics="robustness")
+    again = loads_spec(dumps_spec(spec))
+    assert again == spec
+    assert again.labels(None, 0, [0.5]) == {"next_obs[0] < 2": 1.5}

@@ -174,7 +174,8 @@ def _draft(text: str, importing: Importing | None) -> SpecDraft:
     if importing is not None:
         atoms = _read_atoms(table["atoms"], components, importing) if "atoms" in table else None
         names = dict.fromkeys(name for pair in pairs for name in pair.formula.atoms)
-        atoms = with_predicates(atoms, names, components)
+        margin = options.get("semantics") == "robustness"
+        atoms = with_predicates(atoms, names, components, margin)
     return SpecDraft(pairs, atoms, options, threshold, components)
 
 
