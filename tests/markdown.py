@@ -3,7 +3,8 @@
 A page can hold
 
 - `pycon` sessions, which share their variables from the first to the last;
-- `python` blocks, each a script of its own; what they print is said in comments behind their `print` calls;
+- `python` blocks, each a script of its own; what they print is said in comments behind their `print` calls. One that
+  starts with a comment `# needs package` is run where that is installed;
 - files: `python` and `toml` blocks whose first line is a comment with the file's name, as `# cart.py`, and whole files
   of the repository, of which it may show parts with `literalinclude`;
 - `console` blocks with commands behind `$` and their output, in which `…` stands for anything. Those that run
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import importlib
 import io
 import os
 import re
@@ -37,8 +39,19 @@ def blocks(path: Path, language: str) -> list[str]:
 
 
 def scripts(path: Path) -> list[str]:
-    """The `python` blocks that are no files."""
-    return [code for code in blocks(path, "python") if not _NAMED.match(code)]
+    """The `python` blocks that are no files and need nothing that is not installed."""
+    return [code for code in blocks(path, "python") if not _NAMED.match(code) and _has_what_it_needs(code)]
+
+
+def _has_what_it_needs(code: str) -> bool:
+    needed = re.match(r"# needs ([\w.]+)\n", code)
+    if needed is None:
+        return True
+    try:
+        importlib.import_module(needed[1])
+    except ImportError:
+        return False
+    return True
 
 
 def files(path: Path) -> dict[str, str]:

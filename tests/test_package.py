@@ -38,7 +38,7 @@ def layer_of(module: str) -> str:
     parts = module.split(".")
     if len(parts) == 1:
         return FRONT
-    name = {"__main__": "cli"}.get(parts[1], parts[1])
+    name = {"__main__": "cli", "sb3": "learning"}.get(parts[1], parts[1])
     return next((layer for layer in LAYERS if name == layer or (layer == "spec" and name.startswith("spec"))), name)
 
 

@@ -44,6 +44,7 @@ _LATER = {
     "patterns": ("rewardspec.logic.patterns", None),
     "probe": ("rewardspec.wrappers", "probe"),
     "relabel": ("rewardspec.episodes.relabeling", "relabel"),
+    "sb3": ("rewardspec.sb3", None),  # not in `__all__`: needs an extra, and `import *` loads all that is there
     "synthesize_boolean": ("rewardspec.synthesis.boolean.boolean_monitor", "synthesize_boolean"),
     "tasks": ("rewardspec.tasks", None),
     "wrappers": ("rewardspec.wrappers", None),
@@ -102,4 +103,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, "__version__"})
+    return sorted({*__all__, *_LATER, "__version__"})

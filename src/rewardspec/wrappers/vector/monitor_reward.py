@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
@@ -27,8 +27,13 @@ from rewardspec.wrappers.product_numbering import possible_pairs
 from rewardspec.wrappers.vector.infos import everyone, note, note_state, note_step
 from rewardspec.wrappers.vector.vector_models import models_of
 
+if TYPE_CHECKING:
+    _Wrapper = VectorWrapper[Any, Any, Any, Any, NDArray[Any]]
+else:
+    _Wrapper = VectorWrapper  # not generic in every Gymnasium that this library takes, such as that of RLlib
 
-class MonitorReward(VectorWrapper[Any, Any, Any, Any, NDArray[Any]], RecordConstructorArgs):
+
+class MonitorReward(_Wrapper, RecordConstructorArgs):
     """Makes a spec the reward of every environment of a vector environment.
 
     Gives, environment by environment, exactly what `rewardspec.wrappers.MonitorReward` around each would give, but
