@@ -13,7 +13,7 @@ import numpy as np
 from rewardspec.machines.expressions import Expression, all_parts
 from rewardspec.machines.program import Program
 from rewardspec.machines.scalar_code import ScalarState, ValueHead
-from rewardspec.machines.windows import array_windows
+from rewardspec.machines.window_code import array_windows
 
 Array: TypeAlias = Any  # an array of whichever library the caller uses
 Namespace: TypeAlias = Any
@@ -116,7 +116,8 @@ def begin(program: Program, mask: Array, initial: State, state: State, xp: Names
 def restart(program: Program, mask: Array, started: State, state: State, xp: Namespace) -> State:
     """The batch's state in which the masked elements have read their first letter alone, as all of `started` have."""
     windows = zip(array_windows(program), state.windows, started.windows, strict=True)
-    return _chosen(mask, started, state, tuple(window.restart(old, new, mask, xp) for window, old, new in windows), xp)
+    renewed = (window.restart(old, window.newest(new, xp), mask, xp) for window, old, new in windows)
+    return _chosen(mask, started, state, tuple(renewed), xp)
 
 
 def _chosen(mask: Array, new: State, old: State, windows: tuple[Any, ...], xp: Namespace) -> State:

@@ -36,7 +36,9 @@ from rewardspec.machines.expressions import (
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.polynomials import Polynomial, bits
 from rewardspec.machines.program import Program
-from rewardspec.machines.windows import Queue, Ring, algebra, array_windows, queue_contents, queue_extremum
+from rewardspec.machines.window_code import array_windows
+from rewardspec.machines.window_rings import Ring
+from rewardspec.machines.windows import Queue, algebra, queue_contents, queue_extremum
 
 _HALF = constant(0.5)
 _EFFORT = 3_000_000  # comparisons of terms beyond which the bounds are given up; they take some seconds

@@ -23,7 +23,8 @@ from rewardspec.machines.label_checks import (
 )
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.program import Program
-from rewardspec.machines.windows import Queue, algebra, array_windows, queue_extremum, queue_newest
+from rewardspec.machines.window_code import array_windows, has_begun
+from rewardspec.machines.windows import Queue, algebra, queue_extremum
 
 Places: TypeAlias = NDArray[np.intp]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -108,7 +109,7 @@ class Machine:
             spaces = [namespace_of(labels[a]) for a in program.atoms if isinstance(labels, Mapping) and a in labels]
             if len(spaces) < len(program.atoms) or not any(space is not None for space in spaces):
                 return self.step(state, checked_numbers(labels, program.atoms, program.semantics), *arguments)
-            if program.windows and state[1 + len(program.registers)][0]:
+            if program.windows and has_begun(state[1 + len(program.registers)]):
                 raise LabelError("The labels of a trace that has begun with numbers should be numbers.")
             state = everywhere(program, state, *batch_of(labels, program.atoms))
         if not isinstance(state, State):
@@ -236,8 +237,8 @@ class Machine:
             mask[where] = True
             for window, old, new in zip(array_windows(self.program), state.windows, started.windows, strict=True):
                 newest = np.zeros(mask.shape)
-                newest[where] = queue_newest(new)
-                windows.append(window.restart(old, Queue(1, (newest, None, None), newest, None), mask, np))
+                newest[where] = window.newest(new, np)
+                windows.append(window.restart(old, newest, mask, np))
         return State(
             None if state.control is None else changed(state.control, where, started.control),
             tuple([changed(old, where, new) for old, new in zip(state.registers, started.registers, strict=True)]),

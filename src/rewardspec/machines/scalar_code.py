@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 from rewardspec.machines.expressions import Expression, all_parts
 from rewardspec.machines.program import Program
-from rewardspec.machines.windows import scalar_initial, scalar_names, scalar_push, scalar_read
+from rewardspec.machines.window_code import scalar_initial, scalar_names, scalar_push, scalar_read
 
 ScalarState: TypeAlias = tuple[Any, ...]
 ScalarStep: TypeAlias = Callable[..., tuple[ScalarState, Any]]
@@ -59,7 +59,7 @@ class ValueHead:
 def initial_state(program: Program, head: Head) -> ScalarState:
     """The state before the first letter."""
     registers = [program.number(value) for value in program.initial]
-    windows = [scalar_initial(window, program) for window in program.windows]
+    windows = [scalar_initial(program, number) for number in range(len(program.windows))]
     return (0, *registers, *windows, *head.memory)
 
 
@@ -141,7 +141,7 @@ def _table(program: Program, head: Head, opening: Sequence[str], names: Mapping[
     """One function for each control state, each with the same opening, which reads the labels."""
     shared = {**names, **head.names, "inf": float("inf")}
     for k, window in enumerate(program.windows):
-        shared |= scalar_names(f"w{k}", window, program)
+        shared |= scalar_names(f"w{k}", window, program, program.guarded(k))
     table: list[ScalarStep] = []
     for control in range(len(program.steps)):
         namespace = dict(shared)
@@ -162,7 +162,7 @@ def _body(program: Program, control: int, head: Head) -> list[str]:
     lines.extend(code.lines(early))
     for k, (window, push) in enumerate(zip(program.windows, step.pushes, strict=True)):
         guard = None if push.guard is None else code.place[push.guard]
-        lines.extend(scalar_push(f"w{k}", window, code.place[push.value], guard))
+        lines.extend(scalar_push(f"w{k}", window, code.place[push.value], guard, program.guarded(k)))
     late = [e for e in step.outputs if _reads_pushed(e)]
     for k in sorted({part.args[0] for part in all_parts(late) if part.op == "pushed"}):
         lines.extend([f"v{k} = w{k}", *scalar_read(f"v{k}", program.windows[k], program.guarded(k))])

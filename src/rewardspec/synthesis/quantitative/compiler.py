@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.formulas import And, Formula, Or, Shift, Timed
+from rewardspec.logic.formulas import Always, And, Formula, Or, Release, Shift, Timed, WeakNext
 from rewardspec.logic.normal_form import negate, to_nnf
 from rewardspec.logic.operators import TEMPORAL
 from rewardspec.logic.printing import to_string
@@ -132,12 +132,14 @@ class Synthesis:
             operators = sum(isinstance(part, TEMPORAL) for part in formula.subformulas())
             if operators > self._most_sets:
                 raise self._too_large(formula)
+            longest, universal = _longest_bound(formula)
+            ways = [lambda: self._linear(formula, negated=False), lambda: self._linear(formula, negated=True)]
             self._roots[formula] = self._cheapest(
-                [lambda: self._linear(formula, negated=False), lambda: self._linear(formula, negated=True)],
+                ways[::-1] if longest > _LONG_BOUND and universal else ways,
                 lambda part: part.cost,
                 formula,
                 # Where both are small, the second look is cheap; a long chain's negation costs more than it can save.
-                enough=operators if operators > _WORTH_BOTH else _longest_bound(formula) // _LONG_BOUND,
+                enough=operators if operators > _WORTH_BOTH else longest // _LONG_BOUND,
             )
         return self._roots[formula]
 
@@ -213,10 +215,15 @@ def _fold_branches(
     return done[top]
 
 
-def _longest_bound(formula: Formula) -> int:
-    bounds = [part.high or part.low for part in formula.subformulas() if isinstance(part, Timed)]
-    bounds += [part.steps for part in formula.subformulas() if isinstance(part, Shift)]
-    return max(bounds, default=0)
+def _longest_bound(formula: Formula) -> tuple[int, bool]:
+    """The longest interval, and whether it is that of a G or R, whose negation has fewer obligations at a time."""
+    bounds = [
+        (part.high or part.low, isinstance(part, Always | Release))
+        for part in formula.subformulas()
+        if isinstance(part, Timed)
+    ]
+    bounds += [(part.steps, isinstance(part, WeakNext)) for part in formula.subformulas() if isinstance(part, Shift)]
+    return max(bounds, key=lambda bound: (bound[0], not bound[1]), default=(0, False))
 
 
 def _require_bounded_discounts(formula: Formula) -> None:

@@ -1,0 +1,186 @@
+"""The windows of a program: lines of generated code for one trace, and functions for batches of any array library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from rewardspec.machines.program import Program, Window
+from rewardspec.machines.window_rings import (
+    Ring,
+    empty_ring,
+    ring_begin,
+    ring_extremum,
+    ring_newest,
+    ring_push,
+    ring_restart,
+)
+from rewardspec.machines.windows import (
+    Algebra,
+    Guards,
+    Queue,
+    algebra,
+    empty_queue,
+    first_half,
+    queue_begin,
+    queue_contents,
+    queue_extremum,
+    queue_newest,
+    queue_of,
+    queue_push,
+    queue_restart,
+)
+
+Array: TypeAlias = Any
+Namespace: TypeAlias = Any
+WindowState: TypeAlias = Queue | Ring
+
+
+class ArrayWindow:
+    """The operations of one window of a program on batches, whichever library they are of."""
+
+    def __init__(self, program: Program, number: int) -> None:
+        self.program = program
+        self.window = program.windows[number]
+        self.length = self.window.length
+        self.guarded = program.guarded(number)
+        self._algebras: dict[Any, Algebra] = {}
+
+    def _on(self, xp: Namespace) -> Algebra:
+        if xp not in self._algebras:
+            self._algebras[xp] = algebra(self.window, self.program, xp)
+        return self._algebras[xp]
+
+    def initial(self, like: Array, xp: Namespace) -> WindowState:
+        """The window before the first letter."""
+        if xp.__name__ == "jax.numpy":
+            return empty_ring(self.length, self._on(xp), self.guarded, like, xp)
+        return empty_queue(self._on(xp), like, xp)
+
+    def read(self, state: WindowState, xp: Namespace) -> Array:
+        """What the window gives."""
+        return ring_extremum(state, self._on(xp)) if isinstance(state, Ring) else queue_extremum(state, self._on(xp))
+
+    def push(self, state: WindowState, value: Array, guard: Array | None, xp: Namespace) -> WindowState:
+        """The window after one more value."""
+        if isinstance(state, Ring):
+            return ring_push(state, self.length, self._on(xp), value, guard, xp)
+        return queue_push(state, self.length, self._on(xp), value, guard, xp)
+
+    def begin(self, state: WindowState, mask: Array, xp: Namespace) -> WindowState:
+        """The window of which some elements have read nothing yet."""
+        if isinstance(state, Ring):
+            return ring_begin(state, self._on(xp), mask, xp)
+        return queue_begin(state, self.length, self._on(xp), mask, xp)
+
+    def restart(self, state: WindowState, newest: Array, mask: Array, xp: Namespace) -> WindowState:
+        """The window of which some elements have read nothing but their first letter, which pushed `newest`."""
+        if isinstance(state, Ring):
+            return ring_restart(state, self.length, self._on(xp), mask, newest, xp)
+        return queue_restart(state, self.length, self._on(xp), mask, newest, xp)
+
+    def newest(self, state: WindowState, xp: Namespace) -> Array:
+        """The value pushed last."""
+        return ring_newest(state, self.length, xp) if isinstance(state, Ring) else queue_newest(state)
+
+    def contents(self, state: Queue, xp: Namespace = np) -> list[Array]:
+        """The values that count, oldest first."""
+        return queue_contents(state, self.length, self._on(xp), xp)
+
+    def of(self, contents: Sequence[Array], xp: Namespace = np) -> Queue:
+        """A window that holds these values."""
+        return queue_of(contents, self._on(xp), xp)
+
+
+def array_windows(program: Program) -> tuple[ArrayWindow, ...]:
+    """The operations of each window of a program."""
+    return tuple(ArrayWindow(program, number) for number in range(len(program.windows)))
+
+
+def scalar_read(place: str, window: Window, guarded: bool) -> list[str]:
+    """Lines that put what a window's state `place` gives into `place_x`, after unpacking it."""
+    better, worse = _signs(window)
+    x, front, total, extremum = f"{place}_x", f"{place}_f", f"{place}_t", f"{place}_e"
+    guards = f"({place}_l, {place}_k, {place}_i)" if guarded else "_"
+    lines = [
+        f"{place}_n, {place}_b, {extremum}, {front}, {total}, {place}_r, {place}_u, {guards} = {place}",
+        f"{x} = {total}",
+        f"if {front} is not None:",
+        f"    other = {front}[0]",
+    ]
+    if guarded:
+        lines.append(f"    if {place}_k {worse} other: other = {place}_k")
+    lines.append(f"    {x} = other" if window.op == "last" else f"    if other {better} {x}: {x} = other")
+    if guarded:
+        lines.append(f"if {place}_l {worse} {x}: {x} = {place}_l")
+    if window.op != "last":
+        lines.append(f"if {extremum} {better} {x}: {x} = {extremum}")
+    return lines
+
+
+def scalar_push(place: str, window: Window, value: str, guard: str | None, guarded: bool) -> list[str]:
+    """Lines that make `place` the window's state after one more value; `scalar_read` has unpacked it."""
+    better, worse = _signs(window)
+    n, back, extremum, waiting, turned = (f"{place}_{letter}" for letter in "nberu")
+    half, length, none = first_half(window.length), window.length, f"{place}_none"
+    if length == 1:
+        return [f"{place} = (0, None, {place}_z, ({value}, None), {place}_z, None, None, {none})"]
+    lines = [f"if {waiting} is not None:", f"    other, own, {waiting} = {waiting}"]
+    if guarded:
+        lines += [
+            f"    if {place}_i {worse} other: other = {place}_i",
+            f"    if own {worse} {place}_i: {place}_i = own",
+        ]
+    if window.op != "last":
+        lines.append(f"    if {turned}[0] {better} other: other = {turned}[0]")
+    lines.append(f"    {turned} = (other, {turned})")
+    if guard is not None:
+        lines += [
+            f"if {guard} {worse} {extremum}: {extremum} = {guard}",
+            f"if {guard} {worse} {place}_l: {place}_l = {guard}",
+        ]
+    if window.op != "last":
+        lines.append(f"if {value} {better} {extremum}: {extremum} = {value}")
+    own = guard or (f"{place}_top" if guarded else None)
+    guards = f"({place}_l, {place}_k, {place}_i)" if guarded else None
+    after = f"({place}_top, {place}_l, {own})" if guarded else None
+    middle = f"{place}_z, {turned}, {extremum}, {back}, ({value}, None), {after}"
+    return [
+        *lines,
+        f"{n} += 1",
+        f"if {n} == {half}: {place} = ({half}, None, {middle})",
+        f"elif {n} == {length}: {place} = (0, None, {middle})",
+        f"else: {place} = ({n}, ({value}, {own}, {back}), {extremum}, {place}_f and {place}_f[1], "
+        f"{place}_t, {waiting}, {turned}, {guards})",
+    ]
+
+
+def scalar_names(place: str, window: Window, program: Program, guarded: bool) -> dict[str, Any]:
+    """What the lines refer to."""
+    on = algebra(window, program, None)
+    return {f"{place}_z": on.neutral, f"{place}_top": on.identity, f"{place}_none": _scalar_guards(on, guarded)}
+
+
+def _signs(window: Window) -> tuple[str, str]:
+    return ("<", ">") if window.neutral else (">", "<")
+
+
+def _scalar_guards(on: Algebra, guarded: bool) -> Guards:
+    return (on.identity, on.identity, on.identity) if guarded else None
+
+
+def scalar_initial(program: Program, number: int) -> tuple[Any, ...]:
+    """The window of one trace before the first letter; a plain tuple, as the generated code makes them.
+
+    Its guards are numbers rather than None, and it has no age.
+    """
+    on = algebra(program.windows[number], program, None)
+    return tuple(empty_queue(on)._replace(guards=_scalar_guards(on, program.guarded(number))))[:-1]
+
+
+def has_begun(window: tuple[Any, ...]) -> bool:
+    """Whether anything has been pushed into the window of one trace."""
+    queue = Queue(*window)
+    return bool(queue.place or queue.turned or queue.front)

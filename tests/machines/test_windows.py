@@ -1,0 +1,138 @@
+"""Windows hold what they are said to hold: compared with a plain list of values for each element of a batch."""
+
+import itertools
+import random
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+import rewardspec as rs
+from rewardspec.machines.expressions import label
+from rewardspec.machines.program import Program, Push, Step, Window
+from rewardspec.machines.window_code import ArrayWindow, has_begun
+
+LENGTHS = (1, 2, 3, 4, 5, 8, 13)
+KINDS = (("max", 0.0), ("min", 1.0), ("last", 0.0), ("last", 1.0))
+
+
+class Lists:
+    """A window's values for each element of a batch, oldest first."""
+
+    def __init__(self, window, program, size):
+        self.window = window
+        self.neutral = program.top if window.neutral else program.bottom
+        self.inner = max if window.neutral else min
+        self.held = [[self.neutral] * window.length for _ in range(size)]
+
+    def push(self, values, guards):
+        for k, held in enumerate(self.held):
+            bounded = held if guards is None else [self.inner(value, guards[k]) for value in held]
+            self.held[k] = [*bounded[1:], values[k]]
+
+    def begin(self, element):
+        self.held[element] = [self.neutral] * self.window.length
+
+    def restart(self, element, newest):
+        self.held[element] = [self.neutral] * (self.window.length - 1) + [newest]
+
+    def read(self):
+        return [
+            held[0] if self.window.op == "last" else {"max": max, "min": min}[self.window.op](held)
+            for held in self.held
+        ]
+
+
+def window_of(length, op, neutral, guarded, semantics="degree"):
+    window = Window("w", length, op, neutral)
+    step = Step((), (label("x"),), (Push(label("x"), label("g") if guarded else None),))
+    program = Program(("x", "g"), (), (), (step,), 0, (window,), semantics)
+    return program, ArrayWindow(program, 0)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "jax"])
+@pytest.mark.parametrize("guarded", [False, True])
+@pytest.mark.parametrize("semantics", ["degree", "robustness"])
+def test_windows_of_batches_that_start_anew_hold_the_last_values(library, guarded, semantics):
+    xp, array = {
+        "numpy": (np, np.array),
+        "torch": (torch, lambda values: torch.tensor(values, dtype=torch.float64)),
+        "jax": (jnp, jnp.array),
+    }[library]
+    rng, size = random.Random(f"{library} {guarded} {semantics}"), 3
+    for length, (op, neutral) in itertools.product(LENGTHS, KINDS):
+        program, window = window_of(length, op, neutral, guarded, semantics)
+        push, begin, restart = window.push, window.begin, window.restart
+        if library == "jax":
+            push, begin, restart = (jax.jit(f, static_argnames="xp") for f in (push, begin, restart))
+        state, lists = window.initial(array([0.0] * size), xp), Lists(program.windows[0], program, size)
+        for step in range(5 * length + 12):
+            element = rng.randrange(size)
+            mask = xp.asarray(np.arange(size) == element)
+            if rng.random() < 0.2:
+                state = begin(state, mask, xp=xp)
+                lists.begin(element)
+            values = [rng.choice((0.125, 0.25, 0.5, 0.75)) for _ in range(size)]
+            guards = [rng.choice((0.25, 0.5, 0.75, 1.0, 0.0)) for _ in range(size)] if guarded else None
+            state = push(state, array(values), None if guards is None else array(guards), xp=xp)
+            lists.push(values, guards)
+            if rng.random() < 0.2:
+                newest = rng.choice((0.125, 0.5, 1.0))
+                state = restart(state, array([newest] * size), mask, xp=xp)
+                lists.restart(element, newest)
+                values[element] = newest
+            assert np.asarray(window.read(state, xp)).tolist() == lists.read(), (length, op, neutral, step)
+            assert np.asarray(window.newest(state, xp)).tolist() == values
+            if library == "numpy" and rng.random() < 0.3:
+                state = window.of(window.contents(state))
+                assert window.read(state, xp).tolist() == lists.read()
+
+
+def test_no_step_of_a_window_is_longer_than_another():
+    """A step keeps to a few operations: none does the work of a whole window at once."""
+    calls = 0
+
+    class Counting:
+        full_like, where = staticmethod(np.full_like), staticmethod(np.where)
+
+        @staticmethod
+        def maximum(left, right):
+            nonlocal calls
+            calls += 1
+            return np.maximum(left, right)
+
+        minimum = maximum
+
+    _, window = window_of(1_000, "max", 0.0, guarded=False)
+    state, most = window.initial(np.zeros(2), np), 0
+    for _ in range(3_000):
+        calls = 0
+        state = window.push(state, np.ones(2), None, Counting)
+        window.read(state, Counting)
+        most = max(most, calls)
+    assert 0 < most <= 4
+
+
+def test_a_trace_that_has_begun_with_numbers_goes_on_with_numbers():
+    """Also where as many values have been pushed as the window holds, so that its counter is back at the start."""
+    monitor = rs.synthesize("F G H[0,4] p")
+    state = monitor.initial_state()
+    assert not has_begun(state[1])
+    for _ in range(monitor.program.windows[0].length):
+        state, _ = monitor.step(state, {"p": 1.0})
+        assert has_begun(state[1])
+        with pytest.raises(rs.LabelError, match="begun with numbers"):
+            monitor.step(state, {"p": np.ones(3)})
+
+
+def test_batches_with_robustness_have_the_values_of_single_traces():
+    """The least and the largest value are infinite there, and must not become NaN in a batch."""
+    rng = np.random.default_rng(0)
+    for formula in ("X[5] a", "F G H[0,4] a", "G(a -> F[0,6] b)", "F G (a S[1,5] b)", "F[3,9] G[0,5] a"):
+        monitor = rs.synthesize(formula, semantics="robustness")
+        trace = {atom: rng.normal(size=(40, 2)) for atom in monitor.atoms}
+        batch = monitor.run(trace)
+        for k in range(2):
+            np.testing.assert_array_equal(batch[:, k], monitor.run({atom: v[:, k] for atom, v in trace.items()}))
