@@ -107,7 +107,7 @@ class Silent:
         self.events: list[object] = []
         self.closed = False
 
-    def show(self, board, event) -> None:
+    def show(self, progress, event) -> None:
         self.events.append(event)
 
     def message(self, text: str) -> None:

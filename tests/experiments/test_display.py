@@ -6,8 +6,8 @@ import re
 import pytest
 
 from rewardspec.experiments.display import Plain, Terminal, display_for
-from rewardspec.experiments.engines import Advanced, Failed, Finished, Lost, Started, Waited
-from rewardspec.experiments.progress import Board
+from rewardspec.experiments.engines import Advanced, Failed, Finished, Idle, Lost, Started
+from rewardspec.experiments.progress import JobProgress
 from tests.experiments.fakes import job, several
 from tests.experiments.test_progress import Clock
 
@@ -47,30 +47,30 @@ def size(monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
 
 
-def play(display, board, clock, *timeline):
+def play(display, progress, clock, *timeline):
     for second, event in timeline:
         clock.now = 100.0 + second
-        board.see(event)
-        display.show(board, event)
+        progress.see(event)
+        display.show(progress, event)
 
 
 def test_a_terminal_shows_a_line_for_each_job_and_one_for_the_whole(clock):
     screen, jobs = Screen(), several(3)
-    display, board = Terminal(screen, clock), Board(jobs, 2, clock=clock)
-    play(display, board, clock, (0, Started(jobs[0])), (1, Started(jobs[1])), (2, Advanced(jobs[0], 0, 1000)))
+    display, progress = Terminal(screen, clock), JobProgress(jobs, 2, clock=clock)
+    play(display, progress, clock, (0, Started(jobs[0])), (1, Started(jobs[1])), (2, Advanced(jobs[0], 0, 1000)))
     assert screen.lines == [
         "sokoban base, seeds 0-1 ━━━━━━━━━━━━━━━━━━━━   0%",
         "taxi base, seeds 2-3                              preparing",
         "0 of 3 jobs done; 2 s so far",
     ]
-    play(display, board, clock, (7, Advanced(jobs[0], 250, 1000)))
+    play(display, progress, clock, (7, Advanced(jobs[0], 250, 1000)))
     assert screen.lines == [
         "sokoban base, seeds 0-1 ━━━━━╺━━━━━━━━━━━━━━  25%    50 episodes/s 15 s left",
         "taxi base, seeds 2-3                              preparing",
         "0 of 3 jobs done; 7 s so far, about 26 s left",
     ]
     display.message("Something happened.")
-    play(display, board, clock, (8, Finished(jobs[0], b"")), (9, Lost(jobs[1], "its worker died")))
+    play(display, progress, clock, (8, Finished(jobs[0], b"")), (9, Lost(jobs[1], "its worker died")))
     assert screen.lines == [
         "Something happened.",
         "taxi base, seeds 2-3: its worker died. It is done again.",
@@ -82,17 +82,17 @@ def test_a_terminal_shows_a_line_for_each_job_and_one_for_the_whole(clock):
 
 def test_a_terminal_is_not_drawn_more_often_than_anybody_can_see(clock):
     screen, one = Screen(), job()
-    display, board = Terminal(screen, clock), Board([one], 1, clock=clock)
-    play(display, board, clock, (0, Started(one)), *((0.001 * k, Advanced(one, k, 99)) for k in range(99)))
+    display, progress = Terminal(screen, clock), JobProgress([one], 1, clock=clock)
+    play(display, progress, clock, (0, Started(one)), *((0.001 * k, Advanced(one, k, 99)) for k in range(99)))
     assert screen.getvalue().count("jobs done") == 1
 
 
 def test_a_narrow_or_low_terminal_is_enough(clock, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     screen, jobs = Screen(), several(20)
-    display, board = Terminal(screen, clock), Board(jobs, 20, clock=clock)
-    play(display, board, clock, *((k, Started(one)) for k, one in enumerate(jobs)))
-    play(display, board, clock, (21, Advanced(jobs[0], 5, 10**7)), (22, Advanced(jobs[0], 10**6, 10**7)))
+    display, progress = Terminal(screen, clock), JobProgress(jobs, 20, clock=clock)
+    play(display, progress, clock, *((k, Started(one)) for k, one in enumerate(jobs)))
+    play(display, progress, clock, (21, Advanced(jobs[0], 5, 10**7)), (22, Advanced(jobs[0], 10**6, 10**7)))
     assert len(screen.lines) == 9
     assert screen.lines[0].startswith("sokoban base, seeds 0-1     10%  1.0M episodes/s 9 s left")
     assert all(len(line) <= 60 for line in screen.lines)
@@ -101,9 +101,9 @@ def test_a_narrow_or_low_terminal_is_enough(clock, monkeypatch):
 
 def test_elsewhere_a_line_says_what_ended(clock):
     stream, jobs = io.StringIO(), several(2)
-    display, board = Plain(stream, clock), Board(jobs, 1, skipped=2, clock=clock)
-    play(display, board, clock, (0, Started(jobs[0])), (5, Advanced(jobs[0], 1, 2)), (70, Finished(jobs[0], b"")))
-    play(display, board, clock, (70, Started(jobs[1])), (80, Failed(jobs[1], "it cannot be", "Traceback …")))
+    display, progress = Plain(stream, clock), JobProgress(jobs, 1, skipped=2, clock=clock)
+    play(display, progress, clock, (0, Started(jobs[0])), (5, Advanced(jobs[0], 1, 2)), (70, Finished(jobs[0], b"")))
+    play(display, progress, clock, (70, Started(jobs[1])), (80, Failed(jobs[1], "it cannot be", "Traceback …")))
     assert stream.getvalue().splitlines() == [
         "[3/4] sokoban base, seeds 0-1: done in 1 min 10 s, about 1 min 10 s left",
         "taxi base, seeds 2-3 failed: it cannot be",
@@ -113,10 +113,10 @@ def test_elsewhere_a_line_says_what_ended(clock):
 
 def test_elsewhere_a_long_silence_is_broken(clock):
     stream, one = io.StringIO(), job()
-    display, board = Plain(stream, clock), Board([one], 1, clock=clock)
-    play(display, board, clock, (0, Started(one)), (1, Advanced(one, 0, 100)), (59, Advanced(one, 58, 100)))
+    display, progress = Plain(stream, clock), JobProgress([one], 1, clock=clock)
+    play(display, progress, clock, (0, Started(one)), (1, Advanced(one, 0, 100)), (59, Advanced(one, 58, 100)))
     assert stream.getvalue() == ""
-    play(display, board, clock, (61, Waited()), (62, Waited()))
+    play(display, progress, clock, (61, Idle()), (62, Idle()))
     assert stream.getvalue().splitlines() == [
         "taxi base, seeds 0-1   58%    1.0 episodes/s  42 s left",
         "0 of 1 jobs done; 1 min 1 s so far, about 40 s left",

@@ -4,8 +4,8 @@ import pytest
 
 from rewardspec import tasks
 from rewardspec.learning.env_batches import make_batch
+from rewardspec.learning.monitored_batch import MonitoredBatch
 from rewardspec.learning.networks import initial_parameters
-from rewardspec.learning.paid_batch import PaidBatch
 from rewardspec.learning.rollouts import NormalizedObservations, NormalizedRewards, Rollouts, RunningMoments
 from rewardspec.learning.settings import PPO
 from rewardspec.spec import Spec
@@ -15,7 +15,7 @@ def test_an_episode_that_is_cut_off_ends_for_the_advantages_and_not_for_the_scal
     task, steps = tasks.get("pendulum"), 260
     assert task.max_episode_steps == 200
     config = PPO.continuous(rollout_steps=steps, minibatches=1, discount=0.9)
-    rollouts = Rollouts(PaidBatch(task, make_batch(task, [3]), 1, None, None), config, [3])
+    rollouts = Rollouts(MonitoredBatch(task, make_batch(task, [3]), 1, None, None), config, [3])
     seen = rollouts.collect(initial_parameters([3], 3, 1, continuous=True))
     assert np.flatnonzero(seen["dones"][0, :, 0]).tolist() == [199]
 
@@ -63,7 +63,7 @@ def test_truncated_episodes_are_kept_with_the_observation_they_were_cut_off_at(n
     task, steps = tasks.get("pendulum"), 210
     spec = Spec([("F G up", 1)], atoms={"up": lambda o, a, n: (n[..., 0] > 0) * 1.0}, payment="delta")
     config = PPO.continuous(rollout_steps=steps, minibatches=1, bootstrap_truncated=True, normalize=normalize)
-    envs = PaidBatch(task, make_batch(task, [3]), 1, spec, "registers")
+    envs = MonitoredBatch(task, make_batch(task, [3]), 1, spec, "registers")
     rollouts = Rollouts(envs, config, [3])
     seen = rollouts.collect(initial_parameters([3], envs.observation_size, 1, continuous=True))
     assert np.flatnonzero(seen["truncated"][0, :, 0]).tolist() == [199]

@@ -152,22 +152,22 @@ def _train(task: Task, name: str, reward: Reward, config: Config, seeds: int, so
     """Train with the display that a reproduction has, of one job."""
     from rewardspec.experiments.display import display_for
     from rewardspec.experiments.engines import Advanced, Event, Started
-    from rewardspec.experiments.engines.worker import paced, use_processor
+    from rewardspec.experiments.engines.worker import throttled, use_cpu
     from rewardspec.experiments.jobs import Job
-    from rewardspec.experiments.progress import Board
+    from rewardspec.experiments.progress import JobProgress
     from rewardspec.learning.training import train
 
-    use_processor()
+    use_cpu()
     job = Job(task.name, name, 0, seeds, config)
-    board, display = Board([job], 1), display_for(sys.stderr)
+    progress, display = JobProgress([job], 1), display_for(sys.stderr)
 
     def show(event: Event) -> None:
-        board.see(event)
-        display.show(board, event)
+        progress.see(event)
+        display.show(progress, event)
 
     try:
         show(Started(job))
-        advance = paced(lambda done, total: show(Advanced(job, done, total)), 0.2)
+        advance = throttled(lambda done, total: show(Advanced(job, done, total)), 0.2)
         return train(
             task,
             reward.spec,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from rewardspec.experiments.engines import Event, Failed, Finished, Lost
-from rewardspec.experiments.progress import Board, Running
+from rewardspec.experiments.progress import JobProgress, Running
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,7 +25,7 @@ _WIDE = 100
 class Display(Protocol):
     """Shows the progress of jobs."""
 
-    def show(self, board: Board, event: Event) -> None:
+    def show(self, progress: JobProgress, event: Event) -> None:
         """Show what has changed."""
         ...
 
@@ -57,13 +57,13 @@ class Plain:
         self._clock = clock
         self._spoke = clock()
 
-    def show(self, board: Board, event: Event) -> None:
+    def show(self, progress: JobProgress, event: Event) -> None:
         """Print a line where something ended, or when nothing was said for long."""
         if isinstance(event, Finished | Failed | Lost):
-            self.message(outcome(board, event))
+            self.message(outcome(progress, event))
         elif self._clock() - self._spoke >= _REMIND:
-            jobs = ("  ".join(filter(None, job_texts(entry))) for entry in board.running.values())
-            self.message("\n".join([*jobs, total_line(board)]))
+            jobs = ("  ".join(filter(None, job_texts(entry))) for entry in progress.running.values())
+            self.message("\n".join([*jobs, total_line(progress)]))
 
     def message(self, text: str) -> None:
         """Print a message."""
@@ -87,19 +87,19 @@ class Terminal:
         from rich.live import Live
 
         self._console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
-        # Drawn from here alone, and not by a thread: the board changes while it would look at it.
+        # Drawn from here alone, and not by a thread: the progress changes while it would look at it.
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._clock = clock
         self._when = -_REDRAW
 
-    def show(self, board: Board, event: Event) -> None:
+    def show(self, progress: JobProgress, event: Event) -> None:
         """Draw the lines anew, unless that was done just now."""
         if isinstance(event, Failed | Lost):
-            self.message(outcome(board, event))
+            self.message(outcome(progress, event))
         if self._clock() - self._when >= _REDRAW:
             self._when = self._clock()
             self._live.start()
-            self._live.update(self._picture(board), refresh=True)
+            self._live.update(self._picture(progress), refresh=True)
 
     def message(self, text: str) -> None:
         """Print a message above the lines."""
@@ -109,7 +109,7 @@ class Terminal:
         """Take the lines away."""
         self._live.stop()
 
-    def _picture(self, board: Board) -> RenderableType:
+    def _picture(self, progress: JobProgress) -> RenderableType:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
@@ -119,31 +119,35 @@ class Terminal:
         for _ in range(5):
             lines.add_column(no_wrap=True)
         room = max(1, self._console.height - 3)
-        entries = list(board.running.values())
+        entries = list(progress.running.values())
         for entry in entries[:room]:
             label, share, speed, left = job_texts(entry)
             bar = ProgressBar(1.0, entry.share, _BAR) if self._console.width >= _WIDE and entry.total else Text()
             lines.add_row(Text(label), bar, Text(share), Text(speed), Text(left))
         more = [f"… and {len(entries) - room} more"] * (len(entries) > room)
-        return Group(lines, *(Text(line, no_wrap=True) for line in (*more, total_line(board))))
+        return Group(lines, *(Text(line, no_wrap=True) for line in (*more, total_line(progress))))
 
 
-def outcome(board: Board, event: Finished | Failed | Lost) -> str:
+def outcome(progress: JobProgress, event: Finished | Failed | Lost) -> str:
     """What became of a job, on a line; more for one that failed."""
     if isinstance(event, Finished):
-        left = board.seconds_left()
-        rest = "" if not left or not (board.running or board.total > ended(board)) else f", about {duration(left)} left"
-        took = "" if board.last_seconds is None else f" in {duration(board.last_seconds)}"
-        return f"[{ended(board)}/{board.total}] {event.job.label}: done{took}{rest}"
+        left = progress.seconds_left()
+        rest = (
+            ""
+            if not left or not (progress.running or progress.total > ended(progress))
+            else f", about {duration(left)} left"
+        )
+        took = "" if progress.last_seconds is None else f" in {duration(progress.last_seconds)}"
+        return f"[{ended(progress)}/{progress.total}] {event.job.label}: done{took}{rest}"
     if isinstance(event, Lost):
         return f"{event.job.label}: {event.reason}. It is done again."
     details = f"\n{event.details}" if event.details else ""
     return f"{event.job.label} failed: {event.reason}{details}"
 
 
-def ended(board: Board) -> int:
+def ended(progress: JobProgress) -> int:
     """How many jobs are over, one way or the other."""
-    return board.skipped + board.finished + board.failed
+    return progress.skipped + progress.finished + progress.failed
 
 
 def job_texts(entry: Running) -> tuple[str, str, str, str]:
@@ -155,13 +159,13 @@ def job_texts(entry: Running) -> tuple[str, str, str, str]:
     return entry.job.label, f"{entry.share:>4.0%}", speed, "" if left is None else f"{duration(left)} left"
 
 
-def total_line(board: Board) -> str:
+def total_line(progress: JobProgress) -> str:
     """The whole on a line."""
-    failed = f", {board.failed} failed" if board.failed else ""
-    left = board.seconds_left()
+    failed = f", {progress.failed} failed" if progress.failed else ""
+    left = progress.seconds_left()
     rest = "" if left is None else f", about {duration(left)} left"
-    done = board.skipped + board.finished
-    return f"{done} of {board.total} jobs done{failed}; {duration(board.elapsed)} so far{rest}"
+    done = progress.skipped + progress.finished
+    return f"{done} of {progress.total} jobs done{failed}; {duration(progress.elapsed)} so far{rest}"
 
 
 def compact(number: float) -> str:

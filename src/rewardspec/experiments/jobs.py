@@ -40,7 +40,7 @@ class Job:
 
     @property
     def seeds(self) -> range:
-        """Its seeds."""
+        """The seeds of the runs."""
         return range(self.first, self.first + self.count)
 
     @property
@@ -55,13 +55,13 @@ class Job:
 
     @property
     def label(self) -> str:
-        """The job for people."""
+        """Name for messages."""
         seeds = f"seed {self.first}" if self.count == 1 else f"seeds {self.first}-{self.seeds[-1]}"
         return f"{self.task} {self.reward}, {seeds}"
 
     @property
     def unit(self) -> str:
-        """What its progress counts."""
+        """Unit of its progress."""
         return "episodes" if hasattr(self.config, "episodes") else "steps"
 
 

@@ -12,9 +12,9 @@ from rewardspec.errors import Error, MissingExtraError
 from rewardspec.experiments.comparisons import compare, highlights, over_environments
 from rewardspec.experiments.curves import Curve, curve_of, figure_of_all, to_png, to_svg
 from rewardspec.experiments.report import report
-from rewardspec.experiments.results import Report, to_stderr
+from rewardspec.experiments.results import Notify, to_stderr
 from rewardspec.experiments.study import Cell, Study
-from rewardspec.experiments.summaries import Summaries, as_plain, summarize
+from rewardspec.experiments.summaries import Summaries, as_json_data, summarize
 from rewardspec.experiments.table import completion_table, tables_of
 from rewardspec.experiments.table_formats import to_csv, to_latex, to_markdown, to_text
 
@@ -36,7 +36,7 @@ class Outputs:
     highlights: tuple[str, ...]
 
 
-def write_outputs(directory: Path, study: Study, cells: Iterable[Cell], *, tell: Report = to_stderr) -> Outputs:
+def write_outputs(directory: Path, study: Study, cells: Iterable[Cell], *, tell: Notify = to_stderr) -> Outputs:
     """Write tables, curves, summaries and the report, each file whole or not at all.
 
     Cells that there are none of leave gaps. Without matplotlib there are no curves, and it is told what to do.
@@ -66,8 +66,8 @@ def write_outputs(directory: Path, study: Study, cells: Iterable[Cell], *, tell:
     return Outputs(tuple(files), to_text(completion_table(results)), tuple(highlights(results)))
 
 
-def contents_of(results: Summaries, curves: dict[tuple[str, str], Curve], tell: Report = to_stderr) -> dict[str, bytes]:
-    """What the files hold, by their names; `tell` is told why there are no curves, where there are none."""
+def contents_of(results: Summaries, curves: dict[tuple[str, str], Curve], tell: Notify = to_stderr) -> dict[str, bytes]:
+    """Contents of the output files by name; `tell` is called where curves or report are missing."""
     tables = tables_of(results)
     pictures: dict[str, bytes] = {}
     svg, hint = None, ""
@@ -94,15 +94,15 @@ def contents_of(results: Summaries, curves: dict[tuple[str, str], Curve], tell: 
 
 
 def _summaries(results: Summaries) -> dict[str, object]:
-    """Everything in numbers, as JSON data."""
+    """All summaries and comparisons as JSON data."""
     return {
         "format": FORMAT,
         "cells": [cell.as_json() | {"star": results.is_starred(cell.task, cell.reward)} for cell in results.all()],
         "comparisons": {
-            contrast.name: [{**as_plain(found), "standing": found.standing} for found in compare(results, contrast)]
+            contrast.name: [{**as_json_data(found), "standing": found.standing} for found in compare(results, contrast)]
             for contrast in results.study.contrasts
         },
-        "over_environments": {reward: as_plain(total) for reward, total in over_environments(results).items()},
+        "over_environments": {reward: as_json_data(total) for reward, total in over_environments(results).items()},
     }
 
 

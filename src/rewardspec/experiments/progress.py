@@ -10,12 +10,12 @@ from rewardspec.experiments.engines import Advanced, Event, Failed, Finished, Lo
 from rewardspec.experiments.jobs import Job
 
 _ENOUGH = 0.02
-"""The share of a job that has to be done before its pace says something about others."""
+"""Share of a job that has to be done before its speed is extrapolated."""
 
 
 @dataclasses.dataclass
 class Running:
-    """A job that is being done.
+    """Progress of one job.
 
     Attributes:
         job: The job.
@@ -35,24 +35,24 @@ class Running:
 
     @property
     def share(self) -> float:
-        """How much of it is done, from 0 to 1."""
+        """Fraction done, from 0 to 1."""
         return self.done / self.total if self.total else 0.0
 
     @property
     def rate(self) -> float | None:
-        """What it does in a second, once that can be told."""
+        """Units per second, once known."""
         if self.first is None or self.seen <= self.first[0]:
             return None
         return (self.done - self.first[1]) / (self.seen - self.first[0]) or None
 
     def seconds_left(self, now: float) -> float | None:
-        """How long it will still take, once that can be told."""
+        """Estimated remaining seconds, once known."""
         rate = self.rate
         return None if rate is None else max(0.0, (self.total - self.done) / rate - (now - self.seen))
 
 
-class Board:
-    """Follows the events of an engine.
+class JobProgress:
+    """Progress of all jobs, updated with the events of an engine.
 
     Args:
         jobs: The jobs that are to be done.
@@ -82,7 +82,7 @@ class Board:
         return self._clock() - self.began
 
     def see(self, event: Event) -> None:
-        """Take note of an event."""
+        """Update with an event."""
         now = self._clock()
         match event:
             case Started(job):
@@ -105,13 +105,13 @@ class Board:
                 self._waiting[job.key] = job
 
     def _end(self, job: Job) -> float | None:
-        """A job is over; gives how long it took, unless its result came before the news that it had begun."""
+        """Remove a finished job and return how long it took; None if its start was never reported."""
         self._waiting.pop(job.key, None)
         entry = self.running.pop(job.key, None)
         return None if entry is None else self._clock() - entry.began
 
     def seconds_left(self) -> float | None:
-        """How long everything will still take; None before anything could be measured.
+        """Estimated remaining seconds of all jobs; None before anything was measured.
 
         Jobs that wait are expected to take what their budgets say, times what the jobs most like them have taken in
         comparison with theirs.

@@ -29,8 +29,8 @@ PLAN = "plan.json"
 _PLAN_FORMAT = 1
 _PAPER = {"study": "paper"}
 """The study of a directory that does not say which."""
-Report = Callable[[str], None]
-"""Takes a message for people."""
+Notify = Callable[[str], None]
+"""Callback that takes a message for the user."""
 Plan = Mapping[tuple[str, str], tuple[str, ...]]
 """The keys of the jobs that make each cell, by (task, reward)."""
 
@@ -48,14 +48,14 @@ class Results:
         report: Told of what is damaged, foreign or left out.
     """
 
-    def __init__(self, directory: str | os.PathLike[str], report: Report = to_stderr) -> None:
+    def __init__(self, directory: str | os.PathLike[str], report: Notify = to_stderr) -> None:
         self.directory = Path(directory)
         self.jobs = self.directory / "jobs"
         self.report = report
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """While this lasts, no other process writes here.
+        """Context in which no other process writes here.
 
         Raises:
             Error: Another process is writing here, or nothing can be written here.
@@ -121,7 +121,7 @@ class Results:
         return study_of(self._read_plan()[0])
 
     def cells(self) -> Iterator[Cell]:
-        """What is done, cell by cell, in the order of the table; of a cell in the plan, the planned jobs alone."""
+        """Finished cells in the order of the table; where there is a plan of a cell, of its planned jobs alone."""
         description, plan = self._read_plan()
         known = study_of(description).cells
         found = self._by_cell(known)
@@ -166,7 +166,7 @@ class Results:
                 self.report(f"{error} It is left out.")
 
 
-def open_results(directory: str | os.PathLike[str], *, report: Report = to_stderr) -> tuple[Study, Iterator[Cell]]:
+def open_results(directory: str | os.PathLike[str], *, report: Notify = to_stderr) -> tuple[Study, Iterator[Cell]]:
     """The study of the results in a directory, and its cells one after the other, so that not all are in memory.
 
     Args:

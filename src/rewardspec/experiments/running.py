@@ -14,7 +14,7 @@ from rewardspec.experiments import provenance
 from rewardspec.experiments.display import Display, display_for
 from rewardspec.experiments.engines import Engine, Failed, Finished, Work
 from rewardspec.experiments.jobs import Job
-from rewardspec.experiments.progress import Board
+from rewardspec.experiments.progress import JobProgress
 from rewardspec.experiments.result_files import encode
 from rewardspec.experiments.results import Results
 from rewardspec.experiments.study import study_of
@@ -40,7 +40,7 @@ class Tally:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Somebody pressed Ctrl-C; the message says what is done and how to go on."""
+    """Ctrl-C was pressed; the message says what is done and how to resume."""
 
 
 def run_jobs(
@@ -76,7 +76,7 @@ def run_jobs(
             skipped = stored = len(jobs) - len(waiting)
             if skipped:
                 display.message(f"{skipped} of {len(jobs)} jobs are done already.")
-            board = Board(waiting, engine.workers, skipped)
+            progress = JobProgress(waiting, engine.workers, skipped)
             failed: list[Failed] = []
             with contextlib.closing(engine.run(waiting, work)) as events:  # type: ignore[type-var]
                 for event in events:
@@ -88,9 +88,9 @@ def run_jobs(
                         failed.append(event)
                         # What breaks one job breaks many: the details are told once.
                         event = dataclasses.replace(event, details="") if known else event
-                    board.see(event)
-                    display.show(board, event)
-            return Tally(stored - skipped, skipped, tuple(failed), board.elapsed)
+                    progress.see(event)
+                    display.show(progress, event)
+            return Tally(stored - skipped, skipped, tuple(failed), progress.elapsed)
     except KeyboardInterrupt:
         raise Interrupted(
             f"Interrupted: {stored} of {len(jobs)} jobs are done and kept in {str(directory)!r}. "

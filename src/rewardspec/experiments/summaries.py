@@ -90,7 +90,7 @@ class Summary:
     def as_json(self) -> dict[str, Any]:
         """The summary as JSON data, without the single runs; what is not known is null."""
         return {
-            field.name: as_plain(getattr(self, field.name))
+            field.name: as_json_data(getattr(self, field.name))
             for field in dataclasses.fields(self)
             if field.name not in ("run_scores", "final_scores")
         }
@@ -204,21 +204,21 @@ class Summaries:
         return any(other is not None and other.completion.value > cell.completion.value for other in others)
 
 
-def as_plain(value: Any) -> Any:
+def as_json_data(value: Any) -> Any:
     """A value as JSON data; what is not a number is null.
 
     Example:
-        >>> as_plain(Estimate(0.5, math.nan, np.float64(0.75)))
+        >>> as_json_data(Estimate(0.5, math.nan, np.float64(0.75)))
         {'value': 0.5, 'low': None, 'high': 0.75}
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: as_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: as_json_data(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): as_plain(entry) for key, entry in value.items()}
+        return {str(key): as_json_data(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [as_plain(entry) for entry in value]
+        return [as_json_data(entry) for entry in value]
     if isinstance(value, np.generic):
-        return as_plain(value.item())
+        return as_json_data(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -1,1 +1,1 @@
-"""Who learns: tabular Q-learning and PPO, every seed of a cell trained together as one array program."""
+"""Learners for any task: tabular Q-learning and PPO, all seeds trained together as one array program."""

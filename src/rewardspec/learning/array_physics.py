@@ -217,4 +217,4 @@ class PhysicsBatch:
         return Step(next_obs, reward, terminated, truncated, obs)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""

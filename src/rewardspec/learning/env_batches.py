@@ -23,7 +23,7 @@ Source = Literal["gymnasium", "envpool"]
 
 
 class Step(NamedTuple):
-    """What one step of every environment led to; n is the number of environments.
+    """Result of stepping every environment; n is their number.
 
     Observations are batches of the environment's observation space: arrays of shape (n, size) for a vector.
 
@@ -70,7 +70,7 @@ class EnvBatch(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of what the copies hold."""
+        """Release resources."""
         ...
 
 

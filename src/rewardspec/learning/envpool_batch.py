@@ -91,7 +91,7 @@ class PooledBatch:
         return Step(next_obs, reward.astype(np.float64), terminated, truncated & ~terminated, after)
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Release the threads."""
         self.envs.close()
 
     def _in_order(self, array: Any, info: Any) -> Any:

@@ -21,7 +21,7 @@ Integers = NDArray[np.int32]
 
 @dataclasses.dataclass(frozen=True)
 class FiniteTables:
-    """What can happen at each node of the product of an environment and a spec.
+    """Transition tables of the product of an environment and a spec.
 
     N is the number of nodes, A of actions, and O the most outcomes that an action has; an outcome that does not exist
     has probability 0.

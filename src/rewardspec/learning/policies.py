@@ -1,4 +1,4 @@
-"""Learned policies: what acts, and how it is kept in a file."""
+"""Learned policies, and their files."""
 
 from __future__ import annotations
 

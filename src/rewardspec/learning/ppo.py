@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from rewardspec.errors import MissingExtraError
 from rewardspec.learning.env_batches import Source, make_batch
+from rewardspec.learning.monitored_batch import MonitoredBatch
 from rewardspec.learning.networks import forward, initial_parameters
-from rewardspec.learning.paid_batch import PaidBatch
 from rewardspec.learning.rollouts import Rollouts
 from rewardspec.learning.settings import PPO
 from rewardspec.learning.training_log import Progress, TrainingLog
@@ -58,11 +58,11 @@ def learn_actors(
         The log, and the arrays of the learned actors as `rewardspec.learning.policies` keeps them.
     """
     with contextlib.closing(make_batch(task, _environment_seeds(seeds, config.envs), source)) as batch:
-        return _learn(PaidBatch(task, batch, len(seeds), spec, observe), config, seeds, progress)
+        return _learn(MonitoredBatch(task, batch, len(seeds), spec, observe), config, seeds, progress)
 
 
 def _learn(
-    envs: PaidBatch, config: PPO, seeds: Sequence[int], progress: Progress | None
+    envs: MonitoredBatch, config: PPO, seeds: Sequence[int], progress: Progress | None
 ) -> tuple[TrainingLog, dict[str, NDArray[Any]]]:
     jax, _, _ = _import_jax()
     continuous = envs.actions.continuous
@@ -146,7 +146,7 @@ def compiled_update(config: PPO, *, continuous: bool) -> tuple[Any, Any]:
 
 
 def surrogate_loss(parameters: Any, batch: Any, config: PPO, *, continuous: bool) -> tuple[Any, Any]:
-    """The loss of a minibatch of one run, and figures on it.
+    """Clipped surrogate loss of a minibatch of one run, and diagnostics.
 
     Args:
         parameters: The parameters of one run.

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardspec.learning.monitored_batch import MonitoredBatch
 from rewardspec.learning.networks import Parameters, forward
-from rewardspec.learning.paid_batch import PaidBatch
 from rewardspec.learning.settings import PPO
 
 Floats = NDArray[np.float32]
@@ -23,7 +23,7 @@ LIMIT = 10.0
 
 
 class Rollouts:
-    """The environments of all runs, and where they stand.
+    """Collects rollouts in the environments of all runs.
 
     Args:
         envs: The environments.
@@ -34,7 +34,7 @@ class Rollouts:
         observations: The running moments of the observations, or None where they are not normalized.
     """
 
-    def __init__(self, envs: PaidBatch, config: PPO, seeds: Sequence[int]) -> None:
+    def __init__(self, envs: MonitoredBatch, config: PPO, seeds: Sequence[int]) -> None:
         self.envs = envs
         envs.keeps_last = config.bootstrap_truncated
         self.config = config
@@ -122,7 +122,7 @@ class RunningMoments:
         self.count = 1e-4
 
     def update(self, samples: Doubles) -> None:
-        """Take in samples of shape (runs, samples, *sample)."""
+        """Update with samples of shape (runs, samples, *sample)."""
         count = samples.shape[1]
         mean = samples.mean(axis=1)
         variance = samples.var(axis=1) if count > 1 else 0.0

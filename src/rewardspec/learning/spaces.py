@@ -18,6 +18,8 @@ Floats = NDArray[np.float32]
 
 def batched(space: gym.Space[Any], elements: Sequence[Any]) -> Any:
     """Elements of a space as one batch, as vector environments give it."""
+    if isinstance(space, spaces.Box):
+        return np.array(elements, dtype=space.dtype)  # several times quicker
     empty: Any = create_empty_array(space, len(elements))
     return concatenate(space, elements, empty)
 

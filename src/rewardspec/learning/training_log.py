@@ -100,7 +100,7 @@ class TrainingLog:
         return {name: getattr(self, name) for name in COLUMNS} | dict(self.measures)
 
     def episodes_of(self, run: int) -> slice:
-        """Where the rows of one run lie."""
+        """The rows of one run."""
         low, high = np.searchsorted(self.run, [run, run + 1])
         return slice(int(low), int(high))
 

@@ -36,7 +36,7 @@ def ours(request):
 def ray(ours, monkeypatch):
     found = Counting(initialised=not ours)
     monkeypatch.setattr(engine, "_import_ray", lambda: found)
-    monkeypatch.setattr(engine, "_blackboard", lambda module: 1 / 0)
+    monkeypatch.setattr(engine, "_progress_actor", lambda module: 1 / 0)
     return found
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rewardspec.experiments.engines.worker import keep_to_cores
+from rewardspec.experiments.engines.worker import limit_threads
 
 NAMES = ("JAX_PLATFORMS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC", "XLA_FLAGS")
 
@@ -21,7 +21,7 @@ def environment(monkeypatch):
 
 @pytest.mark.usefixtures("environment")
 def test_the_libraries_are_told_how_many_threads_to_use():
-    keep_to_cores(3)
+    limit_threads(3)
     assert [os.environ.get(name) for name in NAMES] == ["cpu", "3", "3", "3", "3", None]
 
 
@@ -29,15 +29,15 @@ def test_the_libraries_are_told_how_many_threads_to_use():
 def test_flags_that_are_set_already_are_kept(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=here")
     monkeypatch.setenv("JAX_PLATFORMS", "cuda")
-    keep_to_cores(1)
-    keep_to_cores(1)
+    limit_threads(1)
+    limit_threads(1)
     assert os.environ["XLA_FLAGS"] == "--xla_dump_to=here --xla_cpu_multi_thread_eigen=false"
     assert os.environ["JAX_PLATFORMS"] == "cuda"
 
 
 def test_jax_takes_the_settings_for_what_they_are():
     code = (
-        "from rewardspec.experiments.engines.worker import keep_to_cores\nkeep_to_cores(1)\n"
+        "from rewardspec.experiments.engines.worker import limit_threads\nlimit_threads(1)\n"
         "import jax\nprint(jax.devices()[0].platform, float(jax.jit(lambda x: x @ x)(jax.numpy.ones(3))))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

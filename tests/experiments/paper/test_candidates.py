@@ -7,7 +7,7 @@ from rewardspec.experiments.paper.candidate_atoms import _careful_nearness
 from rewardspec.experiments.paper.candidates import CANDIDATES
 from rewardspec.experiments.paper.evaluation import paper_reward, paper_study
 from rewardspec.learning.env_batches import make_batch
-from rewardspec.learning.paid_batch import PaidBatch
+from rewardspec.learning.monitored_batch import MonitoredBatch
 from rewardspec.spec.toml_reading import loads_spec
 from rewardspec.spec.toml_writing import dumps_spec
 from rewardspec.wrappers import MonitorReward
@@ -42,7 +42,7 @@ def test_every_candidate_runs_in_its_environment(name):
 def test_every_candidate_runs_in_a_batch(name):
     task = tasks.get(name)
     for candidate in CANDIDATES[name]:
-        batch = PaidBatch(task, make_batch(task, range(4)), 2, candidate.spec(task), candidate.observe)
+        batch = MonitoredBatch(task, make_batch(task, range(4)), 2, candidate.spec(task), candidate.observe)
         assert batch.reset().shape == (4, batch.observation_size)
         space = batch.batch.action_space
         for _ in range(10):

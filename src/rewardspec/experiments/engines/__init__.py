@@ -14,12 +14,12 @@ from rewardspec.experiments.jobs import Job
 from rewardspec.learning.training_log import Progress
 
 Work: TypeAlias = Callable[[Job, Progress], bytes]
-"""Does a job and gives the content of its result; has to be importable in another process."""
+"""Function that does a job and returns the content of its result file; must be picklable."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Started:
-    """A worker has begun with a job, perhaps not for the first time."""
+    """A worker started a job, perhaps not for the first time."""
 
     job: Job
 
@@ -35,7 +35,7 @@ class Advanced:
 
 @dataclasses.dataclass(frozen=True)
 class Finished:
-    """A job is done, and this is its result."""
+    """A job finished with this result."""
 
     job: Job
     content: bytes
@@ -43,7 +43,7 @@ class Finished:
 
 @dataclasses.dataclass(frozen=True)
 class Lost:
-    """The worker of a job died; another will begin anew."""
+    """The worker of a job died; the job is restarted."""
 
     job: Job
     reason: str
@@ -51,7 +51,7 @@ class Lost:
 
 @dataclasses.dataclass(frozen=True)
 class Failed:
-    """A job cannot be done.
+    """A job failed.
 
     Attributes:
         job: The job.
@@ -65,11 +65,11 @@ class Failed:
 
 
 @dataclasses.dataclass(frozen=True)
-class Waited:
-    """Nothing has happened for a moment: time to look at the clock."""
+class Idle:
+    """No news for a moment, so that displays can update their clocks."""
 
 
-Event: TypeAlias = Started | Advanced | Finished | Lost | Failed | Waited
+Event: TypeAlias = Started | Advanced | Finished | Lost | Failed | Idle
 
 
 class Engine(Protocol):
@@ -81,5 +81,5 @@ class Engine(Protocol):
         ...
 
     def run(self, jobs: Sequence[Job], work: Work) -> Iterator[Event]:
-        """Run jobs and say what happens; closing the iterator ends what is still running."""
+        """Run jobs and yield events; closing the iterator stops what is still running."""
         ...

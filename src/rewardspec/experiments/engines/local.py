@@ -17,22 +17,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rewardspec.errors import Error
-from rewardspec.experiments.engines import Advanced, Event, Failed, Finished, Lost, Started, Waited, Work
+from rewardspec.experiments.engines import Advanced, Event, Failed, Finished, Idle, Lost, Started, Work
 from rewardspec.experiments.engines.worker import serve
 from rewardspec.experiments.jobs import Job
 from rewardspec.experiments.provenance import usable_cores
 
 _ATTEMPTS = 2
 _PATIENCE = 0.25
-"""Seconds to wait for news."""
+"""Timeout in seconds of waiting for events."""
 _GRACE = 5.0
-"""Seconds that a worker which hung up has to end."""
+"""Seconds to wait for a worker to exit after it closed its pipe."""
 _TAIL = 2_000
-"""Bytes of what a dead worker printed last."""
+"""Bytes of a dead worker's output to show."""
 _WARM = 10.0
-"""Seconds that a job may be shorter than another and still be next, since the worker was at its environment last."""
+"""Bonus, in seconds, for a job of the task that the worker ran last."""
 _ALONE = 5.0
-"""Likewise, since no other worker is at its environment."""
+"""Bonus, in seconds, for a job of a task that no other worker is at."""
 
 
 class Local:
@@ -51,22 +51,22 @@ class Local:
         self.workers = usable_cores() if workers is None else workers
 
     def run(self, jobs: Sequence[Job], work: Work) -> Iterator[Event]:
-        """Run jobs and say what happens."""
+        """Run jobs and yield events."""
         _check_portable(work)
-        agenda = Agenda(jobs)
+        queue = JobQueue(jobs)
         attempts: dict[str, int] = {}
         crew: list[_Worker] = []
         threads = max(1, usable_cores() // self.workers)
         try:
-            while agenda or crew:
-                while agenda and len(crew) < self.workers:
+            while queue or crew:
+                while queue and len(crew) < self.workers:
                     crew.append(_Worker(work, threads))
                 for worker in [worker for worker in crew if worker.job is None]:
-                    if not agenda:
+                    if not queue:
                         worker.end()
                         crew.remove(worker)
                         continue
-                    job = agenda.take(worker.last, [other.last for other in crew if other.last and other is not worker])
+                    job = queue.take(worker.last, [other.last for other in crew if other.last and other is not worker])
                     attempts[job.key] = attempts.get(job.key, 0) + 1
                     worker.give(job)
                     yield Started(job)
@@ -77,18 +77,18 @@ class Local:
                         crew.remove(worker)
                         words = worker.end()
                         if attempts[event.job.key] < _ATTEMPTS:
-                            agenda.put(event.job)
+                            queue.put(event.job)
                         else:
                             event = Failed(event.job, f"{event.reason}, {_ATTEMPTS} times", words)
                     yield event
                 if not ready:
-                    yield Waited()
+                    yield Idle()
         finally:
             for worker in crew:
                 worker.end()
 
 
-class Agenda:
+class JobQueue:
     """The jobs that wait: long ones first, and those of one environment on one worker where that saves time.
 
     Long jobs first keeps all workers busy till the end, when short ones fill the gaps. A worker that stays with an
@@ -96,9 +96,9 @@ class Agenda:
 
     Example:
         >>> jobs = [Job("a", "base", 0, 1, None, {}, 2.0), Job("b", "base", 0, 1, None, {}, 9.0)]
-        >>> agenda = Agenda(jobs + [Job("a", "best", 0, 1, None, {}, 1.0)])
-        >>> first, second = agenda.take(), agenda.take(busy=["b"])
-        >>> first.task, second.task, agenda.take("a").reward
+        >>> queue = JobQueue(jobs + [Job("a", "best", 0, 1, None, {}, 1.0)])
+        >>> first, second = queue.take(), queue.take(busy=["b"])
+        >>> first.task, second.task, queue.take("a").reward
         ('b', 'a', 'best')
     """
 
@@ -109,7 +109,7 @@ class Agenda:
         return len(self._waiting)
 
     def put(self, job: Job) -> None:
-        """Let a job wait again."""
+        """Put a job back."""
         self._waiting.append(job)
 
     def take(self, last: str | None = None, busy: Iterable[str] = ()) -> Job:
@@ -130,7 +130,7 @@ class Agenda:
 
 
 class _Worker:
-    """A process that does jobs, seen from the one that gives them."""
+    """Handle of a worker process."""
 
     def __init__(self, work: Work, threads: int) -> None:
         context = multiprocessing.get_context("spawn")
@@ -145,13 +145,13 @@ class _Worker:
         theirs.close()  # so that its end is noticed here
 
     def give(self, job: Job) -> None:
-        """Give it a job."""
+        """Send it a job."""
         self.job, self.last = job, job.task
         with contextlib.suppress(OSError):  # it died; its end of the connection will say so
             self.connection.send(job)
 
     def news(self) -> Event:
-        """What it says about its job, or that it is dead."""
+        """Receive the next event of its job; `Lost` if it died."""
         job = self.job
         assert job is not None, "a worker that has nothing to do says nothing"
         try:
@@ -165,7 +165,7 @@ class _Worker:
         return Finished(job, *values) if kind == "finished" else Failed(job, *values)
 
     def end(self) -> str:
-        """End it, whatever it is doing, and give what it printed last."""
+        """Kill it and return the end of its output."""
         self._process.kill()
         self._process.join()
         self._process.close()

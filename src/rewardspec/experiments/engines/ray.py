@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rewardspec.errors import Error, MissingExtraError
-from rewardspec.experiments.engines import Advanced, Event, Failed, Finished, Lost, Started, Waited, Work
-from rewardspec.experiments.engines.worker import keep_to_cores, paced, told
+from rewardspec.experiments.engines import Advanced, Event, Failed, Finished, Idle, Lost, Started, Work
+from rewardspec.experiments.engines.worker import describe_error, limit_threads, throttled
 from rewardspec.experiments.jobs import Job
 
 _RETRIES = 5
-"""How often a job is begun again when its node or its process dies."""
+"""How often a job is restarted when its node or process dies."""
 _PATIENCE = 0.5
-"""Seconds to wait for news."""
+"""Timeout in seconds of waiting for results."""
 _PACE = 1.0
-"""Seconds between two words on progress of one job."""
+"""Seconds between two progress reports of a job."""
 
 
 class Ray:
@@ -53,22 +53,22 @@ class Ray:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def run(self, jobs: Sequence[Job], work: Work) -> Iterator[Event]:
-        """Run jobs and say what happens."""
+        """Run jobs and yield events."""
         ray = self._ray
         pending: dict[Any, Job] = {}
         begun: dict[str, int] = {}
         try:
-            blackboard = _blackboard(ray)
+            actor = _progress_actor(ray)
             task = ray.remote(num_cpus=1, max_retries=_RETRIES, name="rewardspec job")(_perform)
             # Ray starts tasks in about the order in which they come: the long ones should not be last.
             for job in sorted(jobs, key=lambda job: -job.cost):
-                pending[task.remote(job, work, blackboard)] = job
+                pending[task.remote(job, work, actor)] = job
             while pending:
                 ready, _ = ray.wait(list(pending), num_returns=1, timeout=_PATIENCE, fetch_local=False)
-                yield from _news(ray, blackboard, pending.values(), begun)
+                yield from _news(ray, actor, pending.values(), begun)
                 for reference in ready:
                     yield _outcome(ray, reference, pending.pop(reference))
-                yield Waited()
+                yield Idle()
         finally:
             for reference in pending:
                 with contextlib.suppress(Exception):
@@ -96,7 +96,7 @@ def _connect(ray: Any, address: str | None) -> None:
 
 
 def _check_reachable(address: str | None) -> None:
-    """Knock at the door: Ray itself would wait for minutes for a cluster that is not there."""
+    """Try to connect first: Ray itself waits minutes for a cluster that is not there."""
     host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
     if colon and port.isdigit():
         try:
@@ -113,26 +113,26 @@ def _unusable(address: str | None, error: Exception) -> Error:
     )
 
 
-def _perform(job: Job, work: Work, blackboard: Any) -> bytes:
-    """What runs on a node."""
-    keep_to_cores(1)
-    blackboard.begin.remote(job.key)
-    return work(job, paced(lambda done, total: _write(blackboard, job, done, total), _PACE))
+def _perform(job: Job, work: Work, actor: Any) -> bytes:
+    """Do a job; runs on a node."""
+    limit_threads(1)
+    actor.begin.remote(job.key)
+    return work(job, throttled(lambda done, total: _write(actor, job, done, total), _PACE))
 
 
-def _write(blackboard: Any, job: Job, done: int, total: int) -> None:
-    blackboard.advance.remote(job.key, done, total)
+def _write(actor: Any, job: Job, done: int, total: int) -> None:
+    actor.advance.remote(job.key, done, total)
 
 
-class Blackboard:
-    """An actor on which tasks note how far they are."""
+class ProgressActor:
+    """Ray actor that collects the progress of tasks."""
 
     def __init__(self) -> None:
         self._begun: dict[str, int] = {}
         self._progress: dict[str, tuple[int, int]] = {}
 
     def begin(self, key: str) -> None:
-        """A task begins, perhaps not for the first time."""
+        """Note that a task started, perhaps not for the first time."""
         self._begun[key] = self._begun.get(key, 0) + 1
         self._progress.pop(key, None)
 
@@ -141,26 +141,26 @@ class Blackboard:
         self._progress[key] = (done, total)
 
     def read(self) -> tuple[dict[str, int], dict[str, tuple[int, int]]]:
-        """How often each task has begun, and what is new about how far they are."""
+        """How often each task has started, and the progress reported since the last call."""
         news, self._progress = self._progress, {}
         return self._begun, news
 
 
-def _blackboard(ray: Any) -> Any:
-    """The actor, on the node of this process: what happens to the others does not touch it."""
+def _progress_actor(ray: Any) -> Any:
+    """Start the actor on the node of this process, so that it survives the loss of others."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
-    return ray.remote(Blackboard).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here).remote()
+    return ray.remote(ProgressActor).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here).remote()
 
 
-def _news(ray: Any, blackboard: Any, pending: Any, begun: dict[str, int]) -> Iterator[Event]:
-    """What the blackboard says that was not known.
+def _news(ray: Any, actor: Any, pending: Any, begun: dict[str, int]) -> Iterator[Event]:
+    """Events since the last call, from the progress actor.
 
     That is for people alone: results do not depend on it, and those of short jobs may be here before it.
     """
     try:
-        counts, progress = ray.get(blackboard.read.remote(), timeout=5.0)
+        counts, progress = ray.get(actor.read.remote(), timeout=5.0)
     except (ray.exceptions.RayActorError, ray.exceptions.GetTimeoutError):
         return
     for job in list(pending):
@@ -179,7 +179,7 @@ def _outcome(ray: Any, reference: Any, job: Job) -> Event:
         return Finished(job, ray.get(reference))
     except ray.exceptions.RayTaskError as error:
         cause = error.cause if isinstance(error.cause, Exception) else error
-        reason, details = told(cause)
+        reason, details = describe_error(cause)
         return Failed(job, reason, details and str(error))
     except ray.exceptions.RayError as error:
         return Failed(job, f"{type(error).__name__}: {' '.join(str(error).split())}")

@@ -1,4 +1,4 @@
-"""What a worker does, whichever engine it belongs to; and the loop of a worker process of the local engine."""
+"""Worker processes of the local engine, and what workers of every engine share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
 def serve(connection: Connection[Any, Any], work: Work, threads: int, log: str) -> None:
-    """Do the jobs that come through a connection, and send news of them back.
+    """Loop of a worker process: receive jobs through a pipe and send events back.
 
     Args:
         connection: Jobs come in; `("advanced", done, total)`, `("finished", content)` and `("failed", reason, details)`
@@ -37,14 +37,14 @@ def serve(connection: Connection[Any, Any], work: Work, threads: int, log: str) 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     _print_into(log)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    keep_to_cores(threads)
+    limit_threads(threads)
     with contextlib.suppress(EOFError, OSError):  # the parent has gone, and so does this process
         while True:
             job = connection.recv()
             try:
-                content = work(job, paced(lambda done, total: connection.send(("advanced", done, total)), _PACE))
+                content = work(job, throttled(lambda done, total: connection.send(("advanced", done, total)), _PACE))
             except Exception as error:
-                connection.send(("failed", *told(error)))
+                connection.send(("failed", *describe_error(error)))
             else:
                 connection.send(("finished", content))
 
@@ -62,7 +62,7 @@ def _print_into(log: str) -> None:
 
 
 def _end_with_parent() -> None:
-    """End when the process that started this one does, even if that was killed and could not say so."""
+    """Exit when the parent process does, even if it was killed."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -72,13 +72,13 @@ def _end_with_parent() -> None:
 # For every engine.
 
 
-def keep_to_cores(threads: int) -> None:
+def limit_threads(threads: int) -> None:
     """Let this process compute on so many threads, and not on an accelerator; to be called before JAX is imported.
 
     Programs this small gain nothing from an accelerator, several processes would fight over its memory, and the same
     seed should give the same numbers on every machine. Whoever wants one nevertheless sets `JAX_PLATFORMS`.
     """
-    use_processor()
+    use_cpu()
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
     os.environ["NPROC"] = str(threads)  # the size of XLA's pools of threads
@@ -86,17 +86,17 @@ def keep_to_cores(threads: int) -> None:
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_ONE_THREAD}".strip()
 
 
-def use_processor() -> None:
+def use_cpu() -> None:
     """Let JAX compute on the processor unless the environment says otherwise."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 
-def paced(advance: Progress, seconds: float, clock: Callable[[], float] = time.monotonic) -> Progress:
+def throttled(advance: Progress, seconds: float, clock: Callable[[], float] = time.monotonic) -> Progress:
     """A function that passes on the first and the last call, and of the others one every so many seconds.
 
     Example:
         >>> passed, now = [], iter([0.0, 0.1, 0.6, 0.7])
-        >>> tell = paced(lambda done, total: passed.append(done), 0.5, lambda: next(now))
+        >>> tell = throttled(lambda done, total: passed.append(done), 0.5, lambda: next(now))
         >>> for done in (1, 2, 3, 4):
         ...     tell(done, 4)
         >>> passed
@@ -114,8 +114,8 @@ def paced(advance: Progress, seconds: float, clock: Callable[[], float] = time.m
     return tell
 
 
-def told(error: Exception) -> tuple[str, str]:
-    """An exception for people: a sentence, and the traceback where it is not one that was raised for them."""
+def describe_error(error: Exception) -> tuple[str, str]:
+    """Message of an exception, and its traceback unless it is an `Error`, whose message is enough."""
     if isinstance(error, Error):
         return str(error), ""
     return f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error)).strip()

@@ -21,7 +21,7 @@ from rewardspec.tasks.task import Task
 Floats = NDArray[np.float32]
 
 
-class PaidBatch:
+class MonitoredBatch:
     """The environments of several runs, side by side: rewards from a spec, observations with the monitor's numbers.
 
     Environments of the same run are neighbors in the batch.

@@ -6,7 +6,7 @@ from gymnasium import spaces
 import rewardspec as rs
 from rewardspec import tasks
 from rewardspec.learning.env_batches import make_batch
-from rewardspec.learning.paid_batch import PaidBatch
+from rewardspec.learning.monitored_batch import MonitoredBatch
 from rewardspec.learning.playing import play
 from rewardspec.learning.settings import PPO
 from rewardspec.learning.training import train
@@ -23,7 +23,7 @@ def test_a_paid_batch_is_the_wrapped_environment_many_times(name, kind, payment)
     """Observations, rewards and the record of episodes, beside `MonitorReward` around each environment by itself."""
     task = tasks.get(name)
     spec = task.spec(kind, payment=payment)
-    batch = PaidBatch(task, make_batch(task, SEEDS), 2, spec, "registers")
+    batch = MonitoredBatch(task, make_batch(task, SEEDS), 2, spec, "registers")
     singles = [MonitorReward(task.make(), spec, observe="registers") for _ in SEEDS]
     ours = batch.reset()
     theirs = [env.reset(seed=seed)[0] for env, seed in zip(singles, SEEDS, strict=True)]
@@ -52,7 +52,7 @@ def test_a_paid_batch_is_the_wrapped_environment_many_times(name, kind, payment)
 
 def test_without_a_spec_the_environments_own_reward_is_paid():
     task = tasks.get("cart_pole")
-    batch = PaidBatch(task, make_batch(task, SEEDS), 2, None, None)
+    batch = MonitoredBatch(task, make_batch(task, SEEDS), 2, None, None)
     batch.reset()
     for _ in range(60):
         batch.step(np.ones(4, dtype=np.int64))
@@ -63,7 +63,7 @@ def test_without_a_spec_the_environments_own_reward_is_paid():
 
 def test_a_log_without_episodes_is_empty():
     task = tasks.get("pendulum")
-    batch = PaidBatch(task, make_batch(task, SEEDS), 4, None, None)
+    batch = MonitoredBatch(task, make_batch(task, SEEDS), 4, None, None)
     batch.reset()
     batch.step(np.zeros((4, 1), dtype=np.float32))
     assert (len(batch.log()), batch.log().runs) == (0, 4)
@@ -104,7 +104,7 @@ def keys_task(**options):
 def test_specs_read_structured_observations_and_info_and_the_policy_sees_numbers():
     measures = {"late": Measure.of_formula("F late"), "return": RETURN}
     task = keys_task(measures=measures)
-    batch = PaidBatch(task, make_batch(task, [0, 1]), 1, task.specs["key"], "registers")
+    batch = MonitoredBatch(task, make_batch(task, [0, 1]), 1, task.specs["key"], "registers")
     assert batch.observation_size == 9 + 2 + 1
     seen = [batch.reset()]
     paid = []
