@@ -265,6 +265,9 @@ class _Code:
                 self._assign(part, number, f"{minus}{self._atoms[part.args[0]]}")
             case "affine":
                 self._assign(part, number, f"{self.place[part.args[0]]} * {part.args[1]!r} + {part.args[2]!r}")
+            case "discount":
+                x, weight = (self.place[arg] for arg in part.operands)
+                self._assign(part, number, f"1.0 - {weight} * (1.0 - {x})" if part.args[2] else f"{weight} * {x}")
             case "min" | "max":
                 self._combine(part, number)
 
@@ -274,7 +277,7 @@ class _Code:
             self.place[arg]
             for arg in part.operands
             if self._reuse
-            and arg.op in ("min", "max", "complement", "affine")
+            and arg.op in ("min", "max", "complement", "affine", "discount")
             and self._last_use[arg] == number
             and arg not in self._results
         ]

@@ -26,6 +26,7 @@ from rewardspec.machines.expressions import (
     complement,
     constant,
     dual,
+    held,
     label,
     maximum,
     minimum,
@@ -90,7 +91,8 @@ class Bounds:
             queue = Queue(*registers[len(program.registers) + part.args[0]])
             if part.op == "window":
                 return queue_extremum(queue, on)  # type: ignore[no-any-return]
-            return float(max(queue_contents(queue, window.length, on)))
+            extreme = min if part.args[1] else max
+            return float(extreme(queue_contents(queue, window.length, on)))
 
         return leaf
 
@@ -105,8 +107,10 @@ class Bounds:
             if part.op == "window":
                 return windows[part.args[0]].read(state.windows[part.args[0]], xp)
             if isinstance(state.windows[part.args[0]], Ring):
-                return xp.full_like(state.value, self.program.top)  # sound, and quicker than looking into the ring
-            return functools.reduce(xp.maximum, windows[part.args[0]].contents(state.windows[part.args[0]], xp))
+                # Sound, and quicker than looking into the ring.
+                return xp.full_like(state.value, self.program.bottom if part.args[1] else self.program.top)
+            extreme = xp.minimum if part.args[1] else xp.maximum
+            return functools.reduce(extreme, windows[part.args[0]].contents(state.windows[part.args[0]], xp))
 
         return leaf
 
@@ -142,11 +146,6 @@ def largest(program: Program, *, negated: bool = False) -> Largest:
         for ones, halves in zip(whole, half, strict=True)
     )
     return Largest(values, not (cells.scaled or program.windows))
-
-
-def held(number: int) -> Expression:
-    """The largest value that a window holds."""
-    return Expression("held", (number,))
 
 
 class _Cells:
@@ -198,6 +197,9 @@ class _Cells:
                     return minimum(*args)
                 case "max":
                     return maximum(*args)
+                case "discount":
+                    self.scaled = True
+                    return ONE if part.args[2] else args[0]  # a weight is at most 1
                 case "affine":
                     _, scale, offset = part.args
                     self.scaled = True

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 Op: TypeAlias = Literal[
-    "constant", "label", "complement", "register", "window", "pushed", "held", "min", "max", "affine"
+    "constant", "label", "complement", "register", "window", "pushed", "held", "min", "max", "affine", "discount"
 ]
 _LATTICE = ("min", "max")
 
@@ -24,8 +24,9 @@ class Expression:
     Attributes:
         op: What it computes: a constant, the label of an atom, its complement, a register's value before the step, the
             extremum of a window before or after the step or the largest value it holds, the min or max of its operands,
-            or an increasing affine map of one.
-        args: `(value,)`, `(atom,)`, `(register or window number,)`, the operands, or `(operand, scale, offset)`.
+            an increasing affine map of one, or one weighted by a register.
+        args: `(value,)`, `(atom,)`, `(register or window number,)`, the operands, `(operand, scale, offset)`, or
+            `(operand, weight, raised)`.
     """
 
     __slots__ = ("_hash", "args", "op")
@@ -56,7 +57,7 @@ class Expression:
         """The operand expressions; empty for leaves."""
         if self.op in _LATTICE:
             return self.args
-        return self.args[:1] if self.op == "affine" else ()
+        return {"affine": self.args[:1], "discount": self.args[:2]}.get(self.op, ())
 
     def parts(self) -> Iterator[Expression]:
         """Every distinct part once, operands first, the expression itself last."""
@@ -86,6 +87,9 @@ class Expression:
                 case "affine":
                     _, scale, offset = part.args
                     return cast(T, scale * cast(Any, args[0]) + offset)
+                case "discount":
+                    x, weight = cast(Any, args)
+                    return cast(T, 1.0 - weight * (1.0 - x) if part.args[2] else weight * x)
             return leaf(part)
 
         return self.fold(value)
@@ -122,10 +126,16 @@ class Expression:
                     return (registers or {}).get(part.args[0], f"r{part.args[0]}")
                 case "window" | "pushed" | "held":
                     name = (windows or {}).get(part.args[0], f"w{part.args[0]}")
-                    return {"window": name, "pushed": f"{name}′", "held": f"max({name})"}[part.op]
+                    return {
+                        "window": name,
+                        "pushed": f"{name}′",
+                        "held": f"{'min' if part.args[-1] else 'max'}({name})",
+                    }[part.op]
                 case "affine":
                     _, scale, offset = part.args
                     return f"{scale:g}·{args[0]}{f' + {offset:g}' if offset else ''}"
+                case "discount":
+                    return f"1 - {args[1]}·(1 - {args[0]})" if part.args[2] else f"{args[1]}·{args[0]}"
             return f"{part.op}({', '.join(args)})"
 
         return self.fold(write)
@@ -179,6 +189,11 @@ def pushed(number: int) -> Expression:
     return Expression("pushed", (number,))
 
 
+def held(number: int, least: bool = False) -> Expression:
+    """The largest value that a window holds, or the least."""
+    return Expression("held", (number, least))
+
+
 def affine(arg: Expression, scale: float, offset: float) -> Expression:
     """`scale * arg + offset`, an increasing map of [0, 1] into itself."""
     if (scale, offset) == (1.0, 0.0):
@@ -192,6 +207,11 @@ def affine(arg: Expression, scale: float, offset: float) -> Expression:
         inner, inner_scale, inner_offset = arg.args
         return affine(inner, scale * inner_scale, scale * inner_offset + offset)
     return Expression("affine", (arg, scale, offset))
+
+
+def discount(arg: Expression, weight: Expression, raised: bool) -> Expression:
+    """`weight * arg`, where a register holds the weight; or, raised, one minus the same of one minus `arg`."""
+    return Expression("discount", (arg, weight, raised))
 
 
 def minimum(*args: Expression) -> Expression:
@@ -240,6 +260,10 @@ def dual(expression: Expression) -> Expression:
             case "affine":
                 _, scale, offset = part.args
                 return affine(args[0], scale, 1.0 - scale - offset)
+            case "held":
+                return held(part.args[0], not part.args[1])
+            case "discount":
+                return discount(args[0], part.args[1], not part.args[2])  # the weight is none of the values
         return part
 
     return expression.fold(swap)
@@ -258,6 +282,8 @@ def substitute(expression: Expression, values: Mapping[Expression, Expression]) 
                 return maximum(*args)
             case "affine":
                 return affine(args[0], *part.args[1:])
+            case "discount":
+                return discount(args[0], args[1], part.args[2])
         return part
 
     return expression.fold(put)

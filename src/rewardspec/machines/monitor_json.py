@@ -19,6 +19,7 @@ from rewardspec.machines.expressions import (
     all_parts,
     complement,
     constant,
+    discount,
     label,
     maximum,
     minimum,
@@ -152,6 +153,8 @@ def _nodes(entries: list[Any], atoms: list[str], registers: int, windows: int) -
                 nodes.append(window(w))
             case ["affine", arg, scale, offset] if _refers(arg, number) and _is_map(scale, offset):
                 nodes.append(affine(nodes[arg], scale, offset))
+            case ["discount", arg, weight, bool() as raised] if _refers(arg, number) and _refers(weight, number):
+                nodes.append(discount(nodes[arg], nodes[weight], raised))
             case ["min" | "max" as op, *args] if len(args) >= 2 and all(_refers(arg, number) for arg in args):
                 operation = minimum if op == "min" else maximum
                 nodes.append(operation(*(nodes[arg] for arg in args)))

@@ -261,8 +261,8 @@ def _shapes(parts: Sequence[Expression], block: dict[Expression, int]) -> dict[E
     numbers: dict[object, int] = {}
     shapes: dict[Expression, int] = {}
     for part in parts:
-        if part.op == "affine":
-            key: object = (part.op, shapes[part.args[0]], *part.args[1:])
+        if part.op in ("affine", "discount"):
+            key: object = (part.op, *(shapes[arg] if isinstance(arg, Expression) else arg for arg in part.args))
         elif part.operands:
             key = (part.op, frozenset(shapes[arg] for arg in part.operands))
         else:

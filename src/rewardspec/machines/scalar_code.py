@@ -4,7 +4,8 @@ The generated source holds only names made here (`r0`, `t3`, `l1`) and numbers; 
 as code, so a program from a file can be compiled without executing anything that the file says.
 
 A state is the tuple of control state, registers, windows, and what the program's *head* remembers. A head turns the
-outputs into the step's result: `ValueHead` gives the value of a monitor, `rewardspec.spec.head` the reward of a spec.
+outputs into the step's result: `ValueHead` gives the value of a monitor, `rewardspec.spec.veto_and_reward` the reward
+of a spec.
 """
 
 from __future__ import annotations
@@ -182,6 +183,11 @@ def _reads_pushed(expression: Expression) -> bool:
     return any(part.op == "pushed" for part in expression.parts())
 
 
+def _discounted(operands: Sequence[str], raised: bool) -> str:
+    x, weight = operands
+    return f"1.0 - {weight} * (1.0 - {x})" if raised else f"{weight} * {x}"
+
+
 class _Code:
     """Lines that compute each of several expressions once, and where each result is."""
 
@@ -216,6 +222,8 @@ class _Code:
                 return [f"{name} = {minus}{self._atoms[part.args[0]]}"]
             case "affine":
                 return [f"{name} = {part.args[1]!r} * {operands[0]} + {part.args[2]!r}"]
+            case "discount":
+                return [f"{name} = {_discounted(operands, part.args[2])}"]
         # Comparing by hand is several times quicker than calling min and max.
         better = "<" if part.op == "min" else ">"
         first, second, *rest = operands

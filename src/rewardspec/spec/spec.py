@@ -23,9 +23,9 @@ from rewardspec.spec.atoms.batch_labeling import BatchLabels
 from rewardspec.spec.atoms.expression_atoms import with_predicates
 from rewardspec.spec.atoms.functions import AtomFunction, Clipped, Thresholded, takes_info, with_info
 from rewardspec.spec.atoms.labeling import read_labels
-from rewardspec.spec.head import LEVELS, NO_PENALTY, PENALTY, VALUES, RewardHead, compose
 from rewardspec.spec.pairs import Pair, as_pairs, finite
 from rewardspec.spec.payments import PAYMENTS, Payment
+from rewardspec.spec.veto_and_reward import LEVELS, NO_PENALTY, PENALTY, VALUES, RewardHead, compose
 from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from rewardspec.episodes.recorded_episode import RecordedEpisode
 from rewardspec.errors import Error, SpecError
 from rewardspec.spec import Spec
 from rewardspec.spec.atoms.functions import reads_only_the_state
-from rewardspec.spec.head import NO_PENALTY
+from rewardspec.spec.veto_and_reward import NO_PENALTY
 from rewardspec.wrappers.first_states import warn_of_violation
 from rewardspec.wrappers.observations import Extension, extension
 from rewardspec.wrappers.product_numbering import model_of, possible_pairs

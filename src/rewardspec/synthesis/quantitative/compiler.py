@@ -23,6 +23,7 @@ from rewardspec.machines.expressions import Expression, Substitution, all_parts,
 from rewardspec.machines.program import Program, side_by_side
 from rewardspec.synthesis.quantitative.assembly import combined, from_lasso
 from rewardspec.synthesis.quantitative.delay_lines import with_delay_lines
+from rewardspec.synthesis.quantitative.discounts import discounted, is_discounted
 from rewardspec.synthesis.quantitative.equations import equations
 from rewardspec.synthesis.quantitative.obligations import Obligations
 from rewardspec.synthesis.quantitative.past import PastCompiler, with_past_as_labels
@@ -61,7 +62,6 @@ class Synthesis:
                 names the subformula.
         """
         normal, computed = with_past_as_labels(to_nnf(formula))
-        _require_bounded_discounts(normal)
         main = self._of_the_future(normal)
         if not computed:
             return main
@@ -117,6 +117,8 @@ class Synthesis:
 
         def together() -> tuple[Program, ...]:
             # A disjunction is one machine of its own; a conjunction is the dual of one.
+            for root in roots:
+                _require_bounded_discounts(root)
             return (self._linear(group, negated=kind is And),)
 
         def cost(parts: tuple[Program, ...]) -> tuple[int, ...]:
@@ -132,6 +134,10 @@ class Synthesis:
             operators = sum(isinstance(part, TEMPORAL) for part in formula.subformulas())
             if operators > self._most_sets:
                 raise self._too_large(formula)
+            if is_discounted(formula):
+                self._roots[formula] = discounted(formula)
+                return self._roots[formula]
+            _require_bounded_discounts(formula)
             longest, universal = _longest_bound(formula)
             ways = [lambda: self._linear(formula, negated=False), lambda: self._linear(formula, negated=True)]
             self._roots[formula] = self._cheapest(
@@ -230,8 +236,8 @@ def _require_bounded_discounts(formula: Formula) -> None:
     for part in formula.subformulas():
         if isinstance(part, Timed) and part.discount < 1.0 and part.high is None:
             raise SynthesisError(
-                f"`{to_string(part, longest=80)}` discounts without a bound: the monitor would have to remember every "
-                "step with a weight of its own. Give it a bound, as in `F[0,50;0.9]`: beyond it the discount leaves "
-                "little anyway. `evaluate` takes it as it is.",
+                f"`{to_string(part, longest=80)}` discounts without a bound, inside or around another operator of the "
+                "future: the monitor would have to remember every step with a weight of its own. Give it a bound, as "
+                "in `F[0,50;0.9]`: beyond it the discount leaves little anyway. `evaluate` takes it as it is.",
                 subformula=part,
             )

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from rewardspec.machines.bounds import held, largest
-from rewardspec.machines.expressions import ONE, Substitution, maximum
+from rewardspec.machines.bounds import largest
+from rewardspec.machines.expressions import ONE, Substitution, held, maximum
 from rewardspec.machines.program import Program, Semantics, after_letter, side_by_side
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import PAYMENTS
