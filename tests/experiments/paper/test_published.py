@@ -2,8 +2,7 @@
 
 import re
 
-from rewardspec.experiments.paper.evaluation import PAPER_REWARDS
-from rewardspec.experiments.paper.published import PUBLISHED
+from rewardspec.experiments.paper.evaluation import PAPER_REWARDS, PUBLISHED
 from rewardspec.tasks import registry
 
 # Episode, seconds and completion of base, Boolean and quantitative; bold in double asterisks.

@@ -8,22 +8,30 @@ and losers.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
-from rewardspec.experiments.paper import candidate_atoms as own
+import numpy as np
+from numpy.typing import NDArray
+
 from rewardspec.learning.training import default_config
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import Payment
 from rewardspec.spec.spec import Spec
+from rewardspec.tasks.distances import nearness
+from rewardspec.tasks.label_functions import closeness, lookup, namespace, unit
 from rewardspec.tasks.paper import (
     acrobot,
     bipedal_walker,
     cart_pole,
+    cliff_walking,
     conveyor_belt,
     frozen_lake,
+    island_navigation,
     lunar_lander,
     pendulum,
     sokoban,
+    taxi,
 )
 from rewardspec.tasks.paper import mountain_car as car
 from rewardspec.tasks.task import Task
@@ -69,30 +77,113 @@ def _told(pair: Any) -> str:
     return f"({formula}, {weight:g}{fine})"
 
 
+# Atoms beyond the paper's.
+
+BESIDE_THE_CLIFF = 4.0
+"""What a step from a tile beside the cliff counts, where other steps count 1."""
+
+
+def acrobot_energy(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Mechanical energy, from hanging at rest (0) to standing upright at rest (1)."""
+    cos1, sin1, cos2, sin2, spin1, spin2 = (next_obs[..., i] for i in range(6))
+    height = -1.5 * cos1 - 0.5 * (cos1 * cos2 - sin1 * sin2)
+    motion = 0.5 * (3.5 + cos2) * spin1**2 + 0.625 * spin2**2 + (1.25 + 0.5 * cos2) * spin1 * spin2
+    return unit((9.8 * (height + 2.0) + motion) / (9.8 * 4.0))
+
+
+def acrobot_height(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Height of the tip, from hanging (0) to the line (1)."""
+    return unit((acrobot.tip_height(next_obs) + 2.0) / 3.0)
+
+
+def car_energy(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Mechanical energy of the car, from rest at the bottom (0) to what carries it over the highest point (1)."""
+    position, speed = next_obs[..., 0], next_obs[..., 1]
+    return unit(0.5 * (namespace(position).sin(3.0 * position) + 1.0) + 300.0 * speed * speed)
+
+
+def moving_right(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Speed to the right as a share of the greatest."""
+    return unit(next_obs[..., 1] / car.MAX_SPEED)
+
+
+def moving_left(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Speed to the left as a share of the greatest."""
+    return unit(-next_obs[..., 1] / car.MAX_SPEED)
+
+
+def pendulum_energy(obs: Any, action: Any, next_obs: Any) -> Any:
+    """How near the mechanical energy is to that of standing upright at rest; 0 when hanging at rest."""
+    height, speed = next_obs[..., 0], next_obs[..., 2]
+    return closeness(abs(0.5 * speed * speed + 15.0 * (height - 1.0)), 30.0)
+
+
+def near_goal_on_the_lake(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Nearness to the goal in steps around the holes; 0 in a hole."""
+    return frozen_lake.task_completion(next_obs)
+
+
+def near_goal_on_the_island(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Nearness to the goal by Manhattan distance; 0 in the water."""
+    return island_navigation.task_completion(next_obs)
+
+
+def near_delivery(obs: Any, action: Any, next_obs: Any) -> Any:
+    """How far the ride has come: half for reaching and fetching the passenger, half for the way to the destination."""
+    return taxi.task_completion(next_obs)
+
+
+def near_goal_by_the_cliff(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Nearness to the goal in steps around the cliff; 0 after a fall."""
+    return cliff_walking.task_completion(next_obs)
+
+
+def near_goal_with_care(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Nearness to the goal by a way that keeps clear of the cliff; 0 after a fall."""
+    return lookup(_careful_nearness(), next_obs)
+
+
+@functools.cache
+def _careful_nearness() -> NDArray[np.float64]:
+    """Steps to the goal, those beside the cliff counted more than once, by relaxation over the environment's table."""
+    transitions = cliff_walking.FatalCliffWalking().P
+    cliff = cliff_walking.tables().cliff
+    ways = [(s, after) for s, moves in transitions.items() for [(_, after, _, _)] in moves.values() if not cliff[s]]
+    beside = {state for state, after in ways if cliff[after]}
+    steps = np.full(len(transitions), np.inf)
+    steps[cliff_walking.GOAL] = 0.0
+    for _ in transitions:  # no way is longer than there are tiles
+        for state, after in ways:
+            if not cliff[after] and state != cliff_walking.GOAL:
+                cost = BESIDE_THE_CLIFF if state in beside else 1.0
+                steps[state] = min(steps[state], cost + steps[after])
+    return nearness(steps)
+
+
 ATOMS: dict[str, Atoms] = {
     "acrobot": {
-        "energy": own.acrobot_energy,
-        "height": own.acrobot_height,
+        "energy": acrobot_energy,
+        "height": acrobot_height,
         "at_goal": acrobot.at_goal,
     },
     "cart_pole": {"reach_goal": cart_pole.reach_goal, "balanced": cart_pole.balanced},
     "mountain_car": {
-        "energy": own.car_energy,
-        "right": own.moving_right,
-        "left": own.moving_left,
+        "energy": car_energy,
+        "right": moving_right,
+        "left": moving_left,
         "at_goal": car.at_goal,
     },
     "pendulum": {
-        "energy": own.pendulum_energy,
+        "energy": pendulum_energy,
         "upright": pendulum.upright,
         "stabilised": pendulum.stabilised,
     },
     "cliff_walking": {
-        "near": own.near_goal_by_the_cliff,
-        "near_with_care": own.near_goal_with_care,
+        "near": near_goal_by_the_cliff,
+        "near_with_care": near_goal_with_care,
     },
-    "frozen_lake": {"near": own.near_goal_on_the_lake, "in_hole": frozen_lake.reach_hole},
-    "taxi": {"near": own.near_delivery},
+    "frozen_lake": {"near": near_goal_on_the_lake, "in_hole": frozen_lake.reach_hole},
+    "taxi": {"near": near_delivery},
     "bipedal_walker": {"smooth": bipedal_walker.smooth, "upright": bipedal_walker.upright},
     "lunar_lander": {
         "near": lunar_lander.reach_landing_zone,
@@ -100,7 +191,7 @@ ATOMS: dict[str, Atoms] = {
         "upright": lunar_lander.upright,
         "calm": lunar_lander.angular_velocity_score,
     },
-    "island_navigation": {"near": own.near_goal_on_the_island},
+    "island_navigation": {"near": near_goal_on_the_island},
     "conveyor_belt": {"off": conveyor_belt.vase_off_conveyor, "reach_vase": conveyor_belt.reach_vase},
     "sokoban": {"reach_goal": sokoban.reach_goal, "wall_penalty": sokoban.wall_penalty},
 }
@@ -133,9 +224,7 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
         Candidate((("F G reach_goal", 1), ("F G balanced", 1)), "value", None, "Both parts, paid every step."),
     ),
     "mountain_car": (
-        Candidate(
-            (("F G energy", 10), *_SPEEDS), "delta", "values", "Every gain of energy pays, and the speed is shown."
-        ),
+        Candidate((("F G energy", 10), *_SPEEDS), "delta", "values", "Every gain of energy pays, and the speed is shown."),
         Candidate((("F energy", 10), *_SPEEDS), "delta", "values", "Only a new greatest energy pays."),
         Candidate(
             (("F G energy", 1), *_SPEEDS), "value", "values", "Energy pays every step, so that arriving ends it."
