@@ -83,7 +83,6 @@ class Many(gym.Env):
         (["FrozenLake-v1", "--steps", "9"], "counted in episodes. Give --episodes."),
         (["FrozenLake-v1", "--spec", "goal.toml", "--spec", "goal.toml"], "'goal' is there already. Rename"),
         (["FrozenLake-v1", "--seeds", "0"], "`--seeds` should be at least 1"),
-        (["FrozenLake-v1", "--spec", "goal.toml", "--measure", "F goal"], "A measure of FrozenLake-v1 is a formula"),
         (["CartPole-v1", "--spec", "wrong.toml"], "Was the spec written for another environment?"),
         (["test/Many-v0"], "PPO takes actions of a Box or a Discrete space. Received MultiDiscrete"),
     ],

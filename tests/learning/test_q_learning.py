@@ -8,7 +8,9 @@ from rewardspec import tasks
 from rewardspec.audit.solving import solve
 from rewardspec.finite.products import build_product
 from rewardspec.learning.finite_tables import finite_tables
-from rewardspec.learning.q_learning import QLearning, learn_tables
+from rewardspec.learning.q_learning import learn_tables
+from rewardspec.learning.settings import QLearning
+from rewardspec.tasks.measures import RETURN, Measure
 
 QUICK = QLearning(episodes=60)
 
@@ -98,3 +100,30 @@ def test_progress_reaches_its_end():
 def test_settings_out_of_range_are_refused(wrong):
     with pytest.raises(rs.Error, match=f"`{next(iter(wrong))}` should be"):
         QLearning(**wrong)
+
+
+@pytest.mark.parametrize("env", ["FrozenLake-v1", "CliffWalking-v1"])
+def test_a_measure_that_is_a_formula_is_its_value_at_the_end_and_changes_nothing_else(env):
+    atoms = {"low": lambda o, a, n: (n >= 8) * 1.0, "left": lambda o, a, n: (n % 4 == 0) * 0.5}
+    spec = rs.Spec([("F(low & F left)", 1)], atoms=atoms, payment="final")  # which pays that value at the end
+    plain = tasks.Task.of(env, {"path": spec})
+    measured = plain.replace(
+        measures={
+            "return": RETURN,
+            "path": Measure.of_formula("F(low & F left)"),
+            "low": Measure.of_formula("F G low"),
+            "late": Measure(lambda obs: obs >= 8),
+            "long": Measure(lambda end: end.length > 9, reads="ending"),
+        }
+    )
+    config = QLearning(episodes=50, max_steps=40)
+    (one, table), (two, same) = (
+        learn_tables(finite_tables(task, spec, "registers"), config, range(3)) for task in (plain, measured)
+    )
+    np.testing.assert_array_equal(table, same)
+    for name, column in columns(one).items():
+        np.testing.assert_array_equal(column, columns(two)[name])
+    np.testing.assert_array_equal(two.measures["path"], two.reward)
+    np.testing.assert_array_equal(two.measures["low"], two.measures["late"])
+    np.testing.assert_array_equal(two.measures["long"], two.length > 9)
+    assert len(set(two.measures["path"])) > 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,20 @@ from rewardspec.tasks.task import Task, base_spec
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int32]
+
+
+class FormulaTables(NamedTuple):
+    """A formula that measures success, beside the same environment; outcomes are numbered alike.
+
+    Attributes:
+        starts: Its node at each of the environment's starts.
+        successor: The node after each outcome, or -1 where the episode ends, shape (M, A, O).
+        value: The formula's value by then, shape (M, A, O).
+    """
+
+    starts: Integers
+    successor: Integers
+    value: Floats
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +57,8 @@ class FiniteTables:
         last_state: The environment's state after each outcome, shape (N, A, O).
         measures: The task's measures that are read off the last state, of an episode that ends there, by name, shape
             (N, A, O).
-        violated: Whether a safety objective is violated by then, shape (N, A, O).
+        violated: Whether a veto is violated by then, shape (N, A, O).
+        formulas: The task's measures that are formulas, by name.
     """
 
     task: Task
@@ -58,11 +75,12 @@ class FiniteTables:
     last_state: Integers
     measures: dict[str, Floats]
     violated: NDArray[np.bool_]
+    formulas: dict[str, FormulaTables]
 
     @property
     def completion(self) -> Floats:
-        """The first of the measures, of an episode that ends there, shape (N, A, O)."""
-        return next(iter(self.measures.values()))
+        """The task's first measure, read off the last state, of an episode that ends there, shape (N, A, O)."""
+        return self.measures[next(iter(self.task.measures))]
 
 
 def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteTables:
@@ -84,25 +102,11 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
     """
     if observe not in (None, "registers"):
         raise Error(f"A table can be learned on the state alone (observe=None) or with the registers. Got {observe!r}.")
-    if any(measure.formula is not None for measure in task.measures.values()):
-        raise Error(
-            f"A measure of {task.title} is a formula, whose value Q-learning's table does not hold. Measure it by a "
-            "function of the last observation, or train with PPO."
-        )
     with contextlib.closing(task.make()) as env:
         model = finite_model(env)
     product = build_product(model, base_spec() if spec is None else spec)
-    rows, nodes, actions = product.row, len(product), model.actions
-    # Transitions are ordered by node and action, so that an outcome's place among its like counts up from 0.
-    group = product.node * actions + model.action[rows]
-    first = np.searchsorted(group, group)
-    outcome = np.arange(len(group)) - first
-    shape = (nodes, actions, int(outcome.max()) + 1)
-
-    def table(column: NDArray[np.generic], fill: float) -> NDArray[np.generic]:
-        filled = np.full(shape, fill, dtype=column.dtype)
-        filled[product.node, model.action[rows], outcome] = column
-        return filled
+    rows, nodes = product.row, len(product)
+    table = _dense(product)
 
     def floats(column: NDArray[np.generic]) -> Floats:
         return table(column, 0).astype(np.float32)
@@ -135,4 +139,34 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
         last_state=table(model.successor[rows], 0).astype(np.int32),
         measures={name: floats(values[model.successor[rows]]) for name, values in measures.items()},
         violated=table(product.violated, False).astype(np.bool_),
+        formulas={
+            name: _formula_tables(build_product(model, Spec([(measure.formula, 1.0, False)], atoms=task.atoms)))
+            for name, measure in task.measures.items()
+            if measure.formula is not None
+        },
+    )
+
+
+def _dense(product: Product) -> Callable[[NDArray[np.generic], float], NDArray[np.generic]]:
+    """A function that makes a table of shape (N, A, O) from a column of a product's transitions."""
+    model, rows = product.model, product.row
+    # Transitions are ordered by node and action, so that an outcome's place among its like counts up from 0.
+    group = product.node * model.actions + model.action[rows]
+    outcome = np.arange(len(group)) - np.searchsorted(group, group)
+    shape = (len(product), model.actions, int(outcome.max()) + 1)
+
+    def table(column: NDArray[np.generic], fill: float) -> NDArray[np.generic]:
+        filled = np.full(shape, fill, dtype=column.dtype)
+        filled[product.node, model.action[rows], outcome] = column
+        return filled
+
+    return table
+
+
+def _formula_tables(product: Product) -> FormulaTables:
+    table = _dense(product)
+    return FormulaTables(
+        starts=product.starts.astype(np.int32),
+        successor=table(product.successor, -1).astype(np.int32),
+        value=table(product.reward, 0).astype(np.float32),  # it pays its value at every step
     )

@@ -49,7 +49,7 @@ def learn_tables(
     arrays = _arrays(tables)
     carry = _first(tables, config, runs)
     keys = jax.vmap(jax.random.key)(np.asarray(seeds, dtype=np.uint32))
-    advance = _program(config, tables.successor.shape, tables.observations, runs)
+    advance = _program(config, tables.successor.shape, tables.observations, runs, tuple(tables.formulas))
     compiled = advance.lower(arrays, keys, carry).compile()
     clock = [(0, 0.0)]
     began = time.perf_counter()
@@ -77,6 +77,10 @@ def _arrays(tables: FiniteTables) -> dict[str, Any]:
         "reward": tables.reward.reshape(-1),
         "truncated_reward": tables.truncated_reward.reshape(-1),
         "base_reward": tables.base_reward.reshape(-1),
+        "formulas": {
+            name: {"starts": one.starts, "successor": one.successor.reshape(-1), "value": one.value.reshape(-1)}
+            for name, one in tables.formulas.items()
+        },
     }
 
 
@@ -91,7 +95,8 @@ def _first(tables: FiniteTables, config: QLearning, runs: int) -> dict[str, Any]
         "episode": np.zeros(runs, dtype=np.int32),
         "paid": np.zeros((runs, 2), dtype=np.float32),
         "table": np.zeros((runs * tables.observations, actions), dtype=np.float32),
-        "record": np.zeros((runs * config.episodes, len(_RECORD)), dtype=np.float32),
+        "record": np.zeros((runs * config.episodes, len(_RECORD) + len(tables.formulas)), dtype=np.float32),
+        "formulas": {name: np.zeros(runs, dtype=np.int32) for name in tables.formulas},
     }
 
 
@@ -99,7 +104,9 @@ _RECORD = ("length", "reward", "base_reward", "outcome", "now")
 
 
 @functools.lru_cache(maxsize=64)
-def _program(config: QLearning, shape: tuple[int, int, int], observations: int, runs: int) -> Any:
+def _program(
+    config: QLearning, shape: tuple[int, int, int], observations: int, runs: int, formulas: tuple[str, ...]
+) -> Any:
     """The compiled loop: `_CHUNK` steps of every run."""
     import jax
     import jax.numpy as jnp
@@ -110,8 +117,8 @@ def _program(config: QLearning, shape: tuple[int, int, int], observations: int, 
     def step(arrays: Any, keys: Any, carry: Any) -> Any:
         bits = jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, carry["now"]), (4,)))(keys)
         chance = (bits >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)  # uniform in [0, 1)
-        start = arrays["starts"][jnp.searchsorted(arrays["start_chances"], chance[:, 0], side="right")]
-        node = jnp.where(carry["began"], start, carry["node"])
+        start = jnp.searchsorted(arrays["start_chances"], chance[:, 0], side="right")
+        node = jnp.where(carry["began"], arrays["starts"][start], carry["node"])
 
         # Act.
         place = run * observations + arrays["observed"][node]
@@ -132,6 +139,13 @@ def _program(config: QLearning, shape: tuple[int, int, int], observations: int, 
         truncated = ~terminated & (length >= config.max_steps)
         reward = jnp.where(truncated, arrays["truncated_reward"][outcome], arrays["reward"][outcome])
         successor = jnp.maximum(successor, 0)
+        values_at_end, after = [], {}
+        for name in formulas:
+            one = arrays["formulas"][name]
+            at = jnp.where(carry["began"], one["starts"][start], carry["formulas"][name])
+            at = outcome + (at - node) * actions * outcomes  # the same action and outcome
+            values_at_end.append(one["value"][at])
+            after[name] = jnp.maximum(one["successor"][at], 0)
 
         # Learn. An episode that was cut off goes on as far as its value is concerned.
         best_next = jnp.max(carry["table"][run * observations + arrays["observed"][successor]], axis=1)
@@ -143,7 +157,8 @@ def _program(config: QLearning, shape: tuple[int, int, int], observations: int, 
         # Record the episodes that ended; those of a run that is through fall outside and are dropped.
         paid = carry["paid"] + jnp.stack([reward, arrays["base_reward"][outcome]], axis=1)
         ended = (terminated | truncated) & active
-        line = jnp.stack([length, *paid.T, outcome, jnp.broadcast_to(carry["now"], run.shape)], axis=1)
+        now = jnp.broadcast_to(carry["now"], run.shape)
+        line = jnp.stack([length, *paid.T, outcome, now, *values_at_end], axis=1)
         row = jnp.where(ended, run * config.episodes + carry["episode"], len(run) * config.episodes)
         over = terminated | truncated
         return {
@@ -155,6 +170,7 @@ def _program(config: QLearning, shape: tuple[int, int, int], observations: int, 
             "paid": jnp.where(over[:, None], 0.0, paid),
             "table": table,
             "record": carry["record"].at[row].set(line.astype(jnp.float32), mode="drop"),
+            "formulas": after,
         }
 
     def advance(arrays: Any, keys: Any, carry: Any) -> Any:
@@ -170,15 +186,14 @@ def _log(
     record: NDArray[np.float32],
     clock: list[tuple[int, float]],
 ) -> TrainingLog:
-    length, reward, base_reward, outcome, now = record.astype(np.float64).T
+    length, reward, base_reward, outcome, now, *values = record.astype(np.float64).T
     outcome = outcome.astype(np.int64)
     length = length.astype(np.int64)
     terminated = tables.successor.reshape(-1)[outcome] < 0
     ending = Ending(tables.last_state.reshape(-1)[outcome], length, base_reward, terminated)
-    measures = {
-        name: tables.measures[name].reshape(-1)[outcome] if name in tables.measures else measure(ending)
-        for name, measure in tables.task.measures.items()
-    }
+    known = dict(zip(tables.formulas, values, strict=True))
+    known |= {name: column.reshape(-1)[outcome] for name, column in tables.measures.items()}
+    measures = {name: known[name] if name in known else m(ending) for name, m in tables.task.measures.items()}
     steps = np.cumsum(length.reshape(runs, config.episodes), axis=1).reshape(-1)
     return TrainingLog.of(
         runs,

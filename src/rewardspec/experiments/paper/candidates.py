@@ -224,7 +224,9 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
         Candidate((("F G reach_goal", 1), ("F G balanced", 1)), "value", None, "Both parts, paid every step."),
     ),
     "mountain_car": (
-        Candidate((("F G energy", 10), *_SPEEDS), "delta", "values", "Every gain of energy pays, and the speed is shown."),
+        Candidate(
+            (("F G energy", 10), *_SPEEDS), "delta", "values", "Every gain of energy pays, and the speed is shown."
+        ),
         Candidate((("F energy", 10), *_SPEEDS), "delta", "values", "Only a new greatest energy pays."),
         Candidate(
             (("F G energy", 1), *_SPEEDS), "value", "values", "Energy pays every step, so that arriving ends it."
