@@ -104,7 +104,7 @@ def test_settings_out_of_range_are_refused(wrong):
 
 @pytest.mark.parametrize("env", ["FrozenLake-v1", "CliffWalking-v1"])
 def test_a_measure_that_is_a_formula_is_its_value_at_the_end_and_changes_nothing_else(env):
-    atoms = {"low": lambda o, a, n: (n >= 8) * 1.0, "left": lambda o, a, n: (n % 4 == 0) * 0.5}
+    atoms = {"low": lambda o, a, n: (n >= 8) * 1.0, "left": lambda o, a, n: (n % 12 == 9) * 0.5}
     spec = rs.Spec([("F(low & F left)", 1)], atoms=atoms, payment="final")  # which pays that value at the end
     plain = tasks.Task.of(env, {"path": spec})
     measured = plain.replace(
