@@ -4,6 +4,7 @@ import dataclasses
 import html.parser
 import re
 
+import numpy as np
 import pytest
 
 from rewardspec.experiments import report as module
@@ -12,9 +13,11 @@ from rewardspec.experiments.own import own_study
 from rewardspec.experiments.report import machine, plot, report
 from rewardspec.experiments.study import Reward
 from rewardspec.experiments.summaries import Summaries, summarize
+from rewardspec.learning.training_log import TrainingLog
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
 from rewardspec.synthesis.quantitative.synthesize import synthesize
+from rewardspec.tasks.measures import Measure
 from tests.experiments.synthetic import REWARDS, STUDY, learning_cell, summary_of
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -218,6 +221,20 @@ def test_a_task_of_ones_own_has_a_page_without_a_paper(tmp_path):
     assert "paper</small>" not in text
     assert "G up" in "".join(seen.text)
     assert "What they ask for" not in text
+
+
+def test_further_measures_have_columns_of_their_own(monkeypatch):
+    monkeypatch.setattr(module, "_verdicts", lambda study, task: iter(()))
+    lake = STUDY.tasks["frozen_lake"]
+    lake = lake.replace(measures={**lake.measures, "quick_arrival": Measure(lambda obs: obs == 15)})
+    study = dataclasses.replace(STUDY, tasks={"frozen_lake": lake})
+    log = learning_cell("frozen_lake", "base").log
+    columns = log.columns() | {"quick_arrival": np.full(len(log), 0.25)}
+    cell = dataclasses.replace(learning_cell("frozen_lake", "base"), log=TrainingLog.of(log.runs, columns))
+    text = report(Summaries(study, [summarize(cell, study)]), {}, None)
+    assert text.count("Quick arrival (%)") == 1  # in the table of all tasks
+    assert '<th scope="col" class="number">Quick arrival</th>' in text
+    assert text.count("25.0 [25.0, 25.0]") == 2
 
 
 def test_plots_keep_their_parts_apart():

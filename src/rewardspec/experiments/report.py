@@ -197,7 +197,7 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Any) -> dict[
         ),
         "made_by": made,
         "figure": safe(plot(to_svg(figure_of_task(study, name, own)), name, said)) if own else None,
-        "heads": _heads(study),
+        "heads": _heads(study, task),
         "rows": [_row(results, task, reward) for reward in study.rewards] if results.of(name) else [],
         "note": "Completion is the mean over runs, with its 95 % interval over runs. Return is what an episode of the "
         "last tenth was paid, own return what the environment's own reward would have been for it. Unsafe is the share "
@@ -208,10 +208,11 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Any) -> dict[
     }
 
 
-def _heads(study: Study) -> list[str]:
+def _heads(study: Study, task: Task) -> list[str]:
     paper = ["Paper"] * bool(study.references)
-    ends = ["Last tenth", "IQM", "Converged at", "of runs", "Return", "Own return", "Unsafe"]
-    return ["Reward", "Completion", *paper, *ends]
+    ends = ["IQM", "Converged at", "of runs", "Return", "Own return", "Unsafe"]
+    further = (name.replace("_", " ").capitalize() for name in list(task.measures)[1:])
+    return ["Reward", "Completion", *paper, "Last tenth", *further, *ends]
 
 
 def _row(results: Summaries, task: Task, reward: str) -> list[str]:
@@ -220,13 +221,17 @@ def _row(results: Summaries, task: Task, reward: str) -> list[str]:
     paper = ["" if published is None else f"{published.completion:.2f}"] * bool(results.study.references)
     title = results.study.rewards[reward]
     if cell is None:
-        return [title, GAP, *paper, *[GAP] * 7]
+        return [title, GAP, *paper, *[GAP] * (6 + len(task.measures))]
     share = task.measure.share
     return [
         title,
         percent_text(cell.completion_over_runs) if share else estimate_text(cell.completion_over_runs, share=False),
         *paper,
         estimate_text(cell.final, share),
+        *(
+            estimate_text(cell.final_measures[name], measure.share) if name in cell.final_measures else GAP
+            for name, measure in list(task.measures.items())[1:]
+        ),
         f"{100 * cell.iqm.value:.2f}" if share else f"{cell.iqm.value:.4g}",
         episode_text(cell.convergence_episode),
         f"{100 * cell.converged:.0f} %",
