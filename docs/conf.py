@@ -15,6 +15,7 @@ author = "the rewardspec contributors"
 copyright = author
 version = release = rewardspec.__version__
 
+autodoc_mock_imports = ["stable_baselines3"]  # an extra that pages can be built without
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["results/*", "scripts"]  # results are included by the page about them
 
