@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.episodes import explanation_tables as tables
-from rewardspec.episodes.causes import Decider, decide_prefixes
+from rewardspec.episodes.causes import Decider, cause_prefixes
 from rewardspec.episodes.recordings import (
     field,
     leading,
@@ -22,6 +22,7 @@ from rewardspec.episodes.recordings import (
     stacked,
     take,
 )
+from rewardspec.episodes.waiting import waited_for
 from rewardspec.errors import LabelError, RecordingError, did_you_mean
 from rewardspec.logic.formulas import TRUE, And, Atom
 from rewardspec.logic.semantics import read_trace
@@ -43,7 +44,9 @@ class Row:
         decided_by: The number of the pair that counted most: the vetoing one, or else the one with the largest share
             of the level, or of its change where that is what is paid. None for a spec without pairs.
         values: The value of each pair's formula.
-        deciders: For each, the label that the value is.
+        deciders: For each, the newest label that made the value what it is.
+        waiting: For each, the literals that it waits for, where the value is low because something is still owed, and
+            its weight is not negative.
     """
 
     step: int
@@ -53,10 +56,11 @@ class Row:
     decided_by: int | None
     values: tuple[float, ...]
     deciders: tuple[Decider, ...]
+    waiting: tuple[tuple[str, ...], ...]
 
     @property
     def decider(self) -> Decider | None:
-        """The label that decided the pair that counted most."""
+        """What decided the pair that counted most."""
         return None if self.decided_by is None else self.deciders[self.decided_by]
 
 
@@ -77,11 +81,11 @@ def explain(spec: Spec, episode: Any) -> Explanation:
         >>> from rewardspec.spec import Spec
         >>> spec = Spec([("F goal", 2), ("G safe", 1)], penalty=-1)
         >>> print(explain(spec, {"goal": [0.0, 0.5, 0.25, 0.25], "safe": [1.0, 1.0, 0.75, 0.0]}))
-        step  reward  level  decided by      F goal        G safe         vetoed by
-        0     –       1      G safe: safe@0  0 ← goal@0    1 ← safe@0
-        1     2       2      F goal: goal@1  0.5 ← goal@1  1 ← safe@0
-        2     1.75    1.75   F goal: goal@1  0.5 ← goal@1  0.75 ← safe@2
-        3     -1      -1     G safe: safe@3  0.5 ← goal@1  0 ← safe@3     G safe
+        step  reward  vetoed by  F goal               G safe
+        0     –                  0, waiting for goal  1 *
+        1     2                  0.5 ← goal@1 *       1
+        2     1.75               0.5 ← goal@1 *       0.75 ← safe@2
+        3     -1      G safe     0.5 ← goal@1         0 ← safe@3 *
     """
     labels = _labels(spec, episode)
     ends = read_ends(_without(episode, spec.atoms), _length(labels, episode) - 1)
@@ -97,17 +101,29 @@ def explain_labels(
 ) -> Explanation:
     """The same for labels that have been checked, with what else is known of each transition."""
     length = len(rewards) + 1
-    decided = [decide_prefixes(pair.formula, labels or {"": [0.0] * length}) for pair in spec.pairs]
-    values = [tuple(row) for row in zip(*(column.tolist() for column, _ in decided), strict=True)] or [()] * length
-    deciders = [tuple(row) for row in zip(*(column for _, column in decided), strict=True)] or [()] * length
+    trace = labels or {"": [0.0] * length}
+    columns = []
+    for pair in spec.pairs:
+        found, causes = cause_prefixes(pair.formula, trace, spec.semantics)
+        none: list[tuple[str, ...]] = [()] * length
+        # Of what costs something, nobody waits for more.
+        waits = none if pair.weight < 0.0 else waited_for(pair.formula, trace, found.tolist(), spec.semantics)
+        columns.append((found.tolist(), causes, waits))
+    values, deciders, waiting = (
+        ([tuple(row) for row in zip(*of_pairs, strict=True)] for of_pairs in zip(*columns, strict=True))
+        if columns
+        else ([()] * length for _ in range(3))
+    )
     vetoes = _vetoes(spec, labels, length)
     payments = _payments(spec, labels, (rewards, terminations, truncations))
     rows = []
-    for step, (now, why, veto) in enumerate(zip(values, deciders, vetoes, strict=True)):
+    for step, (now, veto) in enumerate(zip(values, vetoes, strict=True)):
         reward = None if step == 0 else payments[step - 1]
         level = _level(spec, now, veto)
         before = values[step - 1] if step else None
-        rows.append(Row(step, reward, level, veto, _decided_by(spec, now, before, veto), now, why))
+        rows.append(
+            Row(step, reward, level, veto, _decided_by(spec, now, before, veto), now, deciders[step], waiting[step])
+        )
     return Explanation(spec, labels, tuple(rows))
 
 
@@ -156,8 +172,13 @@ class Explanation(Sequence[Row]):
 
         return plot_explanation(self)
 
-    def to_text(self, max_rows: int | None = 60) -> str:
-        """The rows as aligned text; of more than `max_rows`, those in the middle are left out."""
+    def to_text(self, max_rows: int | None = tables.MOST_ROWS) -> str:
+        """The steps as aligned text: steps with the same explanation in one row, so that there are at most `max_rows`.
+
+        Args:
+            max_rows: The most rows. The more there would be, the less equal are the values of steps in one row. With
+                None every step has its own.
+        """
         return tables.to_text(self, max_rows)
 
     def __str__(self) -> str:
@@ -167,7 +188,7 @@ class Explanation(Sequence[Row]):
         return f"<Explanation of {len(self) - 1} steps of {self.spec!r}>"
 
     def _repr_html_(self) -> str:
-        return tables.to_html(self, max_rows=60)
+        return tables.to_html(self, tables.MOST_ROWS)
 
 
 def _labels(spec: Spec, episode: Any) -> dict[str, list[float]]:

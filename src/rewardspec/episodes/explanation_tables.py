@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 import html
 import io
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation, Row
 
+MOST_ROWS = 12  # of a table, so that an episode is read at a glance
 _WIDEST = 40  # characters of a pair's name in a table
+_EXTREMES = (0.0, 1.0, -math.inf, math.inf)
+_TOLERANCES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0)  # by how much of their range values in one row may differ
 
 
 def records(explanation: Explanation) -> list[dict[str, Any]]:
@@ -25,11 +29,16 @@ def records(explanation: Explanation) -> list[dict[str, Any]]:
             "level": row.level,
             "vetoed_by": None if row.vetoed_by is None else names[row.vetoed_by],
             "decided_by": None if row.decided_by is None else names[row.decided_by],
-            "atom": None if row.decider is None else _literal(row.decider),
+            "atom": None if row.decider is None else row.decider.literal,
             "atom_step": None if row.decider is None else row.decider.step,
         }
-        for name, value, decider in zip(names, row.values, row.deciders, strict=True):
-            record |= {f"{name}: value": value, f"{name}: atom": _literal(decider), f"{name}: step": decider.step}
+        for k, name in enumerate(names):
+            record |= {
+                f"{name}: value": row.values[k],
+                f"{name}: atom": row.deciders[k].literal,
+                f"{name}: step": row.deciders[k].step,
+                f"{name}: waiting for": " & ".join(row.waiting[k]) or None,
+            }
         rows.append(record)
     return rows
 
@@ -44,8 +53,13 @@ def to_csv(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def to_text(explanation: Explanation, max_rows: int | None) -> str:
-    """The table as aligned text."""
-    lines = [_header(explanation), *(cells for cells, _ in _body(explanation, max_rows))]
+    """The table as aligned text; a star marks what counted most."""
+    lines = [_header(explanation)]
+    for group in _groups(explanation, max_rows):
+        cells = _cells(explanation, group)
+        for k in _deciding(group):
+            cells[k - len(explanation.names)] += " *"
+        lines.append(cells)
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip() for cells in lines
@@ -53,50 +67,137 @@ def to_text(explanation: Explanation, max_rows: int | None) -> str:
 
 
 def to_html(explanation: Explanation, max_rows: int | None) -> str:
-    """The table as HTML; steps after a veto are shaded, and the pair that decided is set in bold."""
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in _header(explanation))
+    """The table as HTML; steps after a veto are shaded, and what counted most is set in bold."""
+    style = "padding:0.15em 0.9em 0.15em 0;text-align:left;vertical-align:top;white-space:nowrap"
+    head = "".join(f'<th style="{style}">{html.escape(cell)}</th>' for cell in _header(explanation))
     body = []
-    for cells, row in _body(explanation, max_rows):
-        marked = [html.escape(cell) for cell in cells]
-        if row is not None and row.decided_by is not None:
-            marked[4 + row.decided_by] = f"<b>{marked[4 + row.decided_by]}</b>"
-        shade = ' style="background:rgba(200,60,60,0.15)"' if row is not None and row.vetoed_by is not None else ""
-        body.append(f"<tr{shade}>{''.join(f'<td>{cell}</td>' for cell in marked)}</tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    for group in _groups(explanation, max_rows):
+        cells = [html.escape(cell) for cell in _cells(explanation, group)]
+        for k in _deciding(group):
+            cells[k - len(explanation.names)] = f"<b>{cells[k - len(explanation.names)]}</b>"
+        shade = ' style="background:rgba(200,60,60,0.15)"' if group[0].vetoed_by is not None else ""
+        columns = "".join(f'<td style="{style}">{cell}</td>' for cell in cells)
+        body.append(f"<tr{shade}>{columns}</tr>")
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    return f'<div style="overflow-x:auto">{table}</div>'
+
+
+def _groups(explanation: Explanation, max_rows: int | None) -> list[list[Row]]:
+    """Consecutive steps with one explanation; how near their values are depends on how many groups there may be."""
+    rows = explanation.rows
+    if max_rows is None:
+        return [[row] for row in rows]
+    numbers = [(row.reward or 0.0, row.level, *row.values) for row in rows]
+    spans = [max(column) - min(column) for column in map(_finite, zip(*numbers, strict=True))]
+    if explanation.spec.semantics == "degree":
+        spans[2:] = [1.0] * len(explanation.names)
+    groups: list[list[Row]] = []
+    for tolerance in _TOLERANCES:
+        groups = []
+        for row in rows:
+            first = groups[-1][0] if groups else row
+            if (
+                first.step > 0
+                and _reasons(explanation, first) == _reasons(explanation, row)
+                and all(
+                    a == b or abs(a - b) <= tolerance * span
+                    for a, b, span in zip(numbers[first.step], numbers[row.step], spans, strict=True)
+                )
+            ):
+                groups[-1].append(row)
+            else:
+                groups.append([row])
+        if len(groups) <= max_rows:
+            break
+    return _merged(groups, max_rows)
+
+
+def _merged(groups: list[list[Row]], most: int) -> list[list[Row]]:
+    """The groups, of which neighbors become one, the shortest first, until there are few enough; not across a veto."""
+    while len(groups) > most:
+        vetoes = [group[0].vetoed_by for group in groups]
+        pairs = [k for k in range(1, len(groups) - 1) if vetoes[k] == vetoes[k + 1]]
+        if not pairs:
+            break
+        best = min(pairs, key=lambda k: len(groups[k]) + len(groups[k + 1]))
+        groups[best : best + 2] = [groups[best] + groups[best + 1]]
+    return groups
+
+
+def _reasons(explanation: Explanation, row: Row) -> tuple[Any, ...]:
+    """What all steps of a group share, as far as the table tells it."""
+    return row.vetoed_by, row.decided_by, [_reason(explanation, row, k) for k in range(len(row.values))]
+
+
+def _reason(explanation: Explanation, row: Row, k: int) -> tuple[str | None, tuple[str, ...]]:
+    """What made a formula's value what it is, and what it waits for, where that is worth telling."""
+    decider, waiting = row.deciders[k], row.waiting[k]
+    value, start = row.values[k], explanation.rows[0].values[k]
+    # What has been false or true from the start was made so by no label in particular.
+    if decider.atom is None or (decider.step == 0 and value == start and value in _EXTREMES):
+        return None, waiting
+    return decider.literal, () if waiting == (decider.literal,) else waiting
+
+
+def _finite(column: Sequence[float]) -> list[float]:
+    return [value for value in column if math.isfinite(value)] or [0.0]
 
 
 def _header(explanation: Explanation) -> list[str]:
-    names = [_short(name) for name in explanation.names]
-    return ["step", "reward", "level", "decided by", *names, *(["vetoed by"] if _vetoed(explanation) else [])]
+    vetoed = ["vetoed by"] if explanation.rows[-1].vetoed_by is not None else []  # a veto lasts until the end
+    level = ["level"] if _shows_level(explanation) else []
+    return ["step", "reward", *level, *vetoed, *map(_short, explanation.names)]
 
 
-def _body(explanation: Explanation, max_rows: int | None) -> Iterator[tuple[list[str], Row | None]]:
-    rows: Sequence[Row | None] = explanation.rows
-    if max_rows is not None and len(rows) > max_rows:
-        rows = [*rows[: max_rows // 2], None, *rows[len(rows) - (max_rows + 1) // 2 :]]
-    names = [_short(name) for name in explanation.names]
-    for row in rows:
-        if row is None:
-            yield ["…"] * len(_header(explanation)), None
-            continue
-        cells = [str(row.step), "–" if row.reward is None else _number(row.reward), _number(row.level)]
-        cells.append("–" if row.decided_by is None else f"{names[row.decided_by]}: {row.decider}")
-        cells.extend(f"{_number(value)} ← {why}" for value, why in zip(row.values, row.deciders, strict=True))
-        if _vetoed(explanation):
-            cells.append("" if row.vetoed_by is None else names[row.vetoed_by])
-        yield cells, row
+def _shows_level(explanation: Explanation) -> bool:
+    return any(row.reward != row.level for row in explanation.rows[1:])
 
 
-def _vetoed(explanation: Explanation) -> bool:
-    return explanation.rows[-1].vetoed_by is not None  # a veto lasts until the end
+def _cells(explanation: Explanation, group: Sequence[Row]) -> list[str]:
+    first, last = group[0], group[-1]
+    cells = [_span(first.step, last.step)]
+    cells.append("–" if first.reward is None else _range([row.reward or 0.0 for row in group]))
+    if _shows_level(explanation):
+        cells.append(_range([row.level for row in group]))
+    if explanation.rows[-1].vetoed_by is not None:
+        cells.append("" if first.vetoed_by is None else _short(explanation.names[first.vetoed_by]))
+    return cells + [_why(explanation, group, k) for k in range(len(first.values))]
 
 
-def _literal(decider: Any) -> str:
-    return str(decider).rpartition("@")[0] or str(decider)
+def _why(explanation: Explanation, group: Sequence[Row], k: int) -> str:
+    """A formula's value in a group of steps; what made it so and what it waits for, where all of them have the same."""
+    text = _range([row.values[k] for row in group])
+    literals, waits = (set(column) for column in zip(*(_reason(explanation, row, k) for row in group), strict=True))
+    if len(literals) == 1 and None not in literals:
+        steps = [row.deciders[k].step for row in group]
+        text += f" ← {literals.pop()}@{_span(steps[0], steps[-1])}"
+    if len(waits) == 1 and () not in waits:
+        text += f", waiting for {' & '.join(waits.pop())}"
+    return text
+
+
+def _deciding(group: Sequence[Row]) -> set[int]:
+    """The pair that counted most in all of these steps, if it is one."""
+    found = {row.decided_by for row in group}
+    return set() if len(found) > 1 else {number for number in found if number is not None}
+
+
+def _span(first: int | None, last: int | None) -> str:
+    return str(first) if first == last else f"{first}–{last}"
+
+
+def _range(values: Sequence[float]) -> str:
+    """One number; or the first and the last where all between lie in their order; or else the least and the most."""
+    first, last = _number(values[0]), _number(values[-1])
+    if len({_number(value) for value in values}) == 1:
+        return first
+    if list(values) in (sorted(values), sorted(values, reverse=True)):
+        return f"{first} … {last}"
+    return f"{_number(min(values))} to {_number(max(values))}"
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}"
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.4g}"
 
 
 def _short(name: str) -> str:

@@ -225,9 +225,9 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             >>> env = MonitorReward(lake, spec, observe="registers", record=True)
             >>> _ = env.reset(seed=0), env.step(2)
             >>> print(env.explain())
-            step  reward  level  decided by      F goal
-            0     –       0      F goal: goal@0  0 ← goal@0
-            1     0       0      F goal: goal@0  0 ← goal@0
+            step  reward  F goal
+            0     –       0, waiting for goal *
+            1     0       0, waiting for goal *
         """
         if not self._record:
             raise SpecError("The episode was not kept. Make the wrapper with record=True to have it explained.")
