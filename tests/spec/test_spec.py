@@ -470,3 +470,14 @@ def test_robustness_pays_signed_margins_and_vetoes_below_zero():
     assert spec.violated(batch).tolist() == [False, True]
     with pytest.raises(rs.FormulaError, match="Robustness has no scales"):
         rs.Spec([("0.5 * F a", 1)], semantics="robustness")
+
+
+def test_a_notebook_shows_a_spec_as_a_table_with_its_formulas_in_words():
+    spec = rs.Spec([rs.Pair("G !crash", 1, penalty=-2), rs.Pair('F "x < 1"', 2, name="reach")], payment="delta")
+    text = spec._repr_html_()
+    assert "paid by delta" in text
+    assert "at every step: not crash" in text
+    assert "vetoes, then -2 a step" in text
+    assert "reach: F &quot;x &lt; 1&quot;" in text
+    assert "paid by</th>" not in text  # no pair has its own payment
+    assert "paid by</th>" in rs.Spec([rs.Pair("F a", 1, payment="value")], payment="delta")._repr_html_()

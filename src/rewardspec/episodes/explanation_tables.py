@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from rewardspec.drawing.html_tables import html_table
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation, Row
@@ -68,18 +69,13 @@ def to_text(explanation: Explanation, max_rows: int | None) -> str:
 
 def to_html(explanation: Explanation, max_rows: int | None) -> str:
     """The table as HTML; steps after a veto are shaded, and what counted most is set in bold."""
-    style = "padding:0.15em 0.9em 0.15em 0;text-align:left;vertical-align:top;white-space:nowrap"
-    head = "".join(f'<th style="{style}">{html.escape(cell)}</th>' for cell in _header(explanation))
-    body = []
-    for group in _groups(explanation, max_rows):
-        cells = [html.escape(cell) for cell in _cells(explanation, group)]
-        for k in _deciding(group):
-            cells[k - len(explanation.names)] = f"<b>{cells[k - len(explanation.names)]}</b>"
-        shade = ' style="background:rgba(200,60,60,0.15)"' if group[0].vetoed_by is not None else ""
-        columns = "".join(f'<td style="{style}">{cell}</td>' for cell in cells)
-        body.append(f"<tr{shade}>{columns}</tr>")
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-    return f'<div style="overflow-x:auto">{table}</div>'
+    groups, first = _groups(explanation, max_rows), len(_header(explanation)) - len(explanation.names)
+    return html_table(
+        _header(explanation),
+        [_cells(explanation, group) for group in groups],
+        bold={(number, first + k) for number, group in enumerate(groups) for k in _deciding(group)},
+        shaded={number for number, group in enumerate(groups) if group[0].vetoed_by is not None},
+    )
 
 
 def _groups(explanation: Explanation, max_rows: int | None) -> list[list[Row]]:

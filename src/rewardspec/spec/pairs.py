@@ -132,3 +132,19 @@ def is_number(text: str) -> bool:
         return math.isfinite(float(text))
     except ValueError:
         return False
+
+
+def pairs_as_html(pairs: Sequence[Pair], penalty: float) -> str:
+    """The pairs as an HTML table, with each formula in words."""
+    from rewardspec.drawing.html_tables import html_table  # here, because few programs are notebooks
+    from rewardspec.logic.words import paraphrase
+
+    rows = []
+    for pair in pairs:
+        charged = penalty if pair.penalty is None else pair.penalty
+        veto = f"vetoes, then {charged:g} a step" if pair.vetoes else ""
+        name = str(pair.formula) if pair.name is None else f"{pair.name}: {pair.formula}"
+        rows.append((f"{pair.weight:g}", name, paraphrase(pair.formula) or "", veto, pair.payment or ""))
+    columns = ["weight", "formula", "in words", "violated", "paid by"]
+    filled = [k for k in range(len(columns)) if k < 3 or any(row[k] for row in rows)]
+    return html_table([columns[k] for k in filled], [[row[k] for k in filled] for row in rows])

@@ -23,7 +23,7 @@ from rewardspec.spec.atoms.batch_labeling import BatchLabels
 from rewardspec.spec.atoms.expression_atoms import with_predicates
 from rewardspec.spec.atoms.functions import AtomFunction, Clipped, Thresholded, takes_info, with_info
 from rewardspec.spec.atoms.labeling import read_labels
-from rewardspec.spec.pairs import Pair, as_pairs, finite
+from rewardspec.spec.pairs import Pair, as_pairs, finite, pairs_as_html
 from rewardspec.spec.payments import PAYMENTS, Payment
 from rewardspec.spec.veto_and_reward import LEVELS, NO_PENALTY, PENALTY, VALUES, RewardHead, compose
 from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
@@ -478,6 +478,11 @@ class Spec:
         discount = f", discount={self.discount:g}" if self.payment == "potential" else ""
         discount += f", semantics={self.semantics!r}" if self.semantics != "degree" else ""
         return f"Spec([{', '.join(pairs)}], payment={self.payment!r}, penalty={self.penalty:g}{discount})"
+
+    def _repr_html_(self) -> str:
+        discount = f" with discount {self.discount:g}" if "potential" in self.payments else ""
+        what = "Robustness" if self.semantics == "robustness" else "A spec"
+        return f"<p>{what} paid by {self.payment}{discount}</p>{pairs_as_html(self.pairs, self.penalty)}"
 
 
 _ARGUMENTS = ("pairs", "atoms", "penalty", "payment", "discount", "clip", "max_registers", "semantics")

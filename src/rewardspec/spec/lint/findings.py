@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from rewardspec.drawing.html_tables import html_table
 from rewardspec.errors import SynthesisError
 from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.atoms.functions import AtomFunction
@@ -49,11 +49,8 @@ class Findings(list[Finding]):
     def _repr_html_(self) -> str:
         if not self:
             return "<p>Lint found nothing that looks wrong.</p>"
-        head = "".join(f"<th>{name}</th>" for name in ("severity", "rule", "what is wrong", "what to do"))
         rows = [(finding.severity, finding.rule, finding.message, finding.remedy) for finding in self]
-        cells = ("".join(f'<td style="text-align: left">{html.escape(cell)}</td>' for cell in row) for row in rows)
-        body = "".join(f"<tr>{row}</tr>" for row in cells)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return html_table(("severity", "rule", "what is wrong", "what to do"), rows)
 
 
 @dataclass(frozen=True)
