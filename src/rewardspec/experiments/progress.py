@@ -1,4 +1,8 @@
-"""Progress of the jobs: what runs, at what rate, and how long everything will still take."""
+"""Progress of the jobs: what runs, at what rate, and how long everything will still take.
+
+Rich could estimate the remaining time of a job from the job itself. Most jobs of a study are waiting, so that the
+estimate has to come from what jobs like them took, in comparison with what was expected of them.
+"""
 
 from __future__ import annotations
 

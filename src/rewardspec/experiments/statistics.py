@@ -1,9 +1,9 @@
 """Statistics of runs: means with intervals, the interquartile mean with a bootstrap, moving averages, profiles.
 
 The methods are those that reinforcement learning has agreed on (Agarwal et al., "Deep Reinforcement Learning at the
-Edge of the Statistical Precipice", 2021). Episodes of one run depend on each other, so that an interval
-over all episodes pooled, which is what the paper prints, is narrower than what is known. Intervals over runs take each
-run's mean as one observation.
+Edge of the Statistical Precipice", 2021), written here because SciPy's bootstrap knows no strata. Episodes of one run
+depend on each other, so that an interval over all episodes pooled, which is what the paper prints, is narrower than
+what is known. Intervals over runs take each run's mean as one observation.
 """
 
 from __future__ import annotations

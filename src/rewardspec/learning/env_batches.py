@@ -175,6 +175,8 @@ def _bare(env: gym.Env[Any, Any], limit: int | None) -> gym.Env[Any, Any]:
 def batched_infos(infos: Sequence[Mapping[str, Any]]) -> Info:
     """The infos of single environments as a vector environment gives them: an array and a mask for each key.
 
+    Gymnasium's own function for this is a private method of its vector environments.
+
     Example:
         >>> batched_infos([{"lives": 3}, {}])
         {'lives': array([3, 0]), '_lives': array([ True, False])}
