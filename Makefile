@@ -39,6 +39,7 @@ format: $(VENV)/lint.stamp ## Rewrite the files in the project's format
 
 bench: $(VENV)/test.stamp $(VENV)/bench.stamp ## Print the figures of benchmarks/
 	$(BIN)/python benchmarks/monitor_step.py
+	$(BIN)/python benchmarks/time.py
 	$(BIN)/python benchmarks/wrapper_overhead.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/learning.py

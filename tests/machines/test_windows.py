@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import re
 
 import jax
 import jax.numpy as jnp
@@ -136,3 +137,24 @@ def test_batches_with_robustness_have_the_values_of_single_traces():
         batch = monitor.run(trace)
         for k in range(2):
             np.testing.assert_array_equal(batch[:, k], monitor.run({atom: v[:, k] for atom, v in trace.items()}))
+
+
+@pytest.mark.parametrize("formula", ["G(a -> F[0,100] b)", "F G (a S[3,100] b)", "X[100] a"])
+def test_jax_writes_a_windows_rows_in_place(formula):
+    """A copy of all rows at every step, which XLA makes where it must, would cost as much as the window is long."""
+    monitor = rs.synthesize(formula)
+
+    def one(state, letter):
+        mask, labels = letter
+        return monitor.step(monitor.reset(state, mask), labels)
+
+    def several(state, letters):
+        return jax.lax.scan(one, state, letters)
+
+    letters = jnp.zeros((50, 7), dtype=bool), {atom: jnp.zeros((50, 7)) for atom in monitor.atoms}
+    code = jax.jit(several).lower(monitor.initial_state(batch=7, xp=jnp), letters).compile().as_text()
+    # What is indented belongs to the computation named before it; the one called ENTRY runs once.
+    loops, entry = code.split("ENTRY")
+    assert "dynamic-update-slice" in loops
+    assert not re.search(r"= f32\[\d+,7\]\S* copy\(", loops)
+    assert re.search(r"= f32\[\d+,7\]\S* copy\(", entry)

@@ -175,6 +175,20 @@ def test_what_cannot_be_monitored_is_refused_by_name(formula, message):
     assert 0.0 <= rs.evaluate(formula, {"a": [0.5, 1.0], "b": [0.0, 1.0], "c": [0.0, 0.5]}) <= 1.0
 
 
+@pytest.mark.parametrize("formula", ["F[0,20;0.9] a", "G[0,24;0.7] a", "G(a -> F[0,6;0.9] b)", "!F[0,30;0.9] a"])
+def test_discounts_that_are_no_binary_fractions_stay_within_the_unit_interval(formula):
+    """Rounding lifts 0.9 * (0.9 * … + 0.1) + 0.1 above 1."""
+    monitor, rng = rs.synthesize(formula), np.random.default_rng(0)
+    trace = {atom: rng.choice([0.0, 0.3, 1.0], size=35) for atom in monitor.atoms}
+    expected = [rs.evaluate(formula, {a: labels[:n].tolist() for a, labels in trace.items()}) for n in range(1, 36)]
+    np.testing.assert_allclose(monitor.run(trace), expected, atol=1e-12, rtol=0)
+
+
+def test_a_discount_that_leaves_nothing_is_refused_for_its_length_alone():
+    with pytest.raises(rs.SynthesisError, match="too many control states"):
+        rs.synthesize("F[0,2000;0.5] a")
+
+
 def test_a_long_window_is_one_register_and_one_window():
     for bound in (50, 2_000):
         monitor = rs.synthesize(f"G(key -> F[0,{bound}] door)")

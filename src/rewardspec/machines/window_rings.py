@@ -74,14 +74,14 @@ def ring_push(ring: Ring, length: int, on: Algebra, value: Any, guard: Any, xp: 
     turning = xp.where(turns < count - 1, newest - 1 - turns, length)
     newer, own = _row(ring.values, turning + 1), _row(ring.values, turning)
     own = xp.where(ring.age > 2 * turns + 1, own, on.neutral)
+    # What is read is needed for what is written, or is read after it: so JAX writes in place.
     if guards is not None:
         guard = xp.full_like(value, on.identity) if guard is None else guard
+        guards = _with_row(guards, place, guard)
         inside = on.inner(xp.where(turns == 0, on.identity, inside), _row(guards, turning + 1))
         own = on.inner(own, inside)
-        guards = _with_row(guards, place, guard)
         extremum, later = on.inner(extremum, guard), on.inner(later, guard)
     values = _with_row(ring.values, turning, own if on.oldest else on.outer(own, newer))
-    # What reads rows comes after what writes them, so that they are written in place.
     values = _with_row(values, place, value)
     place = place + 1
     over = (place == half) | (place == length)

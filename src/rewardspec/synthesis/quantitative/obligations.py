@@ -15,6 +15,7 @@ At the end of the trace a strong obligation is worth 0 and a weak one 1, or what
 from __future__ import annotations
 
 import functools
+import math
 
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import FALSE, TRUE, Affine, Constant, Formula, Next, WeakNext
@@ -213,7 +214,7 @@ class Mapped(Affine):
 def mapped_obligation(formula: Formula, scale: float, offset: float) -> Formula:
     """An increasing map of an obligation, composed with the map that it may have already."""
     if isinstance(formula, Mapped):
-        return Mapped(formula.arg, scale * formula.scale, scale * formula.offset + offset)
+        return Mapped(formula.arg, *_composed(formula, scale, offset))
     return Mapped(formula, scale, offset)
 
 
@@ -225,7 +226,13 @@ def scaled(formula: Formula, scale: float, offset: float) -> Formula:
         parse('0.25 * a + 0.25')
     """
     if isinstance(formula, Constant):
-        return Constant(scale * formula.value + offset)
+        return Constant(min(scale * formula.value + offset, 1.0))
     if isinstance(formula, Affine):
-        return Affine(formula.arg, scale * formula.scale, scale * formula.offset + offset)
+        return Affine(formula.arg, *_composed(formula, scale, offset))
     return Affine(formula, scale, offset)
+
+
+def _composed(inner: Affine, scale: float, offset: float) -> tuple[float, float]:
+    """The map of a map, which rounding must neither lift above 1 nor flatten."""
+    factor = max(scale * inner.scale, math.ulp(0.0))
+    return factor, min(scale * inner.offset + offset, 1.0 - factor)
