@@ -142,6 +142,8 @@ def test_robustness_has_causes_too(formula, trace):
         ("F[0,2] a", {"a": [0, 0, 0, 1]}, ["a", "a", "", ""]),
         ("X X a", {"a": [0, 0, 0]}, ["a", "a", ""]),
         ("F(a & b) | F(c & d & e)", {atom: [0] for atom in "abcde"}, ["a & b"]),
+        ("F(a & F b) & G(c -> F[0,9](d | a))", {"a": [0, 1], "b": [0, 0], "c": [0, 0], "d": [0, 0]}, ["a", "b"]),
+        ("F !a", {"a": [1, 0]}, ["!a", ""]),
         ("0.4 * F a", {"a": [0, 1, 0]}, ["a", "", ""]),  # it cannot become more
         ("F(last & O[0,1] a)", {"a": [0, 1, 0, 0]}, ["O[0,1] a", "", "", "O[0,1] a"]),
         ("G a", {"a": [1, 0.25, 0]}, ["", "", ""]),
@@ -350,13 +352,32 @@ def test_pairs_with_one_formula_are_told_apart():
     assert explain(Spec([("F a", 1), ("F a", 2)]), {"a": [0.0, 1.0]}).names == ("F a", "F a (2)")
 
 
-def test_plot_shows_atoms_values_reward_and_veto(tmp_path):
+def test_plot_has_a_panel_for_each_formula_and_marks_the_veto(tmp_path):
     pytest.importorskip("matplotlib")
     figure = explain(SPEC, LABELS).plot()
-    assert len(figure.axes) == 5
-    assert "veto: G safe" in figure.axes[-1].get_legend_handles_labels()[1]
+    assert len(figure.axes) == 3 + 3 + 1
+    titles = [axis.get_title("left") for axis in figure.axes]
+    assert titles[0] == "step 3: vetoed by G safe"
+    assert [title.partition("    ")[0] for title in titles[3:]] == ["reach", "G safe", "G !fall", "reward"]
     figure.savefig(tmp_path / "why.png")
     assert (tmp_path / "why.png").stat().st_size > 5000
+
+
+def test_nothing_of_a_plot_is_cut_off():
+    pytest.importorskip("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    long = "F(an_atom_with_a_rather_long_name & F(another_atom_with_a_name & F the_third_of_these_atoms))"
+    spec = Spec([Pair(long, 1), (f"{long} & G(a -> F b)", 1)])
+    figure = explain(spec, {atom: moments(3) for atom in spec.atoms}).plot()
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    inside = figure.get_tightbbox(canvas.get_renderer()).padded(-0.02)  # in inches
+    width, height = figure.get_size_inches()
+    assert inside.x0 >= 0
+    assert inside.y0 >= 0
+    assert inside.x1 <= width
+    assert inside.y1 <= height
 
 
 @pytest.mark.parametrize("kind", ["dict", "tuple"])

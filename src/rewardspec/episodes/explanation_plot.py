@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from rewardspec.drawing.run_plot import matplotlib_classes
@@ -9,58 +12,70 @@ from rewardspec.drawing.run_plot import matplotlib_classes
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
 
-_REWARD, _VETO, _STRIP, _INK = "#1f7a5c", "#c23b3b", "#9aa5b8", "#333344"
-_PAIRS = ("#5b3fa8", "#d0762b", "#2b7bba", "#b0417f", "#6b7d1f", "#7a5c3e")
+# On a transparent ground: colors that can be read on light pages and on dark ones.
+_REWARD, _VETO, _STRIP, _INK = "#2a9d76", "#d0504c", "#8d99ae", "#7d8597"
+_PAIRS = ("#8467d7", "#d0762b", "#3a8bc9", "#c2558f", "#7f9425", "#a07a55")
+_SHORTEST = 0.045  # of the width for each letter of what is waited for, below which it is not written
+_WIDE = 90  # characters of a title
 
 
 def plot_explanation(explanation: Explanation) -> Any:
-    """A matplotlib figure: a strip for each atom, the formulas' values, and the reward below them.
+    """A matplotlib figure: a strip for each atom, a panel for each formula's value, and the reward below them.
 
-    A dot in an atom's strip marks a label that decided some step's reward; a red line the step where a veto fell.
+    A dot in an atom's strip marks a label that made some value what it is; gray words in a panel say what a low value
+    waits for; a red line marks the step where a veto fell.
     """
     figure_class, locator = matplotlib_classes()
-    labels, rows = explanation.labels, explanation.rows
-    strips = len(labels)
-    figure = figure_class(figsize=(8.0, 3.6 + 0.75 * strips), layout="constrained")
-    heights = [0.75] * strips + [1.8, 1.4]
-    axes = figure.subplots(strips + 2, 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    labels, rows, names = explanation.labels, explanation.rows, explanation.names
+    heights = [0.45] * len(labels) + [0.95] * len(names) + [1.1]
+    figure = figure_class(figsize=(8.0, 1.0 + 1.05 * sum(heights)), layout="constrained", facecolor="none")
+    axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     steps = range(len(rows))
-    deciders = {row.decider for row in rows[1:]}
     for axis, (atom, column) in zip(axes, labels.items(), strict=False):
         axis.fill_between(steps, column, step="mid", color=_STRIP, alpha=0.55, linewidth=0)
-        decisive = sorted({d.step for d in deciders if d is not None and d.atom == atom and d.step is not None})
-        axis.plot(decisive, [column[step] for step in decisive], ".", color=_INK, markersize=6)
-        axis.set_ylim(0, 1.05)
-        axis.set_yticks([0, 1])
-        _name(axis, atom)
-    middle, bottom = axes[-2:]
-    for number, name in enumerate(explanation.names):
-        color = _PAIRS[number % len(_PAIRS)]
-        values = [row.values[number] for row in rows]
-        middle.step(steps, values, where="mid", color=color, linewidth=1.8, label=name)
-    if strips:
-        middle.plot([], [], ".", color=_INK, markersize=6, label="label that decided\na reward")
-    middle.set_ylim(-0.03, 1.03)
-    _name(middle, "value")
+        causes = {d.step for row in rows for d in row.deciders if d.atom == atom and d.step}
+        decisive = sorted(step for step in causes if step is not None)
+        axis.plot(decisive, [column[step] for step in decisive], ".", color=_INK, markersize=5)
+        axis.set_ylim(min(0.0, *column), max(1.0, *column) * 1.08)
+        axis.set_ylabel("\n".join(textwrap.wrap(atom, 24)), rotation=0, ha="right", va="center", color=_INK)
+        axis.set_yticks([])
+    for number, name in enumerate(names):
+        axis, color = axes[len(labels) + number], _PAIRS[number % len(_PAIRS)]
+        values = [row.values[number] if math.isfinite(row.values[number]) else math.nan for row in rows]
+        axis.step(steps, values, where="mid", color=color, linewidth=1.8)
+        _title(axis, f"{name}    weight {explanation.spec.weights[number]:g}", color)
+        if explanation.spec.semantics == "degree":
+            axis.set_ylim(-0.06, 1.06)
+            axis.set_yticks([0, 1])
+        for waited, span in itertools.groupby(rows, key=lambda row: row.waiting[number]):
+            found = list(span)
+            text = f"waiting for {' & '.join(waited)}"
+            if waited and len(found) >= len(text) * len(rows) * _SHORTEST / 4:
+                middle = (found[0].step + found[-1].step) / 2
+                axis.text(middle, 0.5, text, color=_INK, fontsize=8, ha="center", va="center", transform=_over(axis))
     rewards = [row.reward for row in rows[1:]]
-    bottom.step(steps[1:], rewards, where="mid", color=_REWARD, linewidth=1.8, label="reward")
-    _name(bottom, "reward")
-    bottom.set_xlabel("step")
-    bottom.xaxis.set_major_locator(locator(integer=True))
+    axes[-1].step(steps[1:], rewards, where="mid", color=_REWARD, linewidth=1.8)
+    _title(axes[-1], f"reward    paid by {explanation.spec.payment}", _REWARD)
+    axes[-1].set_xlabel("step", color=_INK)
+    axes[-1].xaxis.set_major_locator(locator(integer=True))
     veto = next((row for row in rows if row.vetoed_by is not None), None)
     for axis in axes:
         if veto is not None:
-            label = f"veto: {explanation.names[veto.vetoed_by or 0]}" if axis is bottom else None
-            axis.axvline(veto.step, color=_VETO, linestyle="--", linewidth=1.2, label=label)
+            axis.axvline(veto.step, color=_VETO, linestyle="--", linewidth=1.2)
+        axis.set_facecolor("none")
         axis.spines[["top", "right"]].set_visible(False)
+        axis.spines[["left", "bottom"]].set_color(_INK)
+        axis.tick_params(colors=_INK, labelsize=8)
         axis.margins(x=0.02)
-    for axis in (middle, bottom):
-        if axis.get_legend_handles_labels()[0]:
-            axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
-    figure.align_ylabels(axes)
-    axes[0].set_title(f"{len(rows) - 1} steps, paid by {explanation.spec.payment}", loc="left", color=_INK)
+    if veto is not None:
+        _title(axes[0], f"step {veto.step}: vetoed by {names[veto.vetoed_by or 0]}", _VETO)
     return figure
 
 
-def _name(axis: Any, name: str) -> None:
-    axis.set_ylabel(name, rotation=0, ha="right", va="center", color=_INK)
+def _title(axis: Any, text: str, color: str) -> None:
+    axis.set_title("\n".join(textwrap.wrap(text, _WIDE)), loc="left", color=color, fontsize=9, pad=3)
+
+
+def _over(axis: Any) -> Any:
+    """Coordinates with steps across and the panel's height from 0 to 1."""
+    return axis.get_xaxis_transform()

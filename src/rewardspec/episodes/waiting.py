@@ -2,8 +2,9 @@
 
 The equations of a formula have a register c[S] for each set S of formulas that can be owed: how truly the trace so far
 leaves exactly S to be done.  A value is low *because something is owed* where some c[S] is far above it: where the rest
-of S would raise it.  Of these sets the one that owes the fewest literals is looked at, and what is waited for is the
-first that it owes, on a way to where the trace may end that has the fewest of them.
+of S would raise it.  Of these sets the one that owes the fewest atoms is looked at, and what is waited for are the
+first literals that it owes, on a way to where the trace may end that has the fewest atoms.  Negated ones are not
+counted, since what is not meant to happen seldom happens all the time.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class _Way(NamedTuple):
     """The cheapest way on from a set of obligations.
 
     Attributes:
-        owed: How many literals it has; infinite where no way leads to where the trace may end.
+        owed: How many atoms it has, the negated ones left out; infinite where no way leads to where the trace may end.
         literals: The first of them, without those that have to hold while nothing else does.
         most: The highest value that any way leads to.
     """
@@ -133,10 +134,8 @@ def _ways_on(system: Equations, names: Mapping[str, str]) -> list[_Way]:
             into.setdefault(goal, []).append((source, literals))
     most = _most(system)
     ways = [_Way(math.inf, (), 0.0)] * count
-    # Of ways with as many literals, one whose first letter asks for fewer: they need not come at once.
-    queue: list[tuple[float, int, int, Literals]] = [
-        (len(ls), len(ls), source, ls) for source, ls in into.get(None, ())
-    ]
+    # Of ways with as many atoms, one whose first letter asks for fewer: they need not come at once.
+    queue = [(_atoms(literals), len(literals), source, literals) for source, literals in into.get(None, ())]
     heapq.heapify(queue)
     settled: set[int] = set()
     while queue:
@@ -144,13 +143,18 @@ def _ways_on(system: Equations, names: Mapping[str, str]) -> list[_Way]:
         if number in settled:
             continue
         settled.add(number)
-        staying = min((ls for source, ls in into.get(number, ()) if source == number), key=len, default=())
+        loops = [same for source, same in into.get(number, ()) if source == number]
+        staying = min(loops, key=lambda same: (_atoms(same), len(same)), default=())
         new = tuple(literal for literal in literals if literal not in staying)
         ways[number] = _Way(owed, new or literals, most[number])
         for source, more in into.get(number, ()):
             first = more or literals
-            heapq.heappush(queue, (owed + len(more), len(first), source, first))
+            heapq.heappush(queue, (owed + _atoms(more), len(first), source, first))
     return ways
+
+
+def _atoms(literals: Literals) -> int:
+    return sum(not literal.startswith("!") for literal in literals)
 
 
 def _most(system: Equations) -> list[float]:
