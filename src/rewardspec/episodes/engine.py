@@ -97,6 +97,7 @@ class Episodes:
         self.reads_info = any(map(takes_info, (spec.atom_functions or {}).values()))
         # The number of steps taken, and what it was when each episode began.
         self._clock, self._began_at = 0, np.zeros(count, dtype=np.int64)
+        self.labels: CheckedLabels | None = None  # those of the last step, until the next
 
     def _elapsed(self) -> NDArray[np.int64]:
         """The number of steps of each episode."""
@@ -154,7 +155,7 @@ class Episodes:
             began: Where an episode began with this step instead, which pays 0.
         """
         self._clock += 1
-        labels = self._read(obs, action, next_obs, info, began)
+        self.labels = labels = self._read(obs, action, next_obs, info, began)
         spec = self.spec
         if began.size:
             state = spec.machine.begin_at(state, began)

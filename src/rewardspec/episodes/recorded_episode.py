@@ -1,12 +1,14 @@
-"""What a spec read of one episode, kept to be explained."""
+"""What a spec read of episodes, kept to be explained."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rewardspec.errors import SpecError
+from rewardspec.machines.machine import Places
 from rewardspec.spec import Spec
 
 if TYPE_CHECKING:
@@ -37,6 +39,11 @@ class RecordedEpisode:
         self._terminations.append(terminated)
         self._truncations.append(truncated)
 
+    @property
+    def steps(self) -> int:
+        """How many steps there are so far."""
+        return len(self._rewards)
+
     def explain(self, spec: Spec) -> Explanation:
         """Why every step so far paid what it paid."""
         from rewardspec.episodes.explanation import explain_labels  # here, because few wrappers are asked
@@ -48,3 +55,60 @@ class RecordedEpisode:
             np.array(self._terminations, dtype=np.bool_),
             np.array(self._truncations, dtype=np.bool_),
         )
+
+
+class RecordedEpisodes:
+    """The newest episode of some environments of a vector environment.
+
+    Args:
+        record: The numbers of these environments.
+        count: How many environments there are.
+
+    Raises:
+        SpecError: `record` is not such numbers.
+    """
+
+    def __init__(self, record: Sequence[int], count: int) -> None:
+        whole = isinstance(record, Sequence | np.ndarray) and not isinstance(record, str)
+        if not whole or not all(isinstance(k, int | np.integer) and 0 <= k < count for k in record):
+            raise SpecError(
+                f"`record` should be the numbers of environments to keep the labels of, from 0 to {count - 1}, such as "
+                f"[0] or range({count}). Received {record!r}."
+            )
+        self._played: dict[int, RecordedEpisode | None] = {int(k): None for k in record}
+        self._before: dict[int, RecordedEpisode] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._played)
+
+    def begin(self, where: Places, labels: Mapping[str, Any]) -> None:
+        """Environments were reset; the labels are those of their first states, in the same order."""
+        for row, k in enumerate(where.tolist()):
+            if k in self._played:
+                episode = self._played[k]
+                if episode is not None and episode.steps:
+                    self._before[k] = episode
+                self._played[k] = RecordedEpisode({name: float(column[row]) for name, column in labels.items()})
+
+    def add(self, labels: Mapping[str, Any], base_rewards: Any, terminated: Any, truncated: Any, began: Places) -> None:
+        """All environments made a step, or began an episode with it."""
+        self.begin(began, {name: np.asarray(column)[began] for name, column in labels.items()})
+        for k, episode in self._played.items():
+            if episode is not None and k not in began:
+                now = {name: float(column[k]) for name, column in labels.items()}
+                episode.add(now, float(base_rewards[k]), bool(terminated[k]), bool(truncated[k]))
+
+    def newest(self, number: int) -> RecordedEpisode | None:
+        """The episode being played; where that has only begun, the one before it, if there is one.
+
+        Raises:
+            SpecError: The environment's episodes are not kept.
+        """
+        if number not in self._played:
+            kept = f"Kept are those of {', '.join(map(str, self._played))}." if self._played else "None are kept."
+            raise SpecError(
+                f"The episodes of environment {number!r} are not kept. {kept} Make the wrapper with "
+                f"record=[{number!r}]."
+            )
+        episode = self._played[number]
+        return self._before.get(number, episode) if episode is None or not episode.steps else episode

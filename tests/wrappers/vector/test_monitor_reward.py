@@ -326,3 +326,48 @@ def test_atoms_in_jax_are_read_as_numpy_and_checked() -> None:
             SyncVectorEnv([cartpole] * 2),
             Spec([("G high", 1)], atoms={"high": lambda obs, action, next_obs: jnp.asarray(next_obs[..., 0]) + 2.0}),
         ).reset(seed=0)
+
+
+@pytest.mark.parametrize("payment", PAYMENTS)
+@pytest.mark.parametrize("mode", MODES)
+def test_explains_the_episodes_of_chosen_environments_as_they_were_paid(mode: AutoresetMode, payment: Any) -> None:
+    spec = cartpole_spec(payment=payment)
+    envs = MonitorReward(SyncVectorEnv([cartpole] * COUNT, autoreset_mode=mode), spec, record=[0, 3])
+    disabled, same_step = mode is AutoresetMode.DISABLED, mode is AutoresetMode.SAME_STEP
+    envs.action_space.seed(0)
+    envs.reset(seed=0)
+    paid: dict[int, list[float]] = {0: [], 3: []}
+    over, explained = np.zeros(COUNT, dtype=bool), 0
+    for _ in range(80):
+        if disabled and over.any():
+            envs.reset(options={"reset_mask": over})
+        _, rewards, terminations, truncations, infos = envs.step(envs.action_space.sample())
+        for k, column in paid.items():
+            if over[k]:
+                column.clear()
+            if not over[k] or disabled or same_step:  # the others began an episode instead
+                column.append(rewards[k])
+            explanation = envs.explain(k)
+            if column:
+                assert [row.reward for row in explanation[1:]] == column
+                explained += 1
+            if not (same_step and (terminations | truncations)[k]):
+                values = [infos["formula_values"][name][k] for name in spec.names]
+                assert not column or list(explanation[-1].values) == pytest.approx(values, abs=1e-12)
+        over = terminations | truncations
+    assert explained > 100
+
+
+def test_only_what_is_kept_can_be_explained() -> None:
+    envs = MonitorReward(SyncVectorEnv([lake] * 3), lake_spec(), record=[1])
+    with pytest.raises(gym.error.ResetNeeded, match="no episode to explain"):
+        envs.explain(1)
+    envs.reset(seed=0)
+    assert len(envs.explain(1)) == 1
+    with pytest.raises(rs.SpecError, match=r"environment 2 are not kept. Kept are those of 1. .* record=\[2\]"):
+        envs.explain(2)
+    with pytest.raises(rs.SpecError, match="None are kept"):
+        MonitorReward(SyncVectorEnv([lake]), lake_spec()).explain(0)
+    for wrong in ([3], [-1], True, "01", [0.5]):
+        with pytest.raises(rs.SpecError, match="from 0 to 2"):
+            MonitorReward(SyncVectorEnv([lake] * 3), lake_spec(), record=wrong)  # type: ignore[arg-type]

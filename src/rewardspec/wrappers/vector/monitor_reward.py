@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -16,6 +17,7 @@ from rewardspec.episodes.batched_spaces import put
 from rewardspec.episodes.copying import copied
 from rewardspec.episodes.engine import NOWHERE, Episodes
 from rewardspec.episodes.features import Features, Observe
+from rewardspec.episodes.recorded_episode import RecordedEpisodes
 from rewardspec.errors import Error, SpecError
 from rewardspec.machines.machine import Places
 from rewardspec.spec import Spec
@@ -28,6 +30,8 @@ from rewardspec.wrappers.vector.infos import everyone, note, note_state, note_st
 from rewardspec.wrappers.vector.vector_models import models_of
 
 if TYPE_CHECKING:
+    from rewardspec.episodes.explanation import Explanation
+
     _Wrapper = VectorWrapper[Any, Any, Any, Any, NDArray[Any]]
 else:
     _Wrapper = VectorWrapper  # not generic in every Gymnasium that this library takes, such as that of RLlib
@@ -53,6 +57,8 @@ class MonitorReward(_Wrapper, RecordConstructorArgs):
         env: The vector environment.
         spec: The spec, with functions for its atoms that work on batches; or the path of its TOML file.
         observe: What to add to the observations; see `rewardspec.wrappers.MonitorReward`.
+        record: The numbers of environments whose labels are kept, so that `explain(number)` can say why they paid
+            what they paid.
 
     Attributes:
         reward_spec: The spec.
@@ -79,7 +85,12 @@ class MonitorReward(_Wrapper, RecordConstructorArgs):
     """
 
     def __init__(
-        self, env: VectorEnv[Any, Any, Any], spec: Spec | str | os.PathLike[str], observe: Observe | None = None
+        self,
+        env: VectorEnv[Any, Any, Any],
+        spec: Spec | str | os.PathLike[str],
+        observe: Observe | None = None,
+        *,
+        record: Sequence[int] = (),
     ) -> None:
         if not isinstance(env, VectorEnv):
             raise SpecError(
@@ -87,7 +98,7 @@ class MonitorReward(_Wrapper, RecordConstructorArgs):
                 "Wrap one environment with rewardspec.wrappers.MonitorReward."
             )
         # A spec never changes, so that recording it needs no copy.
-        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, spec=spec, observe=observe)
+        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, spec=spec, observe=observe, record=record)
         VectorWrapper.__init__(self, env)
         mode = _autoreset_mode(env)
         self._next_step, self._same_step = mode is AutoresetMode.NEXT_STEP, mode is AutoresetMode.SAME_STEP
@@ -105,6 +116,7 @@ class MonitorReward(_Wrapper, RecordConstructorArgs):
         self._episodes = Episodes(spec, env.num_envs, env.single_observation_space, env.single_action_space)
         self._state: Any = None  # None when there are no episodes, or their labels could not be read
         self._observations: Any = None  # the last ones, which the next step's labels are computed from
+        self._recorded = RecordedEpisodes(record, env.num_envs)
         self._warned = False
         self._resetting = NOWHERE  # what the next step will reset
 
@@ -122,6 +134,8 @@ class MonitorReward(_Wrapper, RecordConstructorArgs):
         if old is None and not began.all():
             raise ResetNeeded("There are no episodes for the spec to follow. Reset all environments first.")
         state, labels = self._episodes.restart(old, observations, began.nonzero()[0], infos)
+        if self._recorded:
+            self._recorded.begin(began.nonzero()[0], labels)
         if not self._warned and began.all() and self.reward_spec.violated(state).all():
             self._warned = True
             first = {name: float(row[0]) for name, row in labels.items()}
@@ -153,19 +167,48 @@ class MonitorReward(_Wrapper, RecordConstructorArgs):
         last, last_infos = self._with_finals(observations, infos, ended) if same_step else (observations, infos)
         given = (self._observations, actions, last, base_rewards, terminations, truncations, last_infos, began)
         state, rewards = self._episodes.advance(before, *given)
+        if self._recorded:
+            self._recorded.add(self._episodes.labels or {}, base_rewards, terminations, truncations, began)
         newly = spec.violated(state) & ~spec.violated(before)
         if began.size:
             newly[began] = spec.violated(state)[began]
         if same_step:
             self._note_finals(infos, state, base_rewards, ended, newly)
             began = ended
-            state, _ = self._episodes.restart(state, observations, ended, infos)
+            state, labels = self._episodes.restart(state, observations, ended, infos)
+            if self._recorded:
+                self._recorded.begin(ended, labels)
             newly[ended] = spec.violated(state)[ended]
         if self._next_step:
             self._resetting = ended
         self._keep(state, observations)
         note_step(infos, spec, state, base_rewards, began, newly)
         return self._extended(observations, state), rewards, terminations, truncations, infos
+
+    def explain(self, number: int) -> Explanation:
+        """Why every step of an environment's episode paid what it paid; needs `record` to have its number.
+
+        The episode is the one being played; where that has only begun, the one before it.
+
+        Raises:
+            SpecError: The wrapper does not record this environment.
+            ResetNeeded: There was no reset yet.
+
+        Example:
+            >>> from rewardspec.spec import Spec
+            >>> spec = Spec([("F goal", 1)], atoms={"goal": lambda obs, action, next_obs: next_obs == 15})
+            >>> lakes = gym.make_vec("FrozenLake-v1", num_envs=4, vectorization_mode="sync", is_slippery=False)
+            >>> envs = MonitorReward(lakes, spec, record=[0, 3])
+            >>> _ = envs.reset(seed=0), envs.step(np.array([2, 2, 2, 1]))
+            >>> print(envs.explain(3))
+            step  reward  F goal
+            0     –       0, waiting for goal *
+            1     0       0, waiting for goal *
+        """
+        episode = self._recorded.newest(number)
+        if episode is None:
+            raise ResetNeeded("There is no episode to explain. Call reset() first.")
+        return episode.explain(self.reward_spec)
 
     def _keep(self, state: Any, observations: Any) -> None:
         self._state = state
