@@ -17,6 +17,7 @@ from gymnasium.utils.env_checker import check_env
 import rewardspec as rs
 from rewardspec.spec import Pair, Spec
 from rewardspec.wrappers import MonitorReward
+from tests.synthesis.progress_definition import progress_by_definition
 from tests.wrappers.specs import OBSERVES, PAYMENTS, PLACES, cartpole, cartpole_spec, lake, lake_spec
 
 
@@ -41,7 +42,11 @@ def levels_by_definition(spec: Spec, transitions: list[Any]) -> tuple[list[list[
     assert spec.atom_functions is not None
     trace = {a: [float(spec.atom_functions[a](*transition)) for transition in transitions] for a in spec.atoms}
     prefixes = [{a: row[: n + 1] for a, row in trace.items()} for n in range(len(transitions))]
-    values = [[rs.evaluate(pair.formula, prefix) for pair in spec.pairs] for prefix in prefixes]
+    progress = [progress_by_definition(pair.formula, trace) if pair.progress else [] for pair in spec.pairs]
+    values = [
+        [own[n] if own else rs.evaluate(pair.formula, prefix) for pair, own in zip(spec.pairs, progress, strict=True)]
+        for n, prefix in enumerate(prefixes)
+    ]
     levels, violated, penalty = [], [], np.inf
     for row in values:
         for value, pair in zip(row, spec.pairs, strict=True):

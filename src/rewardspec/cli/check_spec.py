@@ -100,6 +100,7 @@ def _report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding]) ->
 def _pair(pair: Pair, penalty: float) -> str:
     name = "" if pair.name is None else f"{pair.name}: "
     paid = "" if pair.payment is None else f", payment {pair.payment}"
+    paid += ", for progress" if pair.progress else ""
     lines = [f"{name}{pair.formula}", f"weight {pair.weight:g}{paid}; {kind_of(pair.formula)}"]
     if pair.vetoes:
         lines.append(

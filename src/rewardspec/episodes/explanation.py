@@ -43,7 +43,7 @@ class Row:
         vetoed_by: The number of the pair whose violation sets the level; None before any.
         decided_by: The number of the pair that counted most: the vetoing one, or else the one with the largest share
             of the level, or of its change where that is what is paid. None for a spec without pairs.
-        values: The value of each pair's formula.
+        values: The value of each pair's formula, or its progress where that is what is paid for.
         deciders: For each, the newest label that made the value what it is.
         waiting: For each, the literals that it waits for, where the value is low because something is still owed, and
             its weight is not negative.
@@ -115,7 +115,11 @@ def explain_labels(
         else ([()] * length for _ in range(3))
     )
     vetoes = _vetoes(spec, labels, length)
-    payments = _payments(spec, labels, (rewards, terminations, truncations))
+    payments, paid_for = _payments(spec, labels, (rewards, terminations, truncations))
+    values = [
+        tuple(p if pair.progress else v for pair, v, p in zip(spec.pairs, row, paid, strict=True))
+        for row, paid in zip(values, paid_for, strict=True)
+    ]
     rows = []
     for step, (now, veto) in enumerate(zip(values, vetoes, strict=True)):
         reward = None if step == 0 else payments[step - 1]
@@ -251,13 +255,18 @@ def _without(episode: Any, names: Sequence[str]) -> Any:
     return {k: v for k, v in episode.items() if k not in names} if isinstance(episode, Mapping) else episode
 
 
-def _payments(spec: Spec, labels: Mapping[str, Sequence[float]], ends: Sequence[Any]) -> list[float]:
+def _payments(
+    spec: Spec, labels: Mapping[str, Sequence[float]], ends: Sequence[Any]
+) -> tuple[list[float], list[tuple[float, ...]]]:
+    """The reward of every step, and what each pair is paid for, from the reset on."""
     letters = _letters(labels, len(ends[0]) + 1)
     state, rewards = spec.start(letters[0]), []
+    paid_for = [spec.values(state)]
     for letter, base, terminated, truncated in zip(letters[1:], *(end.tolist() for end in ends), strict=True):
         state, reward = spec.step(state, letter, base, terminated, truncated)
         rewards.append(float(reward))
-    return rewards
+        paid_for.append(spec.values(state))
+    return rewards, paid_for
 
 
 def _vetoes(spec: Spec, labels: Mapping[str, Sequence[float]], length: int) -> list[int | None]:

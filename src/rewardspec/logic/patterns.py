@@ -303,6 +303,8 @@ def reach_and_stay(condition: FormulaLike) -> Formula:
 def visit(*goals: FormulaLike) -> Formula:
     """Each goal holds at some step, in any order.
 
+    `Pair(visit(…), 1, progress=True)` pays for each of them.
+
     Example:
         >>> visit("a", "b")
         parse('F a & F b')
@@ -316,6 +318,8 @@ def sequence(*goals: FormulaLike, strict: bool = False) -> Formula:
     Args:
         *goals: The goals, first to last.
         strict: Whether each goal needs a later step than the one before it; else one step may serve several.
+
+    Its value says nothing before the last goal; `Pair(sequence(…), 1, progress=True)` pays for each of them.
 
     Example:
         >>> sequence("a", "b", "c"), sequence("a", "b", strict=True)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rewardspec.errors import LabelError
 from rewardspec.logic.formulas import Formula
 from rewardspec.machines.array_code import VALUE_HEAD
@@ -14,6 +16,7 @@ from rewardspec.machines.bounds import Bounds
 from rewardspec.machines.drawable import Drawable
 from rewardspec.machines.expressions import Expression
 from rewardspec.machines.machine import Machine, compiled
+from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.program import Program, Semantics
 from rewardspec.machines.whole_traces import run_trace
 
@@ -173,6 +176,56 @@ class Monitor(Drawable):
             array([1. , 0.5, 0.5])
         """
         return run_trace(self, trace)
+
+    def progress(self, state: Any) -> Any:
+        """How far a trace has come with what the formula asks for: from the value, where nothing is owed, up to 1.
+
+        It is 1 minus the share of the formula's literals that are still to be met on the shortest way to its holding;
+        with labels between 0 and 1, never more than what was met is true. See the guide on progress, and
+        `rewardspec.synthesis.quantitative.progress` for the definition.
+
+        Args:
+            state: The state of one trace, or of a batch.
+
+        Raises:
+            SynthesisError: Progress needs registers that this monitor does not have, since the value does not need
+                them: make it with `synthesize(formula, progress=True)`.
+
+        Example:
+            >>> from rewardspec import synthesize
+            >>> monitor = synthesize("F(key & F(door & F goal))")
+            >>> state, value = monitor.step(monitor.initial_state(), {"key": 0.0, "door": 0.0, "goal": 0.0})
+            >>> value, monitor.progress(state)
+            (0.0, 0.0)
+            >>> state, value = monitor.step(state, {"key": 1.0, "door": 0.0, "goal": 0.0})
+            >>> value, round(monitor.progress(state), 3)
+            (0.0, 0.333)
+        """
+        control, registers, windows, (value,) = self.machine.parts(state)
+
+        def leaf(part: Expression) -> Any:
+            match part.op:
+                case "register":
+                    return registers[part.args[0]]
+                case "window":
+                    return windows[part.args[0]]
+            number = self.program.number(part.args[0])
+            return number if type(state) is tuple else xp.full_like(value, number)
+
+        xp = namespace_of(value) or np
+        if type(state) is tuple:
+            return max(value, self._progress[control].evaluate(leaf))  # NaN before the first letter, as the value is
+        found = None
+        for number, progress in enumerate(self._progress):
+            here = progress.evaluate(leaf, xp.minimum, xp.maximum)
+            found = here if found is None else xp.where(control == number, here, found)
+        return xp.maximum(value, found)
+
+    @functools.cached_property
+    def _progress(self) -> tuple[Expression, ...]:
+        from rewardspec.synthesis.quantitative.synthesize import progress_from_value
+
+        return progress_from_value(self.formula, self.program)
 
     def bounds(self, state: Any) -> tuple[Any, Any]:
         """The smallest and the largest value that the trace so far can still end with, over every continuation.

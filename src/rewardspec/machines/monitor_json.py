@@ -36,7 +36,7 @@ def to_json(formula: Formula, program: Program, *, indent: int | None = None) ->
     """The machine as JSON text."""
     nodes: dict[Expression, int] = {}
     table: list[list[Any]] = []
-    for part in all_parts(program.expressions()):
+    for part in all_parts([*program.expressions(), *(program.progress or ())]):
         nodes[part] = len(table)
         table.append([part.op, *(nodes[arg] if isinstance(arg, Expression) else arg for arg in part.args)])
     document = {
@@ -53,8 +53,9 @@ def to_json(formula: Formula, program: Program, *, indent: int | None = None) ->
                 "updates": [None if u is None else nodes[u] for u in step.updates],
                 "pushes": [[nodes[p.value], None if p.guard is None else nodes[p.guard]] for p in step.pushes],
                 "output": nodes[step.outputs[0]],
+                **({} if program.progress is None else {"progress": nodes[program.progress[control]]}),
             }
-            for step in program.steps
+            for control, step in enumerate(program.steps)
         ],
         "loop": program.loop,
     }
@@ -87,7 +88,8 @@ def from_json(text: str | bytes) -> tuple[Formula, Program]:
     loop = _field(document, "loop", int)
     if not 0 <= loop < len(steps):
         raise _damaged(f"`loop` is {loop}, with {len(steps)} states")
-    return formula, Program(tuple(atoms), names, initial, steps, loop, windows, semantics)
+    progress = _progress(document["states"], nodes)
+    return formula, Program(tuple(atoms), names, initial, steps, loop, windows, semantics, progress)
 
 
 def _document(text: str | bytes) -> dict[str, Any]:
@@ -191,6 +193,17 @@ def _step(entry: Any, nodes: list[Expression], registers: int, windows: int) -> 
     if not _refers(output, len(nodes)):
         raise _damaged(f"a state's output is {output!r}")
     return Step(tuple(None if u is None else nodes[u] for u in updates), (nodes[cast(int, output)],), tuple(found))
+
+
+def _progress(states: list[dict[str, Any]], nodes: list[Expression]) -> tuple[Expression, ...] | None:
+    found = [state["progress"] for state in states if "progress" in state]
+    if not found:
+        return None
+    if len(found) != len(states) or not all(_refers(node, len(nodes)) for node in found):
+        raise _damaged(f"the states' progress is {found!r}")
+    if any(part.op in ("label", "complement") for part in all_parts(nodes[node] for node in found)):
+        raise _damaged("a state's progress reads labels")
+    return tuple(nodes[node] for node in found)
 
 
 def _refers(value: Any, below: int) -> bool:

@@ -92,6 +92,9 @@ class Program:
         windows: The windows; each starts filled with its neutral value.
         semantics: Whether labels and values are degrees in [0, 1], the complement of x being 1 - x, or robustness:
             any real number, the complement of x being -x, the least and largest value infinite.
+        progress: For each control state, the progress of a trace that is there, where it is more than the value, in
+            terms of registers and windows; None where that is not known. `rewardspec.synthesis.quantitative.progress`
+            defines it.
     """
 
     atoms: tuple[str, ...]
@@ -101,6 +104,7 @@ class Program:
     loop: int
     windows: tuple[Window, ...] = ()
     semantics: Semantics = "degree"
+    progress: tuple[Expression, ...] | None = None
 
     def successor(self, control: int) -> int:
         """The control state after the given one."""
@@ -241,6 +245,7 @@ def keep_cells(program: Program, stand_in: dict[Expression, Expression]) -> Prog
         initial=tuple(program.initial[k] for k in kept_registers),
         windows=tuple(program.windows[k] for k in kept_windows),
         steps=tuple(keep(step) for step in program.steps),
+        progress=None if program.progress is None else tuple(map(change, program.progress)),
     )
 
 

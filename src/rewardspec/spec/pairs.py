@@ -27,6 +27,8 @@ class Pair:
         name: How reports call the pair; None uses the formula's text.
         payment: How the pair is paid, where it differs from the spec: a cost of every step in a spec that pays by
             change has `payment="value"`.
+        progress: Whether the pair is paid for the formula's progress, which says how much of it has been done, in place
+            of its value; see `Monitor.progress`. A veto is not affected.
 
     Example:
         >>> Pair("G !crash", 1).vetoes, Pair("G !crash", -1).vetoes, Pair("F goal", 1).vetoes
@@ -39,6 +41,7 @@ class Pair:
     penalty: float | None = None
     name: str | None = None
     payment: Payment | None = None
+    progress: bool = False
 
     def __init__(
         self,
@@ -48,6 +51,7 @@ class Pair:
         penalty: float | None = None,
         name: str | None = None,
         payment: Payment | None = None,
+        progress: bool = False,
     ) -> None:
         put = object.__setattr__
         put(self, "formula", as_formula(formula))
@@ -68,6 +72,9 @@ class Pair:
             hint = did_you_mean(str(payment), PAYMENTS)
             raise SpecError(f"`payment` should be one of {', '.join(PAYMENTS)}. Received {payment!r}.{hint}")
         put(self, "payment", payment)
+        if not isinstance(progress, bool):
+            raise SpecError(f"`progress` should be true or false. Received {progress!r}.")
+        put(self, "progress", progress)
 
     @property
     def vetoes(self) -> bool:
@@ -76,6 +83,7 @@ class Pair:
 
     def __repr__(self) -> str:
         options = {"veto": self.veto, "penalty": self.penalty, "name": self.name, "payment": self.payment}
+        options["progress"] = self.progress or None
         parts = [repr(str(self.formula)), f"{self.weight:g}"]
         for key, value in options.items():
             if value is not None:
@@ -100,7 +108,7 @@ def as_pairs(pairs: Iterable[Any]) -> tuple[Pair, ...]:
     for entry in pairs:
         if isinstance(entry, Pair):
             result.append(entry)
-        elif isinstance(entry, Sequence) and not isinstance(entry, str) and 2 <= len(entry) <= 6:
+        elif isinstance(entry, Sequence) and not isinstance(entry, str) and 2 <= len(entry) <= 7:
             if isinstance(entry[0], int | float):
                 raise SpecError(f"A pair is (formula, weight), in this order. Received {entry!r}.")
             result.append(Pair(*entry))

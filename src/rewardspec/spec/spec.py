@@ -195,7 +195,7 @@ class Spec:
 
     @functools.cached_property
     def program(self) -> Program:
-        """The one program of all formulas: the value of each, and the largest value each veto can still reach."""
+        """The one program of all formulas: what each is paid for, and the largest value each veto can still reach."""
         return compose(self.pairs, self.max_registers, self.semantics)
 
     @functools.cached_property
@@ -377,7 +377,7 @@ class Spec:
         return state[-3:] if type(state) is tuple else state.memory
 
     def values(self, state: Any) -> tuple[Any, ...]:
-        """The value of each formula."""
+        """The value of each formula; its progress, where that is what the pair is paid for."""
         return self._memory(state)[VALUES]  # type: ignore[no-any-return]
 
     def registers_of(self, state: Any) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ pushes = { expression = "action == 1", at_reset = 0 }
 
 [[pairs]]
 formula = "G balanced"
-weight = 4                              # and optionally: veto, penalty, name, payment
+weight = 4                              # and optionally: veto, penalty, name, payment, progress
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ _PAIR = {
     "penalty": _NUMBER,
     "name": _TEXT,
     "payment": _TEXT,
+    "progress": _TRUTH,
 }
 _ATOM = {"expression": _TEXT, "function": _TEXT, "at_reset": _NUMBER}
 

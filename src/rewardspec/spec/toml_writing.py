@@ -92,6 +92,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "veto": pair.veto,
         "penalty": pair.penalty,
         "payment": pair.payment,
+        "progress": pair.progress or None,
     }
     return {key: value for key, value in entry.items() if value is not None}
 

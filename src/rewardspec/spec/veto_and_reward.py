@@ -1,12 +1,14 @@
 """The head of a spec's program: from the values of formulas to the reward, with veto, penalty and payment.
 
-The program's outputs are the value of each pair's formula and, for each pair that can veto, the largest value that it
-can still reach: 0 is a violation. From the first violation on the level is the penalty, the lowest of those violated.
-Pairs that are paid in a way of their own have a level of their own, which is 0 from then on.
+The program's outputs are what each pair is paid for, the value of its formula or its progress, and for each pair that
+can veto the largest value that it can still reach: 0 is a violation. From the first violation on the level is the
+penalty, the lowest of those violated. Pairs that are paid in a way of their own have a level of their own, which is 0
+from then on.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -21,6 +23,7 @@ from rewardspec.machines.program import Program, Semantics, after_letter, side_b
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.synthesis.quantitative.compiler import Synthesis
+from rewardspec.synthesis.quantitative.progress import value_and_progress, with_progress
 from rewardspec.synthesis.quantitative.register_names import with_names
 
 NO_PENALTY = math.inf  # what the penalty is while nothing is violated
@@ -35,20 +38,28 @@ def compose(pairs: Sequence[Pair], max_registers: int, semantics: Semantics = "d
         SynthesisError: A formula needs more registers than the budget.
     """
     synthesis = Synthesis(max_registers)
-    joint = side_by_side([synthesis.program(pair.formula) for pair in pairs])
+    programs = [synthesis.program(pair.formula) for pair in pairs]
+    for number, pair in enumerate(pairs):
+        if pair.progress and semantics == "degree":
+            programs[number] = value_and_progress(with_progress(programs[number], pair.formula, synthesis))
+    joint = side_by_side(programs)
     if not pairs:
         return joint
+    # A program's first output is the value, which a veto needs; its last is what is paid for.
+    ends = list(itertools.accumulate(len(program.steps[0].outputs) for program in programs))
+    values = [0, *ends[:-1]]
     atoms = tuple(dict.fromkeys(atom for pair in pairs for atom in pair.formula.atoms))
-    joint = replace(with_names(joint, [f"value[{pair}]" for pair in pairs]), atoms=atoms, semantics=semantics)
-    outputs = [list(step.outputs) for step in joint.steps]
+    outputs = [[step.outputs[end - 1] for end in ends] for step in joint.steps]
+    named = with_names(joint.with_outputs([tuple(row) for row in outputs]), [f"value[{pair}]" for pair in pairs])
+    joint = replace(joint, registers=named.registers, atoms=atoms, semantics=semantics)
     for number, pair in enumerate(pairs):
         if pair.vetoes:
             # What a window holds is not known without looking into it: never too little.
             unknown = Substitution({held(k): ONE for k in range(len(joint.windows))})
-            later = [unknown(value) for value in largest(joint.output(number)).values]
-            for control, row in enumerate(outputs):
+            later = [unknown(value) for value in largest(joint.output(values[number])).values]
+            for control, (row, step) in enumerate(zip(outputs, joint.steps, strict=True)):
                 (upper,) = after_letter(joint, control, [later[joint.successor(control)]])
-                row.append(maximum(row[number], upper))
+                row.append(maximum(step.outputs[values[number]], upper))
     return joint.with_outputs([tuple(row) for row in outputs])
 
 

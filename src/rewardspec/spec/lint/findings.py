@@ -78,8 +78,9 @@ class LintedSpec:
         """The monitor of a pair, or why it has none."""
         if number not in self._machines:
             try:
+                pair = self.pairs[number]
                 found: Monitor | SynthesisError = synthesize(
-                    self.pairs[number].formula, max_registers=self.max_registers
+                    pair.formula, max_registers=self.max_registers, progress=pair.progress
                 )
             except SynthesisError as error:
                 found = error

@@ -46,6 +46,7 @@ RULES = (
     Rule("veto-never-fires", "a safety objective that cannot be violated", pair_rules.veto_never_fires),
     Rule("veto-pays", "a safety objective whose violation ends costs that are above its penalty", spec_rules.veto_pays),
     Rule("redundant", "a pair that another makes redundant", spec_rules.redundant),
+    Rule("no-progress", "a pair paid for its progress, which is its value", pair_rules.no_progress),
     Rule("no-effect", "a pair that pays nothing and vetoes nothing", pair_rules.no_effect),
 )
 

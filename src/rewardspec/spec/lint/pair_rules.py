@@ -10,11 +10,14 @@ import numpy as np
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import Always, Not
 from rewardspec.logic.fragments import is_cosafe, is_past, is_safe, unguarded_atoms, unguarded_past
+from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.simplification import simplify
+from rewardspec.machines.expressions import ZERO
 from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.lint.exploration import can_be_violated
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called
 from rewardspec.spec.pairs import Pair
+from rewardspec.synthesis.quantitative.progress import holds_of_nothing
 
 _MOST_LETTERS = 4_096
 # What each payment makes of a formula of constant value, where it does not pay it in every step.
@@ -125,6 +128,19 @@ def veto_never_fires(spec: LintedSpec) -> Iterator[Finding]:
             )
             remedy = "Write what must never happen as 'G !…', or set veto=False."
             yield Finding("veto-never-fires", "warning", number, message, remedy)
+
+
+def no_progress(spec: LintedSpec) -> Iterator[Finding]:
+    """A pair that is paid for its progress, of which there is never more than the value."""
+    for number, pair, monitor in spec.monitored:
+        if pair.progress and number not in spec.constants and set(monitor.program.progress or ()) <= {ZERO}:
+            message = f"{called(number, pair)} is paid for its progress, which is always its value:"
+            if holds_of_nothing(to_nnf(pair.formula)):
+                message = f"{message} it owes nothing at the start, and is only ever broken."
+            else:
+                message = f"{message} it is done in one step, or the work to find more is too much."
+            remedy = "Leave out progress, or split the formula into what should be done one after the other."
+            yield Finding("no-progress", "warning", number, message, remedy)
 
 
 def no_effect(spec: LintedSpec) -> Iterator[Finding]:

@@ -121,7 +121,11 @@ def _lowest_level(spec: LintedSpec, way: Payment) -> tuple[float, bool]:
     lowest = np.inf
     try:
         for states in outcomes(monitors, TWO):
-            level = sum(weight * state.value for weight, state in zip(weights, states, strict=True))
+            paid = [
+                monitor.progress(state) if pair.progress else state.value
+                for pair, monitor, state in zip(pairs, monitors, states, strict=True)
+            ]
+            level = sum(weight * value for weight, value in zip(weights, paid, strict=True))
             safe = np.ones(np.shape(level), dtype=bool)
             for pair, monitor, state in zip(pairs, monitors, states, strict=True):
                 if pair.vetoes:
@@ -133,6 +137,8 @@ def _lowest_level(spec: LintedSpec, way: Payment) -> tuple[float, bool]:
         for pair, monitor, weight in zip(pairs, monitors, weights, strict=True):
             # A safety objective that holds has the value 1, where labels are 0 and 1.
             ends = (1.0, 1.0) if pair.vetoes else value_range(monitor) or (0.0, 1.0)
+            if pair.progress:
+                ends = ends[0], 1.0
             lowest += min(weight * end for end in ends)
         return lowest, False
 
@@ -148,12 +154,14 @@ def redundant(spec: LintedSpec) -> Iterator[Finding]:
             continue
         found = _relations(first, second)
         if "equal" in found:
-            if j not in reported and spec.payment_of(pairs[i]) == spec.payment_of(pairs[j]):
+            alike = pairs[i].progress == pairs[j].progress and spec.payment_of(pairs[i]) == spec.payment_of(pairs[j])
+            if j not in reported and alike:
                 reported.add(j)
                 yield _same_twice(pairs, i, j)
             continue
         if "opposite" in found and pairs[i].weight == pairs[j].weight:
-            if not (pairs[i].vetoes or pairs[j].vetoes):  # a veto makes the two differ
+            # A veto makes the two differ, and so does progress.
+            if not any(pair.vetoes or pair.progress for pair in (pairs[i], pairs[j])):
                 yield _sum_is_constant(pairs, i, j)
             continue
         for weaker, stronger, sign in ((j, i, "at most"), (i, j, "at least")):

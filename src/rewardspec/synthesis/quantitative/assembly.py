@@ -27,7 +27,10 @@ from rewardspec.synthesis.quantitative.unrolling import Lasso
 
 
 def from_lasso(lasso: Lasso, equations: Equations, atoms: tuple[str, ...], *, negated: bool) -> Program:
-    """The program that a lasso describes; with `negated` its dual, which computes the complement of the value."""
+    """The program that a lasso describes; with `negated` its dual, which computes the complement of the value.
+
+    Its outputs are the value and the levels, if there are any.
+    """
     leaves = [guard_expression(guard) for guard in equations.guards]
     leaves += [window(k) for k in range(len(equations.lines))]
     used = sorted(set(lasso.initial).union(*(phase.updates for phase in lasso.phases)))
@@ -46,7 +49,7 @@ def from_lasso(lasso: Lasso, equations: Equations, atoms: tuple[str, ...], *, ne
     steps = tuple(
         Step(
             tuple(finish(factoring.expression(phase.updates[old])) if old in phase.updates else None for old in used),
-            (finish(factoring.expression(phase.output)),),
+            tuple(finish(factoring.expression(output)) for output in (phase.output, *phase.levels)),
             tuple(push(line, entering) for line, entering in zip(equations.lines, phase.entering, strict=True)),
         )
         for phase in lasso.phases

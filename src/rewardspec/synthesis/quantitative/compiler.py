@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -24,7 +24,7 @@ from rewardspec.machines.program import Program, side_by_side
 from rewardspec.synthesis.quantitative.assembly import combined, from_lasso
 from rewardspec.synthesis.quantitative.delay_lines import with_delay_lines
 from rewardspec.synthesis.quantitative.discounts import discounted, is_discounted
-from rewardspec.synthesis.quantitative.equations import equations
+from rewardspec.synthesis.quantitative.equations import Equations, equations
 from rewardspec.synthesis.quantitative.obligations import Obligations
 from rewardspec.synthesis.quantitative.past import PastCompiler, with_past_as_labels
 from rewardspec.synthesis.quantitative.reduction import reduce
@@ -62,7 +62,10 @@ class Synthesis:
                 names the subformula.
         """
         normal, computed = with_past_as_labels(to_nnf(formula))
-        main = self._of_the_future(normal)
+        return self.with_past(self._of_the_future(normal), computed, formula.atoms)
+
+    def with_past(self, main: Program, computed: Mapping[str, Formula], atoms: tuple[str, ...]) -> Program:
+        """A program that computes itself the labels that say something of the past, see `with_past_as_labels`."""
         if not computed:
             return main
         # Labels that are computed, and their complements, where the program reads them.
@@ -72,12 +75,13 @@ class Synthesis:
             [computed[e.args[0]] if e.op == "label" else negate(computed[e.args[0]]) for e in ordered]
         )
         joint = side_by_side([main, past])
+        own = len(main.steps[0].outputs)
         steps = []
         for step in joint.steps:
-            values = dict(zip(ordered, step.outputs[1:], strict=True))
+            values = dict(zip(ordered, step.outputs[own:], strict=True))
             change = Substitution(values)
-            steps.append(replace(step, outputs=step.outputs[:1]).map(change))
-        return replace(joint, steps=tuple(steps), atoms=formula.atoms)
+            steps.append(replace(step, outputs=step.outputs[:own]).map(change))
+        return replace(joint, steps=tuple(steps), atoms=atoms)
 
     def _of_the_future(self, formula: Formula) -> Program:
         leaves: dict[Program, Expression] = {}
@@ -94,11 +98,11 @@ class Synthesis:
             return operation(*values)
 
         top = split(formula)
-        branching = _branching(top)
+        branching = branches(top)
         if top in branching:
-            value = _fold_branches(top, branching, combine)
+            value = fold_branches(top, branching, combine)
         else:
-            value = leaves.setdefault(self._root(top), register(0))
+            value = leaves.setdefault(self.part(top), register(0))
         result = combined(list(leaves), value)
         if len(result.registers) > self.max_registers:
             raise self._too_large(formula)
@@ -109,11 +113,11 @@ class Synthesis:
     ) -> tuple[Program, ...]:
         """The machines of temporal parts under one operator: one for them all, or one each."""
         if len(roots) == 1:
-            return (self._root(roots[0]),)
+            return (self.part(roots[0]),)
         group = kind(*roots)
 
         def separate() -> tuple[Program, ...]:
-            return tuple(dict.fromkeys(self._root(root) for root in roots))
+            return tuple(dict.fromkeys(self.part(root) for root in roots))
 
         def together() -> tuple[Program, ...]:
             # A disjunction is one machine of its own; a conjunction is the dual of one.
@@ -128,7 +132,7 @@ class Synthesis:
 
         return self._cheapest([separate, together], cost, group)
 
-    def _root(self, formula: Formula) -> Program:
+    def part(self, formula: Formula) -> Program:
         """The machine of one temporal part, or of a propositional formula."""
         if formula not in self._roots:
             operators = sum(isinstance(part, TEMPORAL) for part in formula.subformulas())
@@ -151,12 +155,23 @@ class Synthesis:
 
     def _linear(self, formula: Formula, *, negated: bool) -> Program:
         target = negate(formula) if negated else formula
-        effort = Effort(_EFFORT_FOR_ONE, within=self._effort)
-        bounded = any(isinstance(part, Timed | Shift) for part in target.subformulas())
-        limit = _MOST_UNFOLDED if bounded else self._most_sets
-        system = with_delay_lines(equations(target, Obligations(effort), limit), self._most_sets)
+        effort = self.effort()
+        return self.machine(self.equations(target, effort), target.atoms, effort, negated=negated)
+
+    def effort(self) -> Effort:
+        """What one attempt at one part may spend."""
+        return Effort(_EFFORT_FOR_ONE, within=self._effort)
+
+    def equations(self, formula: Formula, effort: Effort) -> Equations:
+        """The equations of a part in normal form, without the past."""
+        bounded = any(isinstance(part, Timed | Shift) for part in formula.subformulas())
+        return equations(formula, Obligations(effort), _MOST_UNFOLDED if bounded else self._most_sets)
+
+    def machine(self, system: Equations, atoms: tuple[str, ...], effort: Effort, *, negated: bool = False) -> Program:
+        """The reduced machine that equations describe, or with `negated` its dual."""
+        system = with_delay_lines(system, self._most_sets)
         lasso = reduce(unroll(system, self._most_sets, effort))
-        return from_lasso(lasso, system, target.atoms, negated=negated)
+        return from_lasso(lasso, system, atoms, negated=negated)
 
     def _cheapest(
         self,
@@ -194,7 +209,7 @@ class Synthesis:
         )
 
 
-def _branching(formula: Formula) -> set[Formula]:
+def branches(formula: Formula) -> set[Formula]:
     """The subformulas that are conjunctions or disjunctions with temporal parts."""
     temporal: set[Formula] = set()
     for part in formula.subformulas():
@@ -203,11 +218,11 @@ def _branching(formula: Formula) -> set[Formula]:
     return {part for part in temporal if isinstance(part, And | Or)}
 
 
-def _fold_branches(
-    top: Formula, branching: set[Formula], combine: Callable[[Formula, dict[Formula, Expression]], Expression]
-) -> Expression:
+def fold_branches(
+    top: Formula, branching: set[Formula], combine: Callable[[Formula, dict[Formula, _Built]], _Built]
+) -> _Built:
     """Combine the conjunctions and disjunctions of temporal parts at the top of a formula, innermost first."""
-    done: dict[Formula, Expression] = {}
+    done: dict[Formula, _Built] = {}
     stack = [top]
     while stack:
         current = stack[-1]

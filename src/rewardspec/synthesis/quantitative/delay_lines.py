@@ -101,7 +101,8 @@ class _Plan:
         self.kept = [r for r in range(len(equations.updates)) if r not in self.place]
         heads = [equations.updates[members[0]] for members, _ in chains]
         self.reads = {
-            p: self._ranges(p) for p in (*(equations.updates[r] for r in self.kept), equations.output, *heads)
+            p: self._ranges(p)
+            for p in (*(equations.updates[r] for r in self.kept), equations.output, *heads, *equations.levels)
         }
         self.ranges = sorted({found for reads in self.reads.values() for ranges in reads.values() for found in ranges})
         for number in range(len(chains)):
@@ -163,6 +164,7 @@ class _Plan:
             output=rewritten(old.output),
             initial=tuple(old.initial[r] for r in self.kept),
             lines=tuple(lines),
+            levels=tuple(map(rewritten, old.levels)),
         )
 
 

@@ -48,6 +48,7 @@ class Equations:
         output: The value of the formula after this letter.
         initial: For each register, whether it starts at 1; the others start at 0.
         lines: The delay lines.
+        levels: What is read of the registers between letters, as polynomials; see `progress`.
     """
 
     guards: tuple[Formula, ...]
@@ -56,6 +57,7 @@ class Equations:
     output: Polynomial
     initial: tuple[bool, ...]
     lines: tuple[DelayLine, ...] = ()
+    levels: tuple[Polynomial, ...] = ()
 
 
 def equations(formula: Formula, obligations: Obligations, limit: int) -> Equations:

@@ -39,8 +39,8 @@ def live_registers(lasso: Lasso) -> list[int]:
         for position in reversed(range(len(lasso.phases))):
             phase = lasso.phases[position]
             read = variables(phase.output)
-            for entering in phase.entering:
-                read |= variables(entering)
+            for polynomial in (*phase.entering, *phase.levels):
+                read |= variables(polynomial)
             for register in bits(live[lasso.successor(position)]):
                 read |= variables(phase.updates[register])
             if read & everything != live[position]:
@@ -67,6 +67,7 @@ def simplify_by_order(lasso: Lasso) -> None:
         phase.updates = {register: _simplify(update, order) for register, update in phase.updates.items()}
         phase.output = _simplify(phase.output, order)
         phase.entering = tuple(_simplify(entering, order) for entering in phase.entering)
+        phase.levels = tuple(_simplify(level, order) for level in phase.levels)
 
 
 def _invariant_order(lasso: Lasso) -> list[dict[int, int]] | None:
@@ -146,7 +147,7 @@ def fold_stem(lasso: Lasso) -> None:
     """Drop stem states, last first, while each is the loop started from some constants."""
     while lasso.loop == len(lasso.phases) - 1 and lasso.loop > 0:
         stem, loop = lasso.phases[lasso.loop - 1], lasso.phases[lasso.loop]
-        constants = _constants_that_match(stem, loop, lasso.registers)
+        constants = _constants_that_match(stem, loop, lasso.registers, first=lasso.loop == 1)
         if constants is None:
             return
         if lasso.loop == 1:
@@ -158,12 +159,15 @@ def fold_stem(lasso: Lasso) -> None:
         lasso.loop -= 1
 
 
-def _constants_that_match(stem: Phase, loop: Phase, registers: int) -> dict[int, bool] | None:
-    """Constants for registers that the stem does not read, with which the loop does what the stem does."""
+def _constants_that_match(stem: Phase, loop: Phase, registers: int, *, first: bool) -> dict[int, bool] | None:
+    """Constants for registers that the stem does not read, with which the loop does what the stem does.
+
+    Levels are not read before the first letter, so that those of the first control state match any.
+    """
     read, own = 0, 0
-    for polynomial in (loop.output, *loop.entering, *loop.updates.values()):
+    for polynomial in (loop.output, *loop.entering, *loop.levels, *loop.updates.values()):
         read |= variables(polynomial)
-    for polynomial in (stem.output, *stem.entering, *stem.updates.values()):
+    for polynomial in (stem.output, *stem.entering, *stem.levels, *stem.updates.values()):
         own |= variables(polynomial)
     if any(register not in stem.updates for register in loop.updates):
         return None
@@ -179,6 +183,7 @@ def _constants_that_match(stem: Phase, loop: Phase, registers: int) -> dict[int,
         if (
             substitute(loop.output, zeros, ones) == stem.output
             and tuple(substitute(entering, zeros, ones) for entering in loop.entering) == stem.entering
+            and (first or tuple(substitute(level, zeros, ones) for level in loop.levels) == stem.levels)
             and all(substitute(update, zeros, ones) == stem.updates[r] for r, update in loop.updates.items())
         ):
             return dict(zip(free, choice, strict=True))

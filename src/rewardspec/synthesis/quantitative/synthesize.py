@@ -5,18 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.formulas import FormulaLike, as_formula
+from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
+from rewardspec.logic.printing import to_string
 from rewardspec.logic.semantics import domain_of
+from rewardspec.machines.expressions import Expression
 from rewardspec.machines.monitor import Monitor
-from rewardspec.machines.program import Semantics
+from rewardspec.machines.program import Program, Semantics, merge_equivalent_registers
 from rewardspec.synthesis.quantitative.compiler import Synthesis
+from rewardspec.synthesis.quantitative.progress import with_progress
 from rewardspec.synthesis.quantitative.register_names import with_names
 
 DEFAULT_REGISTERS = 256
 
 
 def synthesize(
-    formula: FormulaLike, *, semantics: Semantics = "degree", max_registers: int = DEFAULT_REGISTERS
+    formula: FormulaLike,
+    *,
+    semantics: Semantics = "degree",
+    max_registers: int = DEFAULT_REGISTERS,
+    progress: bool = False,
 ) -> Monitor:
     """The quantitative monitor of a formula.
 
@@ -25,6 +32,8 @@ def synthesize(
         semantics: `"degree"`, for labels in [0, 1]; or `"robustness"`, for labels that are any real numbers, where
             the negation of x is -x: discrete-time signal temporal logic.
         max_registers: The budget: a formula that needs more registers is refused.
+        progress: Whether the monitor should have the registers that `Monitor.progress` needs, where these are more than
+            those of the value. For most formulas they are not, and this changes nothing.
 
     Raises:
         SynthesisError: The budget does not suffice; the message names the subformula that is too large.
@@ -43,5 +52,34 @@ def synthesize(
     if isinstance(max_registers, bool) or not isinstance(max_registers, int) or max_registers < 0:
         raise SynthesisError(f"`max_registers` should be a non-negative integer. Received {max_registers!r}.")
     domain_of(formula, semantics)  # refuses what has no meaning as robustness
-    program = with_names(Synthesis(max_registers).program(formula))
-    return Monitor(formula, replace(program, atoms=formula.atoms, semantics=semantics))
+    synthesis = Synthesis(max_registers)
+    program = replace(synthesis.program(formula), atoms=formula.atoms, semantics=semantics)
+    if progress:
+        program = with_progress(program, formula, synthesis)
+    return Monitor(formula, with_names(program))
+
+
+def progress_from_value(formula: Formula, program: Program) -> tuple[Expression, ...]:
+    """For each control state of a formula's program its progress, where it is more than the value.
+
+    Raises:
+        SynthesisError: It needs registers or control states that the program of the value does not have.
+    """
+    if program.progress is not None:
+        return program.progress
+    joint = with_progress(program, formula, Synthesis(max(DEFAULT_REGISTERS, 2 * len(program.registers))))
+    unmerged = merge_equivalent_registers(program) is program
+    if not unmerged or any(
+        len(ours) != len(theirs)
+        for ours, theirs in (
+            (program.registers, joint.registers),
+            (program.windows, joint.windows),
+            (program.steps, joint.steps),
+        )
+    ):
+        raise SynthesisError(
+            f"The progress of `{to_string(formula, longest=80)}` needs registers that its value does not, and this "
+            "monitor does not have them. Make it with synthesize(formula, progress=True)."
+        )
+    assert joint.progress is not None
+    return joint.progress

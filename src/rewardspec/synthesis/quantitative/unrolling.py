@@ -25,6 +25,7 @@ class Phase:
         entering: What enters each delay line.
         zeros: Registers known to be 0 when the letter is read, as a mask.
         ones: Registers known to be 1 when the letter is read, as a mask.
+        levels: What is read of the registers before the letter.
     """
 
     updates: dict[int, Polynomial]
@@ -32,6 +33,7 @@ class Phase:
     entering: tuple[Polynomial, ...] = ()
     zeros: int = 0
     ones: int = 0
+    levels: tuple[Polynomial, ...] = ()
 
 
 @dataclass
@@ -71,7 +73,8 @@ def unroll(equations: Equations, limit: int, effort: Effort) -> Lasso:
         seen[zeros, ones] = len(phases)
         updates = {r: substitute(update, zeros, ones) for r, update in enumerate(equations.updates)}
         entering = tuple(substitute(line.value, zeros, ones) for line in equations.lines)
-        phases.append(Phase(updates, substitute(equations.output, zeros, ones), entering, zeros, ones))
+        levels = tuple(substitute(level, zeros, ones) for level in equations.levels)
+        phases.append(Phase(updates, substitute(equations.output, zeros, ones), entering, zeros, ones, levels))
         zeros = sum(1 << r for r, update in updates.items() if update == ZERO)
         ones = sum(1 << r for r, update in updates.items() if update == ONE)
     return Lasso(len(equations.updates), phases, seen[zeros, ones])
