@@ -220,3 +220,25 @@ def test_help_tells_the_exit_status(capsys):
     out = capsys.readouterr().out
     assert "rewardspec check spec.toml" in out
     assert "1 when a spec has errors" in out
+
+
+IN_TIME = """
+observation = ["x", "x_dot", "theta", "theta_dot"]
+
+[atoms]
+left = "x < -0.5"
+right = "x > 0.5"
+
+[[pairs]]
+formula = "G(left -> F[0,600] right)"
+weight = 1
+"""
+
+
+def test_windows_are_counted_and_bounds_compared_with_the_environments_limit(check):
+    status, out, _ = check(IN_TIME, "--env", "CartPole-v1", "--resets", "2", "--observe", "nothing")
+    assert status == 0
+    assert "Machine     1 register, 1 window, 1 control state" in out
+    assert "[bound-past-limit]" in out
+    assert "[unseen-window]" in out
+    assert "[bound-past-limit]" not in check(IN_TIME)[1]

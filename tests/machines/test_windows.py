@@ -45,6 +45,13 @@ class Lists:
             for held in self.held
         ]
 
+    def lasting(self):
+        """In how many steps each extremum will be gone."""
+        return [
+            0 if value == self.neutral else max(k for k, other in enumerate(held) if other == value) + 1
+            for held, value in zip(self.held, self.read(), strict=True)
+        ]
+
 
 def window_of(length, op, neutral, guarded, semantics="degree"):
     window = Window("w", length, op, neutral)
@@ -86,6 +93,8 @@ def test_windows_of_batches_that_start_anew_hold_the_last_values(library, guarde
                 values[element] = newest
             assert np.asarray(window.read(state, xp)).tolist() == lists.read(), (length, op, neutral, step)
             assert np.asarray(window.newest(state, xp)).tolist() == values
+            if library == "numpy":
+                assert op == "last" or window.lasting(state).tolist() == lists.lasting()
             if library == "numpy" and rng.random() < 0.3:
                 state = window.of(window.contents(state))
                 assert window.read(state, xp).tolist() == lists.read()

@@ -49,8 +49,37 @@ LAKE_PAIRS = [
 ]
 
 
+# The same places, with windows, delays, counts, scales and discounts.
+CARTPOLE_IN_TIME = [
+    Pair("G(upright -> F[0,5] calm)", 2.0, veto=False),
+    Pair("now H[0,4] centred", -0.75),
+    Pair("F[2,9] pushed", 0.5, veto=False),
+    Pair("G(O[0,3] inside)", 1.0, penalty=-2.5),
+    Pair("G(calm -> upright S[1,6] pushed)", 0.25, veto=False),
+    Pair("F{3} pushed", 1.0),
+    Pair("now 0.5 * (upright S[0,6] pushed) + 0.25", 0.5),
+    Pair("F[0,6;0.75] calm", 0.25, veto=False),
+    Pair("X[7] pushed", 0.5, veto=False),
+]
+LAKE_IN_TIME = [
+    Pair("F[0,7] goal", 2.0, veto=False),
+    Pair("G(moved -> F[0,4] !corner)", 1.0, veto=False),
+    Pair("now O[0,3] moved", 0.5),
+    Pair("F{2} moved", 0.5),
+    Pair("G(dry | H[1,2] !corner)", 1.0, penalty=-1.0),
+]
+
+
 def cartpole_spec(**changes: Any) -> Spec:
     return Spec(CARTPOLE_PAIRS, atoms=CARTPOLE_ATOMS, discount=0.9).replace(**changes)
+
+
+def cartpole_in_time(**changes: Any) -> Spec:
+    return cartpole_spec(pairs=CARTPOLE_IN_TIME, **changes)
+
+
+def lake_in_time(**changes: Any) -> Spec:
+    return lake_spec(pairs=LAKE_IN_TIME, **changes)
 
 
 def lake_spec(**changes: Any) -> Spec:
@@ -65,4 +94,9 @@ def lake() -> gym.Env[Any, Any]:
     return gym.make("FrozenLake-v1", is_slippery=True, max_episode_steps=12)
 
 
-PLACES = {"CartPole": (cartpole, cartpole_spec), "FrozenLake": (lake, lake_spec)}
+PLACES = {
+    "CartPole": (cartpole, cartpole_spec),
+    "FrozenLake": (lake, lake_spec),
+    "CartPole in time": (cartpole, cartpole_in_time),
+    "FrozenLake in time": (lake, lake_in_time),
+}

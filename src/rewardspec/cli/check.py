@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from rewardspec.cli.check_spec import add_spec_options, check_spec, kind_of, section
+from rewardspec.cli.check_spec import add_spec_options, check_spec, kind_of, section, sizes_of
 from rewardspec.cli.options import add_formula, command, formula_of
 from rewardspec.errors import SpecError, SynthesisError
 from rewardspec.logic.formulas import Formula
@@ -84,10 +84,8 @@ def _report(formula: Formula) -> Iterator[tuple[str, str]]:
 def _machine(monitor: Monitor, most_lines: int = 12) -> str:
     """The machine's size and, where it is small, its equations."""
     states = len(monitor.states)
-    sizes = {"register": len(monitor.registers), "window": len(monitor.program.windows), "control state": states}
-    said = [f"{count} {noun}{'s' * (count != 1)}" for noun, count in sizes.items() if count or noun != "window"]
-    lines = [", ".join(said)]
-    if sum(sizes.values()) <= most_lines:
+    lines = [sizes_of(monitor.program)]
+    if len(monitor.registers) + len(monitor.program.windows) + states <= most_lines:
         diagram = monitor.diagram()
         lines.extend([f"starts with {', '.join(diagram.entry)}"] if diagram.entry else [])
         for node in diagram.nodes:

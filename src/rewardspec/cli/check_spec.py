@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from rewardspec.cli.options import add_no_references, draft_in, importing_from_here, made
+from rewardspec.cli.options import OBSERVE_CHOICES, add_no_references, draft_in, importing_from_here, made
 from rewardspec.errors import SpecError, SynthesisError
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe
+from rewardspec.machines.program import Program
 from rewardspec.spec.atoms.components import why_unreadable
 from rewardspec.spec.lint.findings import Finding, LintedSpec
 from rewardspec.spec.lint.linter import findings_of
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import SpecDraft
+from rewardspec.wrappers.monitor_reward import episode_limit
 
 _INDENT = 12
 _WIDTH = 88
@@ -31,8 +33,13 @@ def add_spec_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--env",
         metavar="ID",
-        help="for a spec file: reset this Gymnasium environment, and look for named components that it does not have "
-        "and for safety objectives violated at once",
+        help="for a spec file: reset this Gymnasium environment, and look for named components that it does not have, "
+        "for safety objectives violated at once, and for bounds that its episodes do not reach",
+    )
+    parser.add_argument(
+        "--observe",
+        choices=OBSERVE_CHOICES,
+        help="for a spec file: what of the monitors the learner will see; look for windows that it does not see",
     )
     parser.add_argument(
         "--resets", metavar="N", type=int, default=_RESETS, help="how many resets to look at (default: %(default)s)"
@@ -43,14 +50,24 @@ def check_spec(arguments: argparse.Namespace) -> int:
     """Print what there is to know about the spec; 1 where it has errors, else 0."""
     with importing_from_here():
         draft = draft_in(arguments.formula, arguments)
-        firsts = [] if arguments.env is None else _first_states(arguments.env, arguments.resets)
+        firsts, limit = ([], None) if arguments.env is None else _first_states(arguments.env, arguments.resets)
         missing = list(_missing_components(draft, arguments.env, firsts))
         # Where the observation is not what the file says, labels would be those of other numbers, or none at all.
         initial_labels = _initial_labels(draft.spec(), firsts) if firsts and not missing else None
         # Without its atoms' functions the spec can be made even where one is missing.
         spec = Spec(draft.pairs, **draft.options)
         findings = missing + findings_of(
-            LintedSpec(draft.pairs, draft.atoms, spec.penalty, spec.payment, spec.max_registers, initial_labels)
+            LintedSpec(
+                draft.pairs,
+                draft.atoms,
+                spec.penalty,
+                spec.payment,
+                spec.max_registers,
+                initial_labels,
+                limit,
+                arguments.observe,
+                spec.semantics,
+            )
         )
         for title, text in _report(arguments.formula, draft, spec, findings):
             print(section(title, text))
@@ -84,8 +101,7 @@ def _report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding]) ->
     for number, pair in enumerate(spec.pairs, start=1):
         yield f"Pair {number}", _pair(pair, spec.penalty)
     try:
-        registers, states = len(spec.registers), len(spec.states)
-        yield "Machine", f"{registers} register{'s' * (registers != 1)}, {states} control state{'s' * (states != 1)}"
+        yield "Machine", sizes_of(spec.program)
     except SynthesisError as error:
         yield "Machine", textwrap.fill(f"refused: {error}", _WIDTH)
     for finding in findings:
@@ -95,6 +111,12 @@ def _report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding]) ->
     warnings = len(findings) - errors
     found = f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
     yield "Found", found if findings else "nothing that looks wrong"
+
+
+def sizes_of(program: Program) -> str:
+    """How many registers, windows and control states a program has."""
+    sizes = {"register": len(program.registers), "window": len(program.windows), "control state": len(program.steps)}
+    return ", ".join(f"{n} {noun}{'s' * (n != 1)}" for noun, n in sizes.items() if n or noun != "window")
 
 
 def _pair(pair: Pair, penalty: float) -> str:
@@ -109,13 +131,13 @@ def _pair(pair: Pair, penalty: float) -> str:
     return "\n".join(lines)
 
 
-def _first_states(env_id: str, resets: int) -> list[tuple[Any, dict[str, Any]]]:
-    """The observations after some resets of an environment, each with its info."""
+def _first_states(env_id: str, resets: int) -> tuple[list[tuple[Any, dict[str, Any]]], int | None]:
+    """The observations after some resets of an environment, each with its info; and its episodes' limit, if any."""
     if resets < 1:
         raise SpecError(f"--resets should be at least 1. Received {resets}.")
     env = made(env_id)
     try:
-        return [env.reset(seed=seed) for seed in range(resets)]
+        return [env.reset(seed=seed) for seed in range(resets)], episode_limit(env)
     finally:
         env.close()
 

@@ -18,10 +18,14 @@ from the step's labels, which the transition determines, and from these parts of
   left out: `F G p` needs no register, so that the level is known only from labels that are gone, and `delta` starts
   from 0 whatever the first labels were.
 
-Of a *window*, only its extremum is shown: what it holds is as long as the window, so that with windows the product is
-not quite Markov. Where none of these exists, as for `F G p` paid by value, the product is Markov as it is and nothing
-is added. What ends an episode is the environment's affair: a time limit that the observation does not show is no more a
-function of this product than of the environment alone, which matters to the payment `final`.
+Of a *window*, its extremum is shown, and the share of its length for which that will stay unless it comes again: so an
+agent sees how near a deadline is. With labels of 0 and 1 that is all there is to know. Between them what comes after
+the extremum is not shown, nor is what is on its way through a delay (`X[5]`, `F[3,9]`): that would be as many numbers
+as the window is long, so that the product is then not quite Markov; `lint` says so.
+
+Where none of these exists, as for `F G p` paid by value, the product is Markov as it is and nothing is added. What ends
+an episode is the environment's affair: a time limit that the observation does not show is no more a function of this
+product than of the environment alone, which matters to the payment `final`.
 """
 
 from __future__ import annotations
@@ -149,12 +153,13 @@ class Features:
         return _Part(read, read_batch, names)
 
     def _windows(self) -> _Part:
-        machine = self.spec.machine
+        machine, windows = self.spec.machine, self.spec.program.windows
 
         def read(state: Any) -> Any:
-            return machine.parts(state)[2]
+            return (*machine.parts(state)[2], *machine.lasting(state))
 
-        return _Part(read, read, [(window.name, *self._range) for window in self.spec.program.windows])
+        lasting = [(f"{window.name} lasts", 0.0, 1.0) for window in windows if window.op != "last"]
+        return _Part(read, read, [*((window.name, *self._range) for window in windows), *lasting])
 
     def _veto(self) -> _Part:
         in_force = self.spec.penalty_in_force

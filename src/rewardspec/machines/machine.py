@@ -24,7 +24,14 @@ from rewardspec.machines.label_checks import (
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.program import Program
 from rewardspec.machines.window_code import array_windows, has_begun
-from rewardspec.machines.windows import Queue, algebra, queue_extremum
+from rewardspec.machines.windows import (
+    Queue,
+    algebra,
+    queue_extremum,
+    queue_lasting,
+    queue_packed,
+    queue_unpacked,
+)
 
 Places: TypeAlias = NDArray[np.intp]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -169,6 +176,37 @@ class Machine:
         xp = namespace_of(_like(state)) or np
         windows = zip(array_windows(program), state.windows, strict=True)
         return state.control, state.registers, tuple(w.read(s, xp) for w, s in windows), state.memory
+
+    def lasting(self, state: Any) -> tuple[Any, ...]:
+        """For each window of an extremum, in which share of its length the extremum will be gone.
+
+        Of one trace or of a NumPy batch: 1 for an extremum that has just come, 0 where there is none.
+        """
+        program, numbers = self.program, [k for k, each in enumerate(self.program.windows) if each.op != "last"]
+        windows = [program.windows[k] for k in numbers]
+        if type(state) is tuple:
+            queues = [Queue(*state[1 + len(program.registers) + k]) for k in numbers]
+            pairs = zip(queues, windows, strict=True)
+            return tuple(queue_lasting(q, w.length, algebra(w, program, None)) / w.length for q, w in pairs)
+        array = array_windows(program)
+        return tuple(array[k].lasting(state.windows[k]) / program.windows[k].length for k in numbers)
+
+    def packed(self, state: Any) -> Any:
+        """A state, or None, as it can be copied and pickled: windows that hold thousands of values nest as deeply."""
+        return self._changed_windows(state, queue_packed)
+
+    def unpacked(self, packed: Any) -> Any:
+        """The state that was packed."""
+        return self._changed_windows(packed, queue_unpacked)
+
+    def _changed_windows(self, state: Any, change: Callable[[Any], tuple[Any, ...]]) -> Any:
+        if state is None or not self.program.windows:
+            return state
+        if type(state) is not tuple:
+            return state._replace(windows=tuple(Queue(*change(window)) for window in state.windows))
+        first = 1 + len(self.program.registers)
+        last = first + len(self.program.windows)
+        return (*state[:first], *map(change, state[first:last]), *state[last:])
 
     def columns(self, state: State) -> list[NDArray[Any]]:
         """All that the program remembers of a NumPy batch: control state, registers, and what each window holds."""

@@ -27,6 +27,7 @@ from rewardspec.machines.windows import (
     queue_begin,
     queue_contents,
     queue_extremum,
+    queue_lasting,
     queue_newest,
     queue_of,
     queue_push,
@@ -88,6 +89,10 @@ class ArrayWindow:
     def contents(self, state: Queue, xp: Namespace = np) -> list[Array]:
         """The values that count, oldest first."""
         return queue_contents(state, self.length, self._on(xp), xp)
+
+    def lasting(self, state: Queue, xp: Namespace = np) -> Array:
+        """In how many steps the extremum will be gone, unless it comes again; 0 where all is neutral."""
+        return queue_lasting(state, self.length, self._on(xp), xp)
 
     def of(self, contents: Sequence[Array], xp: Namespace = np) -> Queue:
         """A window that holds these values."""

@@ -144,7 +144,10 @@ def _guards(*guards: Any) -> Guards:
 
 
 def queue_contents(queue: Queue, length: int, on: Algebra, xp: Namespace | None = None) -> list[Any]:
-    """The values that count, oldest first; extrema of newer values stand for values that they hide."""
+    """The values that count, oldest first; where an extremum is read, newer values stand for those that they hide.
+
+    So windows that will give the same are the same.
+    """
     later, earlier, inside = queue.guards or _NO_GUARDS
     neutral = on.neutral if xp is None else xp.full_like(queue.extremum, on.neutral)
     newest_first: list[Any] = []
@@ -152,7 +155,8 @@ def queue_contents(queue: Queue, length: int, on: Algebra, xp: Namespace | None 
     def add(value: Any, guard: Any) -> None:
         if queue.age is not None and xp is not None:
             value = xp.where(queue.age > len(newest_first), value, on.neutral)
-        newest_first.append(_bounded(value, guard, on))
+        value = _bounded(value, guard, on)
+        newest_first.append(value if on.oldest or not newest_first else on.outer(newest_first[-1], value))
 
     bound, node = None, queue.back
     while node is not None:
@@ -168,7 +172,8 @@ def queue_contents(queue: Queue, length: int, on: Algebra, xp: Namespace | None 
         inside = _both(inside, own, on)
     for value in reversed(_listed(queue.front)):
         add(value, _both(earlier, later, on))
-    return [neutral] * (length - len(newest_first)) + newest_first[::-1]
+    oldest = neutral if on.oldest or not newest_first else newest_first[-1]
+    return [oldest] * (length - len(newest_first)) + newest_first[::-1]
 
 
 def _listed(chain: Any) -> list[Any]:
@@ -177,6 +182,53 @@ def _listed(chain: Any) -> list[Any]:
         values.append(chain[0])
         chain = chain[1]
     return values
+
+
+def queue_packed(queue: Sequence[Any]) -> tuple[Any, ...]:
+    """The window with lists for its chains, which can be copied and pickled however long they are."""
+    place, back, extremum, front, total, waiting, turned, *rest = queue
+    return place, _raw_list(back), extremum, _listed(front), total, _raw_list(waiting), _listed(turned), *rest
+
+
+def queue_unpacked(packed: Sequence[Any]) -> tuple[Any, ...]:
+    """The window that was packed."""
+    place, back, extremum, front, total, waiting, turned, *rest = packed
+    return place, _raw_chain(back), extremum, _chain(front), total, _raw_chain(waiting), _chain(turned), *rest
+
+
+def _raw_list(chain: Any) -> list[Any]:
+    nodes = []
+    while chain is not None:
+        nodes.append(chain[:2])
+        chain = chain[2]
+    return nodes
+
+
+def _raw_chain(nodes: Sequence[Any]) -> Any:
+    chain: Any = None
+    for node in reversed(nodes):
+        chain = (*node, chain)
+    return chain
+
+
+def _chain(values: Sequence[Any]) -> Any:
+    chain: Any = None
+    for value in reversed(values):
+        chain = (value, chain)
+    return chain
+
+
+def queue_lasting(queue: Queue, length: int, on: Algebra, xp: Namespace | None = None) -> Any:
+    """In how many steps the extremum will be gone, unless it comes again; 0 where all is neutral.
+
+    That takes a look at all that the window holds.
+    """
+    contents = queue_contents(queue, length, on, xp)
+    # Newer values stand for those that they hide, so that the extremum comes first.
+    if xp is None:
+        return 0 if contents[0] == on.neutral else contents.count(contents[0])
+    lasting = sum(xp.where(value == contents[0], 1.0, 0.0) for value in contents)
+    return xp.where(contents[0] == on.neutral, 0.0, lasting)
 
 
 def queue_of(contents: Sequence[Any], on: Algebra, xp: Namespace) -> Queue:

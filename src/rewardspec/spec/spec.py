@@ -414,12 +414,21 @@ class Spec:
 
     # Reports and files; each lives in a module of its own, loaded when first used.
 
-    def lint(self, *, initial_labels: Mapping[str, Any] | None = None) -> Findings:
+    def lint(
+        self,
+        *,
+        initial_labels: Mapping[str, Any] | None = None,
+        max_episode_steps: int | None = None,
+        observe: str | None = None,
+    ) -> Findings:
         """What looks wrong with the spec, each finding with its reason and a remedy; see `rewardspec.spec.lint`.
 
         Args:
             initial_labels: Labels of states after reset, an array for each atom, as `labels` gives them. With them, a
                 safety objective is an error that any of these states violates.
+            max_episode_steps: After how many steps episodes end. With it, bounds are found that no episode reaches.
+            observe: What of the monitors the agent will see, as wrappers take it, or `"nothing"`. With it, windows are
+                found that it does not see all of.
 
         Example:
             >>> [finding.rule for finding in Spec([("F G true & !reach_goal", -1)]).lint()]
@@ -427,7 +436,7 @@ class Spec:
         """
         from rewardspec.spec.lint.linter import lint
 
-        return lint(self, initial_labels=initial_labels)
+        return lint(self, initial_labels=initial_labels, max_episode_steps=max_episode_steps, observe=observe)
 
     def explain(self, episode: Any) -> Explanation:
         """Which formula, atom and earlier step decided the reward of every step of an episode.

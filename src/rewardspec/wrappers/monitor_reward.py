@@ -25,6 +25,7 @@ from rewardspec.wrappers.product_numbering import model_of, possible_pairs
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
+    from rewardspec.spec.lint.findings import Findings
 
 
 _UNPAID = 5  # episodes that were not seen to end, after which something is wrong
@@ -98,6 +99,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         gym.Wrapper.__init__(self, env)
         self.reward_spec = spec = readable(spec)
         self.extension: Extension | None = None
+        self._observe = observe
         if observe is not None:
             self._features = Features(spec, observe)
             space = env.observation_space
@@ -125,10 +127,12 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def __getstate__(self) -> dict[str, Any]:
         # The compiled function cannot be pickled, and follows from the spec.
-        return {name: value for name, value in self.__dict__.items() if name != "_transition"}
+        state = {name: value for name, value in self.__dict__.items() if name != "_transition"}
+        return state | {"_state": self.reward_spec.machine.packed(self._state)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._state = self.reward_spec.machine.unpacked(self._state)
         self._transition = self._episode.transition
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -234,6 +238,29 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if self._recorded is None:
             raise ResetNeeded("There is no episode to explain. Call reset() first.")
         return self._recorded.explain(self.reward_spec)
+
+    def lint(self) -> Findings:
+        """What looks wrong with the spec, given how long episodes can be and what the agent is shown.
+
+        Around other wrappers: `env.get_wrapper_attr("lint")()`.
+
+        Example:
+            >>> from rewardspec.spec import Spec
+            >>> spec = Spec([("F[0,900] goal", 1)], atoms={"goal": lambda obs, action, next_obs: next_obs == 15})
+            >>> [finding.rule for finding in MonitorReward(gym.make("FrozenLake-v1"), spec).lint()]
+            ['bound-past-limit', 'unseen-window']
+        """
+        shown = "nothing" if self._observe is None else self._observe
+        return self.reward_spec.lint(max_episode_steps=episode_limit(self.env), observe=shown)
+
+
+def episode_limit(env: gym.Env[Any, Any] | gym.vector.VectorEnv[Any, Any, Any]) -> int | None:
+    """After how many steps an environment's episodes are cut off; None where that is not known."""
+    try:
+        limit = env.get_wrapper_attr("_max_episode_steps") if isinstance(env, gym.Env) else None
+    except AttributeError:
+        limit = None
+    return getattr(env.spec, "max_episode_steps", None) if limit is None else limit
 
 
 def _require_one_environment(env: Any) -> None:

@@ -7,6 +7,8 @@
 | `never-decides` | a pair that counted most in no step |
 | `always-vetoed` | a safety objective violated in every episode |
 | `same-return` | rewards that tell no episode from another |
+
+and, where the environment says after how many steps episodes end, what lint finds of that.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.spec import Spec
-from rewardspec.spec.lint.findings import Finding, called
+from rewardspec.spec.lint.findings import Finding, LintedSpec, called
+from rewardspec.spec.lint.time_rules import bound_past_limit, out_of_time
 
 if TYPE_CHECKING:
     from rewardspec.wrappers.probing import AtomSeen, PairSeen, Probe
@@ -79,6 +82,13 @@ def findings_about(
             f"Every episode had a return of {returns[0]:g}, so that none is better than another.",
             "Play with a policy that gets further, or pay for progress.",
         )
+
+
+def too_long_for(spec: Spec, limit: int | None) -> Iterator[Finding]:
+    """Formulas and bounds that are too long for an environment's episodes."""
+    linted = LintedSpec(spec.pairs, max_registers=spec.max_registers, max_episode_steps=limit)
+    for rule in (out_of_time, bound_past_limit):
+        yield from rule(linted)
 
 
 def lines_of(seen: Probe) -> Iterator[str]:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from rewardspec.errors import Error
 from rewardspec.spec import Spec
 from rewardspec.spec.lint.findings import Finding
-from rewardspec.wrappers.monitor_reward import MonitorReward
-from rewardspec.wrappers.probe_report import findings_about, lines_of
+from rewardspec.wrappers.monitor_reward import MonitorReward, episode_limit
+from rewardspec.wrappers.probe_report import findings_about, lines_of, too_long_for
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
@@ -146,7 +146,7 @@ def probe(
         np.array([len(explanation) - 1 for explanation in seen]),
         returns,
         np.array(base_returns),
-        tuple(findings_about(spec, atoms, pairs, returns)),
+        (*findings_about(spec, atoms, pairs, returns), *too_long_for(spec, episode_limit(env))),
     )
 
 

@@ -1,9 +1,10 @@
 """Everything that monitors can do, found by trying: exact answers about small formulas.
 
-Min and max pass labels through unchanged, so with labels from {0, 1/2, 1} the registers hold only these, and a monitor
-has finitely many configurations.  They decide the general case.  Whether a value reaches a threshold depends only on
-which literals do: above 1/2, of p and !p one does or none; up to 1/2, one does or both.  Labels 0 and 1 give the
-first, and 1/2 gives none or both.  So values that relate in some way on all such traces do so on every trace.
+Min and max pass labels through unchanged, so with labels from {0, 1/2, 1} registers and windows hold only these, and a
+monitor has finitely many configurations.  They decide the general case.  Whether a value reaches a threshold depends
+only on which literals do: above 1/2, of p and !p one does or none; up to 1/2, one does or both.  Labels 0 and 1 give
+the first, and 1/2 gives none or both.  So values that relate in some way on all such traces do so on every trace.
+Scales change labels, so that formulas with scales are left alone.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ import numpy as np
 
 from rewardspec.errors import SynthesisError
 from rewardspec.machines.array_code import State
+from rewardspec.machines.expressions import all_parts
 from rewardspec.machines.monitor import Monitor
 
 _MOST_LETTERS = 4_096
 _MOST_STEPS = 300_000  # configurations times letters
+_MOST_NUMBERS = 10_000_000  # that all of these hold together
+_MOST_HELD = 400  # numbers in one configuration
 
 THREE = (0.0, 0.5, 1.0)
 TWO = (0.0, 1.0)
@@ -36,42 +40,38 @@ def outcomes(monitors: Sequence[Monitor], levels: Sequence[float]) -> Iterator[t
         TooManyError: There are too many of them.
     """
     atoms = tuple(dict.fromkeys(atom for monitor in monitors for atom in monitor.atoms))
-    if len(levels) ** len(atoms) > _MOST_LETTERS:
+    held = [1 + len(m.registers) + sum(window.length for window in m.program.windows) for m in monitors]
+    if len(levels) ** len(atoms) > _MOST_LETTERS or sum(held) > _MOST_HELD:
         raise TooManyError
     letters = np.array(list(itertools.product(levels, repeat=len(atoms))), dtype=np.float64)
-    frontier = np.concatenate([[0.0, *monitor.program.initial] for monitor in monitors])[None, :]
+    frontier = np.column_stack([column for m in monitors for column in m.machine.columns(m.initial_state(batch=1))])
     seen: set[tuple[float, ...]] = {tuple(frontier[0])}
     steps = 0
     while len(frontier):
         steps += len(frontier) * len(letters)
-        if steps > _MOST_STEPS:
+        if steps > _MOST_STEPS or steps * sum(held) > _MOST_NUMBERS:
             raise TooManyError
         rows = np.repeat(frontier, len(letters), axis=0)
         columns = np.tile(letters, (len(frontier), 1))
         labels = {atom: columns[:, number] for number, atom in enumerate(atoms)}
         states = []
         start = 0
-        for monitor in monitors:
-            width = 1 + len(monitor.registers)
-            states.append(_step(monitor, rows[:, start : start + width], labels))
+        for monitor, width in zip(monitors, held, strict=True):
+            own = [np.ascontiguousarray(column) for column in rows[:, start : start + width].T]
+            before = monitor.machine.of_columns(own, (np.zeros(len(rows)),))
+            states.append(monitor.step(before, labels)[0])
             start += width
         yield tuple(states)
-        new = np.unique(np.column_stack([column for state in states for column in _columns(state)]), axis=0)
+        found = [column for m, state in zip(monitors, states, strict=True) for column in m.machine.columns(state)]
+        new = np.unique(np.column_stack(found), axis=0)
         fresh = [row for row in new if tuple(row) not in seen]
         seen.update(tuple(row) for row in fresh)
         frontier = np.array(fresh)
 
 
-def _step(monitor: Monitor, rows: np.ndarray, labels: dict[str, np.ndarray]) -> State:
-    control = np.ascontiguousarray(rows[:, 0]).astype(np.int32) if len(monitor.states) > 1 else None
-    registers = tuple(np.ascontiguousarray(column) for column in rows[:, 1:].T)
-    state, _ = monitor.step(State(control, registers, (), (np.zeros(len(rows)),)), labels)
-    return state  # type: ignore[no-any-return]
-
-
-def _columns(state: State) -> Iterator[np.ndarray]:
-    yield np.zeros_like(state.value) if state.control is None else state.control
-    yield from state.registers
+def _only_passes_labels_on(monitor: Monitor) -> bool:
+    """Whether its values are labels and their complements: what has scales has values of its own."""
+    return not any(part.op in ("affine", "discount") for part in all_parts(monitor.program.expressions()))
 
 
 def can_be_violated(monitor: Monitor) -> bool | None:
@@ -82,6 +82,8 @@ def can_be_violated(monitor: Monitor) -> bool | None:
         >>> can_be_violated(synthesize("G safe")), can_be_violated(synthesize("F goal"))
         (True, False)
     """
+    if not _only_passes_labels_on(monitor):
+        return None
     # Labels 0 and 1 suffice: rounding a label between them takes hope away and gives none.
     try:
         return any(bool((monitor.bounds(state)[1] == 0.0).any()) for (state,) in outcomes([monitor], TWO))
@@ -100,6 +102,8 @@ def compare(left: Monitor, right: Monitor) -> set[str] | None:
         ({'opposite'}, {'at most'})
     """
     possible = {"equal", "opposite", "at most", "at least"}
+    if not (_only_passes_labels_on(left) and _only_passes_labels_on(right)):
+        return None
     try:
         for one, other in outcomes([left, right], THREE):
             possible &= relations(one.value, other.value)

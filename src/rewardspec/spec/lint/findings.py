@@ -10,6 +10,7 @@ from typing import Any, Literal
 from rewardspec.drawing.html_tables import html_table
 from rewardspec.errors import SynthesisError
 from rewardspec.machines.monitor import Monitor
+from rewardspec.machines.program import Semantics
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import Payment
@@ -64,6 +65,9 @@ class LintedSpec:
         payment: The spec's payment.
         max_registers: The budget for each formula's machine.
         initial_labels: Labels of states after reset, an array for each atom, where they are known.
+        max_episode_steps: After how many steps episodes end, where that is known.
+        observe: What of the monitors the agent sees, or `"nothing"`; None where that is not known.
+        semantics: What labels and values are. Rules that try formulas out do so on degrees.
     """
 
     pairs: Sequence[Pair]
@@ -72,6 +76,9 @@ class LintedSpec:
     payment: Payment = "value"
     max_registers: int = DEFAULT_REGISTERS
     initial_labels: Mapping[str, Any] | None = None
+    max_episode_steps: int | None = None
+    observe: str | None = None
+    semantics: Semantics = "degree"
     _machines: dict[int, Monitor | SynthesisError] = field(default_factory=dict, compare=False, repr=False)
 
     def machine(self, number: int) -> Monitor | SynthesisError:

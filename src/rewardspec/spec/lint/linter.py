@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from rewardspec.spec.lint import pair_rules, spec_rules
+from rewardspec.spec.lint import pair_rules, spec_rules, time_rules
 from rewardspec.spec.lint.findings import Finding, Findings, LintedSpec
 from rewardspec.spec.spec import Spec
 
@@ -48,10 +48,21 @@ RULES = (
     Rule("redundant", "a pair that another makes redundant", spec_rules.redundant),
     Rule("no-progress", "a pair paid for its progress, which is its value", pair_rules.no_progress),
     Rule("no-effect", "a pair that pays nothing and vetoes nothing", pair_rules.no_effect),
+    Rule("out-of-time", "a formula that no episode is long enough to meet, or to break", time_rules.out_of_time),
+    Rule("bound-past-limit", "a bound that no episode is long enough to reach", time_rules.bound_past_limit),
+    Rule("no-time-left", "an interval of the current step alone", time_rules.no_time_left),
+    Rule("deadline-vetoes", "a pair that vetoes only because of its deadlines", time_rules.deadline_vetoes),
+    Rule("unseen-window", "a window that the agent does not see all of", time_rules.unseen_window),
 )
 
 
-def lint(spec: Spec, *, initial_labels: Mapping[str, Any] | None = None) -> Findings:
+def lint(
+    spec: Spec,
+    *,
+    initial_labels: Mapping[str, Any] | None = None,
+    max_episode_steps: int | None = None,
+    observe: str | None = None,
+) -> Findings:
     """What looks wrong with a spec; errors first.
 
     Args:
@@ -59,6 +70,9 @@ def lint(spec: Spec, *, initial_labels: Mapping[str, Any] | None = None) -> Find
         initial_labels: Labels of states after reset, an array for each atom, as `spec.labels` gives them. With them,
             a safety objective is an error that any of these states violates. Without, only what no knowledge of the
             environment is needed for is found: `G safe` can be violated at reset, but seldom is.
+        max_episode_steps: After how many steps episodes end. With it, bounds are found that no episode reaches.
+        observe: What of the monitors the agent will see, as wrappers take it, or `"nothing"`. With it, windows are
+            found that it does not see all of.
 
     Example:
         >>> print(lint(Spec([("F goal", 10), ("G !hole", -10)])))
@@ -67,7 +81,17 @@ as it holds, and nothing from its violation on, so that violating it is what pay
 Pair('G !hole', 0, veto=True, penalty=-10). If it is meant as it stands, set veto=False.
     """
     return findings_of(
-        LintedSpec(spec.pairs, spec.atom_functions, spec.penalty, spec.payment, spec.max_registers, initial_labels)
+        LintedSpec(
+            spec.pairs,
+            spec.atom_functions,
+            spec.penalty,
+            spec.payment,
+            spec.max_registers,
+            initial_labels,
+            max_episode_steps,
+            observe,
+            spec.semantics,
+        )
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
 
@@ -14,6 +15,7 @@ from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.simplification import simplify
 from rewardspec.machines.expressions import ZERO
 from rewardspec.machines.monitor import Monitor
+from rewardspec.machines.program import Semantics
 from rewardspec.spec.lint.exploration import can_be_violated
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called
 from rewardspec.spec.pairs import Pair
@@ -165,23 +167,24 @@ def _violated_at_reset(spec: LintedSpec, number: int, pair: Pair, monitor: Monit
     initial_labels, atoms = spec.initial_labels, spec.atoms or {}
     if initial_labels is not None and all(atom in initial_labels for atom in monitor.atoms):
         labels = {atom: np.atleast_1d(np.asarray(initial_labels[atom], dtype=np.float64)) for atom in monitor.atoms}
-        lost = _lost_after(monitor, labels)
+        lost = _lost_after(monitor, labels, spec.semantics)
         if lost is not None and lost.any():
             message = f"{name} is violated at reset in {int(lost.sum())} of {len(lost)} sampled episodes."
             remedy = "Start the objective later, as 'WX G …' does, or correct the atoms' labels at reset."
             yield Finding("violated-at-reset", "error", number, message, remedy)
         return
-    # What some letters lead to: the atoms in `fixed` as they are after every reset, the others at 0 and 1.
+    # What some letters lead to: the atoms in `fixed` as they are after every reset, the others true and false.
     declared = {atom: getattr(atoms.get(atom), "at_reset", None) for atom in monitor.atoms}
     fixed = {atom: float(label) for atom, label in declared.items() if label is not None}
     early = [atom for atom in unguarded_atoms(pair.formula) if atom in monitor.atoms and atom not in fixed]
     others = [atom for atom in monitor.atoms if atom not in fixed and atom not in early]
     if not (fixed or early) or 2 ** len(early + others) > _MOST_LETTERS:
         return
-    letters = np.array(list(itertools.product((0.0, 1.0), repeat=len(early + others)))).reshape(-1, len(early + others))
+    ends = (0.0, 1.0) if spec.semantics == "degree" else (-1.0, 1.0)
+    letters = np.array(list(itertools.product(ends, repeat=len(early + others)))).reshape(-1, len(early + others))
     labels = {atom: letters[:, k] for k, atom in enumerate(early + others)}
     labels |= {atom: np.full(len(letters), label) for atom, label in fixed.items()}
-    lost = _lost_after(monitor, labels)
+    lost = _lost_after(monitor, labels, spec.semantics)
     if lost is None:
         return
     if fixed and lost.all():
@@ -195,13 +198,15 @@ def _violated_at_reset(spec: LintedSpec, number: int, pair: Pair, monitor: Monit
         yield Finding("violated-at-reset", "warning", number, message, remedy)
 
 
-def _lost_after(monitor: Monitor, labels: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    """Where a first letter leaves no value above 0 possible; None where the bounds are too hard to find."""
+def _lost_after(monitor: Monitor, labels: Mapping[str, np.ndarray], semantics: Semantics) -> np.ndarray | None:
+    """Where a first letter leaves nothing but a violation possible; None where the bounds are too hard to find."""
     if not labels:
         return None
     size = max(len(column) for column in labels.values())
+    monitor = Monitor(monitor.formula, dataclasses.replace(monitor.program, semantics=semantics))
     try:
         state, _ = monitor.step(monitor.initial_state(batch=size), labels)
-        return np.asarray(monitor.bounds(state)[1] == 0.0)
+        upper = monitor.bounds(state)[1]
+        return np.asarray(upper == 0.0 if semantics == "degree" else upper < 0.0)
     except SynthesisError:
         return None

@@ -71,6 +71,8 @@ def run_together(spec: LintedSpec) -> Iterator[Finding]:
 
 def veto_pays(spec: LintedSpec) -> Iterator[Finding]:
     """A safety objective whose violation ends costs that are above its penalty."""
+    if spec.semantics != "degree":
+        return  # robustness has no least value, so that any cost can be above any penalty
     vetoes = [
         (number, pair)
         for number, pair, monitor in spec.monitored

@@ -23,7 +23,7 @@ from rewardspec.machines.machine import Places
 from rewardspec.spec import Spec
 from rewardspec.spec.atoms.batch_info import with_final_info
 from rewardspec.wrappers.first_states import warn_of_violation
-from rewardspec.wrappers.monitor_reward import readable
+from rewardspec.wrappers.monitor_reward import episode_limit, readable
 from rewardspec.wrappers.observations import Extension, extension
 from rewardspec.wrappers.product_numbering import possible_pairs
 from rewardspec.wrappers.vector.infos import everyone, note, note_state, note_step
@@ -31,6 +31,7 @@ from rewardspec.wrappers.vector.vector_models import models_of
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
+    from rewardspec.spec.lint.findings import Findings
 
     _Wrapper = VectorWrapper[Any, Any, Any, Any, NDArray[Any]]
 else:
@@ -104,6 +105,7 @@ class MonitorReward(_Wrapper, RecordConstructorArgs):
         self._next_step, self._same_step = mode is AutoresetMode.NEXT_STEP, mode is AutoresetMode.SAME_STEP
         self.reward_spec = spec = readable(spec)
         self.extension: Extension | None = None
+        self._observe = observe
         if observe is not None:
             self._features = Features(spec, observe)
             space = env.single_observation_space
@@ -119,6 +121,13 @@ class MonitorReward(_Wrapper, RecordConstructorArgs):
         self._recorded = RecordedEpisodes(record, env.num_envs)
         self._warned = False
         self._resetting = NOWHERE  # what the next step will reset
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_state": self.reward_spec.machine.packed(self._state)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._state = self.reward_spec.machine.unpacked(self._state)
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -209,6 +218,11 @@ class MonitorReward(_Wrapper, RecordConstructorArgs):
         if episode is None:
             raise ResetNeeded("There is no episode to explain. Call reset() first.")
         return episode.explain(self.reward_spec)
+
+    def lint(self) -> Findings:
+        """What looks wrong with the spec, given how long episodes can be and what agents are shown."""
+        shown = "nothing" if self._observe is None else self._observe
+        return self.reward_spec.lint(max_episode_steps=episode_limit(self.env), observe=shown)
 
     def _keep(self, state: Any, observations: Any) -> None:
         self._state = state

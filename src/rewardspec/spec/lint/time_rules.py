@@ -1,0 +1,140 @@
+"""The rules of lint about time: bounds, deadlines, and windows that an agent does not see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rewardspec.logic import formulas as fm
+from rewardspec.logic.formulas import Formula, Timed
+from rewardspec.logic.fragments import is_safe
+from rewardspec.logic.normal_form import negate, to_nnf
+from rewardspec.logic.operators import PAST
+from rewardspec.logic.printing import to_string
+from rewardspec.spec.lint.findings import Finding, LintedSpec, called
+
+
+def out_of_time(spec: LintedSpec) -> Iterator[Finding]:
+    """A formula that no episode is long enough to meet, or to break."""
+    limit = spec.max_episode_steps
+    if limit is None:
+        return
+    for number, pair in enumerate(spec.pairs):
+        met, broken = least_steps(to_nnf(pair.formula)), least_steps(negate(pair.formula))
+        if met > limit and number not in spec.constants:
+            message = f"{called(number, pair)} takes at least {met:g} steps, and episodes end after {limit}: its value "
+            message += "is 0 in all of them."
+            remedy = "Shorten what it waits for, or let episodes be longer."
+            yield Finding("out-of-time", "error", number, message, remedy)
+        elif broken > limit and number not in spec.constants:
+            message = f"{called(number, pair)} cannot fail in less than {broken:g} steps, and episodes end after "
+            message += f"{limit}: its value is 1 in all of them."
+            yield Finding("out-of-time", "warning", number, message, "Shorten its bounds, or remove the pair.")
+
+
+def bound_past_limit(spec: LintedSpec) -> Iterator[Finding]:
+    """A bound that no episode is long enough to reach."""
+    limit = spec.max_episode_steps
+    if limit is None:
+        return
+    for number, pair in enumerate(spec.pairs):
+        for part in pair.formula.subformulas():
+            if isinstance(part, Timed) and part.high is not None and part.low <= limit < part.high:
+                direction = "back" if isinstance(part, PAST) else "ahead"
+                message = (
+                    f"{called(number, pair)} looks up to {part.high} steps {direction} in "
+                    f"`{to_string(part, longest=80)}`, and episodes end after {limit}: the bound never counts."
+                )
+                yield Finding("bound-past-limit", "warning", number, message, "Lower it, or leave it out.")
+
+
+def no_time_left(spec: LintedSpec) -> Iterator[Finding]:
+    """An interval of the current step alone, in which nothing can be done."""
+    for number, pair in enumerate(spec.pairs):
+        for part in pair.formula.subformulas():
+            if isinstance(part, Timed) and part.low == part.high == 0:
+                message = (
+                    f"{called(number, pair)} leaves no time in `{to_string(part, longest=80)}`: the interval is the "
+                    "current step alone, so that it says no more than its operand."
+                )
+                remedy = "Widen it: '[0,1]' is this step and the next. Or write the operand alone."
+                yield Finding("no-time-left", "warning", number, message, remedy)
+
+
+def deadline_vetoes(spec: LintedSpec) -> Iterator[Finding]:
+    """A pair that vetoes only because its deadlines make it safe."""
+    for number, pair in enumerate(spec.pairs):
+        others = [other for other in spec.pairs if other is not pair and other.weight != 0]
+        if pair.veto is not None or not pair.vetoes or not (others or spec.penalty_of(pair)):
+            continue
+        if not is_safe(pair.formula.fold(_without_bounds)):
+            penalty = spec.penalty_of(pair)
+            message = (
+                f"{called(number, pair)} vetoes every reward of an episode that misses a deadline of its, since a "
+                f"formula whose deadlines are bounded is a safety formula: from then on each step pays {penalty:g}."
+            )
+            remedy = "Set veto=False to lose what this pair pays and no more, or veto=True if that is what you mean."
+            yield Finding("deadline-vetoes", "warning", number, message, remedy)
+
+
+def unseen_window(spec: LintedSpec) -> Iterator[Finding]:
+    """A window of which the agent does not see all that its reward depends on."""
+    for number, pair, monitor in spec.monitored if spec.observe is not None else ():
+        windows = monitor.program.windows
+        if not windows:
+            continue
+        longest = max(windows, key=lambda window: window.length)
+        looks = f"{called(number, pair)} depends on a window of {longest.length} steps"
+        if spec.observe != "registers":
+            message = f"{looks}, of which the agent sees nothing: what it is paid is no function of what it sees."
+            remedy = "Pass observe='registers'."
+        elif any(window.op == "last" for window in windows):
+            message = f"{looks}, of which the agent sees what leaves it, and not what is still on its way."
+            remedy = "Give it a policy with memory, or the last observations, or shorten the interval."
+        else:
+            message = (
+                f"{looks}, of which the agent sees the extremum and how long it will last. That is all there is to see "
+                "for labels of 0 and 1; between them, what comes after the extremum is hidden."
+            )
+            remedy = "Leave it so if labels are 0 or 1. Else give it a policy with memory, or the last observations."
+        yield Finding("unseen-window", "warning", number, message, remedy)
+
+
+def least_steps(formula: Formula) -> float:
+    """At least how many steps after the first an episode has, if a formula in normal form has a value above 0 in it.
+
+    Example:
+        >>> from rewardspec.logic.parsing import parse
+        >>> least_steps(parse("F(key & X[3] F[5,9] door)")), least_steps(parse("G(key -> F[0,5] door)"))
+        (8, 0)
+    """
+    return formula.fold(_least)
+
+
+def _least(part: Formula, args: tuple[float, ...]) -> float:
+    match part:
+        case fm.Constant():
+            return 0 if part.value else float("inf")
+        case fm.And():
+            return max(args)
+        case fm.Or() | fm.WeakUntil():
+            return min(args)
+        case fm.Affine():
+            return 0 if part.offset else args[0]
+        case fm.Next():
+            return part.steps + args[0]
+        case fm.Eventually() | fm.Until():
+            return part.low + args[-1]
+        case fm.AtLeastTimes():
+            return part.count - 1 + args[0]
+        case fm.Always() | fm.Release() if part.low == 0:
+            return args[-1]
+        case fm.StrongRelease():
+            return args[-1]
+    return 0  # what is weak, or looks back
+
+
+def _without_bounds(part: Formula, args: tuple[Formula, ...]) -> Formula:
+    """A part with operators that may take all the time there is."""
+    if isinstance(part, Timed):
+        return type(part)(*args, 0, None)
+    return part.rebuild(*args) if args else part

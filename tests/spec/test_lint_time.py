@@ -1,0 +1,167 @@
+"""Lint's rules about time, and the rules that try formulas out, on formulas with windows, counts and scales."""
+
+import random
+
+import numpy as np
+import pytest
+
+import rewardspec as rs
+from rewardspec.logic.normal_form import to_nnf
+from rewardspec.spec import Pair, Spec
+from rewardspec.spec.lint.exploration import can_be_violated, compare, relations
+from rewardspec.spec.lint.time_rules import least_steps
+from tests.strategies import Language, random_formula, random_trace
+
+TIME = Language(past=True, intervals=True, counts=True, monitorable=True)
+
+
+def found(spec, rule, **options):
+    return [finding for finding in spec.lint(**options) if finding.rule == rule]
+
+
+@pytest.mark.parametrize(
+    ("formula", "needs"),
+    [
+        ("X[300] a", 300),
+        ("F[250,400] a", 250),
+        ("F(a & X[150] F[51,60] b)", 201),
+        ("F{250} a", 249),
+        ("a U[201,] b", 201),
+    ],
+)
+def test_a_formula_that_no_episode_is_long_enough_to_meet(formula, needs):
+    (finding,) = found(Spec([(formula, 1)]), "out-of-time", max_episode_steps=200)
+    assert (finding.severity, finding.pair) == ("error", 0)
+    assert f"takes at least {needs} steps, and episodes end after 200" in finding.message
+    assert not found(Spec([(formula, 1)]), "out-of-time", max_episode_steps=needs)
+    assert not found(Spec([(formula, 1)]), "out-of-time")
+
+
+@pytest.mark.parametrize("formula", ["WX[300] a", "G[201,400] a", "G{300} a"])
+def test_a_formula_that_no_episode_is_long_enough_to_break(formula):
+    (finding,) = found(Spec([(formula, 1)]), "out-of-time", max_episode_steps=200)
+    assert finding.severity == "warning"
+    assert "its value is 1 in all of them" in finding.message
+
+
+def test_what_takes_longer_than_it_is_said_to_has_the_value_0():
+    rng = random.Random(0)
+    checked = 0
+    for _ in range(1_500):
+        formula = random_formula(rng, rng.randint(1, 4), ("a", "b"), TIME)
+        least = least_steps(to_nnf(formula))
+        for length in range(1, int(min(least, 8)) + 1):
+            checked += 1
+            assert rs.evaluate(formula, random_trace(rng, length, ("a", "b"))) == 0.0, str(formula)
+    assert checked > 300
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("G(a -> F[0,500] b)", "looks up to 500 steps ahead in `F[0,500] b`"),
+        ("now H[0,201] a", "looks up to 201 steps back in `H[0,201] a`"),
+    ],
+)
+def test_a_bound_that_no_episode_reaches(formula, said):
+    (finding,) = found(Spec([(formula, 1)]), "bound-past-limit", max_episode_steps=200)
+    assert said in finding.message
+    assert "the bound never counts" in finding.message
+    assert not found(Spec([(formula, 1)]), "bound-past-limit", max_episode_steps=500)
+
+
+def test_a_formula_out_of_time_is_told_once():
+    findings = Spec([("F[300,400] a", 1)]).lint(max_episode_steps=200)
+    assert [finding.rule for finding in findings] == ["out-of-time"]
+
+
+def test_an_interval_of_no_steps():
+    (finding,) = found(Spec([("G(key -> F[0,0] door)", 1)]), "no-time-left")
+    assert "says no more than its operand" in finding.message
+    assert not found(Spec([("G(key -> F[0,1] door)", 1)]), "no-time-left")
+
+
+def test_a_deadline_that_makes_a_veto():
+    spec = Spec([("G(key -> F[0,20] door)", 1), ("F goal", 5)])
+    (finding,) = found(spec, "deadline-vetoes")
+    assert finding.pair == 0
+    assert "veto=False" in finding.remedy
+    assert found(Spec([("F[0,20] goal", 1)], penalty=-1), "deadline-vetoes")
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("G(key -> F[0,20] door)", 1)],  # alone: after the violation it pays nothing anyway
+        [Pair("G(key -> F[0,20] door)", 1, veto=True), ("F goal", 5)],
+        [Pair("G(key -> F[0,20] door)", 1, veto=False), ("F goal", 5)],
+        [("G[0,20] safe", 1), ("F goal", 5)],
+        [("G(alarm -> H[0,5] smoke)", 1), ("F goal", 5)],
+    ],
+)
+def test_no_deadline_that_makes_a_veto(pairs):
+    assert not found(Spec(pairs), "deadline-vetoes")
+
+
+@pytest.mark.parametrize(
+    ("formula", "observe", "said"),
+    [
+        ("G(a -> F[0,9] b)", "nothing", "a window of 9 steps, of which the agent sees nothing"),
+        ("G(a -> F[0,9] b)", "values", "of which the agent sees nothing"),
+        ("G(a -> F[0,9] b)", "registers", "the extremum and how long it will last"),
+        ("now O[4,4] a", "registers", "not what is still on its way"),
+    ],
+)
+def test_a_window_that_the_agent_does_not_see_all_of(formula, observe, said):
+    (finding,) = found(Spec([(formula, 1)]), "unseen-window", observe=observe)
+    assert said in finding.message
+    assert not found(Spec([(formula, 1)]), "unseen-window")
+    assert not found(Spec([("G(a -> F b)", 1)]), "unseen-window", observe=observe)
+
+
+@pytest.mark.parametrize(
+    ("formula", "violated"),
+    [
+        ("G(key -> F[0,20] door)", True),
+        ("F[0,20] goal", True),
+        ("X[5] a", True),
+        ("G(door -> O[0,4] key)", True),
+        ("now H[0,5] quiet", False),
+        ("F{3} a", False),
+        ("G{2} a", True),
+        ("0.5 * F a", None),
+        ("F[;0.9] a", None),
+        ("G(key -> F[0,3000] door)", None),
+    ],
+)
+def test_whether_a_formula_with_a_window_can_be_violated_is_found_out(formula, violated):
+    assert can_be_violated(rs.synthesize(formula)) is violated
+
+
+def test_relations_that_are_claimed_of_formulas_with_time_hold():
+    rng = random.Random(1)
+    claimed = 0
+    for _ in range(120):
+        one, other = (rs.synthesize(random_formula(rng, 2, ("a", "b"), TIME)) for _ in range(2))
+        relation = compare(one, other)
+        for _ in range(3) if relation else ():
+            trace = {atom: np.array(labels) for atom, labels in random_trace(rng, 15, ("a", "b")).items()}
+            assert relation <= relations(one.run(trace), other.run(trace)), (str(one.formula), str(other.formula))
+        claimed += bool(relation)
+    assert claimed > 20
+
+
+def test_pairs_with_windows_are_compared():
+    assert compare(rs.synthesize("F[0,5] a"), rs.synthesize("F[0,8] a")) == {"at most"}
+    assert compare(rs.synthesize("G[0,5] a"), rs.synthesize("F[0,5] !a")) == {"opposite"}
+    assert compare(rs.synthesize("F[0,5;0.9] a"), rs.synthesize("F[0,5] a")) is None
+    (finding,) = found(Spec([("G(a -> F[0,5] b)", 1), ("!F(a & G[0,5] !b)", 1)]), "redundant")
+    assert "has the same value as pair 1" in finding.message
+
+
+def test_robustness_is_linted_on_its_own_labels():
+    spec = Spec([("G speed", 1), ("G(speed -> F[0,5] brake)", 1, False), ("F[0,9] stop", -3)], semantics="robustness")
+    assert not spec.lint(initial_labels={"speed": [2.5, 7.0], "brake": [-3.0, 1.0], "stop": [-4.0, -4.0]})
+    (finding,) = spec.lint(initial_labels={"speed": [2.5, -7.0], "brake": [-3.0, 1.0], "stop": [-4.0, -4.0]})
+    assert finding.rule == "violated-at-reset"
+    assert "in 1 of 2 sampled episodes" in finding.message
