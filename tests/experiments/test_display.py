@@ -7,9 +7,9 @@ import pytest
 
 from rewardspec.experiments.display import Plain, Terminal, display_for
 from rewardspec.experiments.engines import Advanced, Failed, Finished, Idle, Lost, Started
-from rewardspec.experiments.progress import JobProgress
+from rewardspec.experiments.job_progress import JobProgress
 from tests.experiments.fakes import job, several
-from tests.experiments.test_progress import Clock
+from tests.experiments.test_job_progress import Clock
 
 
 class Screen(io.StringIO):

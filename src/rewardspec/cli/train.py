@@ -153,8 +153,8 @@ def _train(task: Task, name: str, reward: Reward, config: Config, seeds: int, so
     from rewardspec.experiments.display import display_for
     from rewardspec.experiments.engines import Advanced, Event, Started
     from rewardspec.experiments.engines.worker import throttled, use_cpu
+    from rewardspec.experiments.job_progress import JobProgress
     from rewardspec.experiments.jobs import Job
-    from rewardspec.experiments.progress import JobProgress
     from rewardspec.learning.training import train
 
     use_cpu()

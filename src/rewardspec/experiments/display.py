@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from rewardspec.experiments.engines import Event, Failed, Finished, Lost
-from rewardspec.experiments.progress import JobProgress, Running
+from rewardspec.experiments.job_progress import JobProgress, Running
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -13,8 +13,8 @@ from rewardspec.errors import Error
 from rewardspec.experiments import provenance
 from rewardspec.experiments.display import Display, display_for
 from rewardspec.experiments.engines import Engine, Failed, Finished, Work
+from rewardspec.experiments.job_progress import JobProgress
 from rewardspec.experiments.jobs import Job
-from rewardspec.experiments.progress import JobProgress
 from rewardspec.experiments.result_files import encode
 from rewardspec.experiments.results import Results
 from rewardspec.experiments.study import study_of

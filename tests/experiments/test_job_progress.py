@@ -3,7 +3,7 @@
 import pytest
 
 from rewardspec.experiments.engines import Advanced, Failed, Finished, Idle, Lost, Started
-from rewardspec.experiments.progress import JobProgress
+from rewardspec.experiments.job_progress import JobProgress
 from tests.experiments.fakes import job
 
 
