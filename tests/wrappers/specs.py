@@ -43,7 +43,7 @@ LAKE_PAIRS = [
     Pair("F goal", 2.0),
     Pair("F(near & X F home)", 1.0),
     Pair("F G moved", 0.5),
-    Pair("F(home & X F(near & F[0,6] goal))", 0.75, progress=True),
+    Pair("F(home & X F(near & F goal))", 0.75, progress=True),
     Pair("G dry", 1.0, penalty=-1.0),
     Pair("G corner", 0.0, veto=True, penalty=-0.5),
 ]
