@@ -17,10 +17,10 @@ from rewardspec.machines.program import Semantics
 TOLERANCE = 1e-6
 
 # Among the bit patterns of non-negative doubles, larger patterns are larger numbers, and negative numbers, infinities
-# and NaN all lie above that of 1.0: one integer comparison tells whether a label is in [0, 1].
-_largest = np.maximum.reduce
-_ONE = np.ones((), dtype=np.float64).view(np.uint64)
-_ONE_AS_BITS = {np.dtype(t): (u, t(1.0).view(u)) for t, u in ((np.float64, np.uint64), (np.float32, np.uint32))}
+# and NaN all lie above that of 1.0: the largest pattern tells whether all labels are in [0, 1]. NumPy finds where it is
+# (`argmax`) in a third of the time that it takes to say what it is (`maximum.reduce`).
+_ONE = int(np.float64(1.0).view(np.uint64))
+_ONE_AS_BITS = {np.dtype(t): (u, int(t(1.0).view(u))) for t, u in ((np.float64, np.uint64), (np.float32, np.uint32))}
 
 
 class CheckedLabels(dict[str, Any]):
@@ -95,7 +95,8 @@ def in_range(values: np.ndarray, semantics: Semantics = "degree") -> bool:
     known = _ONE_AS_BITS.get(values.dtype)
     if known is not None and values.flags.c_contiguous and values.size:
         unsigned, one = known
-        if _largest(values.view(unsigned), axis=None) <= one:
+        bits = values.view(unsigned)
+        if bits.item(bits.argmax()) <= one:
             return True
     return bool(((values >= 0) & (values <= 1)).all())  # NaN is not; -0.0 is
 
@@ -107,7 +108,7 @@ def as_bits(values: np.ndarray) -> np.ndarray:
 
 def bits_inside(bits: np.ndarray) -> bool:
     """Whether all the labels are in [0, 1] by their bits; `in_range` has the last word, on -0.0."""
-    return not np.count_nonzero(bits > _ONE)
+    return not bits.size or bits.item(bits.argmax()) <= _ONE
 
 
 def into_range(values: np.ndarray, semantics: Semantics = "degree") -> np.ndarray | None:
@@ -139,9 +140,12 @@ def numpy_labels(
         if values.__class__ is not np.ndarray or values.dtype is not dtype or values.shape != shape:
             values = as_labels(atom, values, like, np)
         # The usual case first and in place: in a small batch, calls cost more than the arithmetic.
-        if not (unsigned and values.flags.c_contiguous and shape[0] and _largest(values.view(unsigned)) <= one):
-            values = checked_array(atom, values, semantics)
         ready[atom] = values
+        if unsigned and values.flags.c_contiguous and shape[0]:
+            bits = values.view(unsigned)
+            if bits.item(bits.argmax()) <= one:
+                continue
+        ready[atom] = checked_array(atom, values, semantics)
     return ready
 
 

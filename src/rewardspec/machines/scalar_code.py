@@ -76,18 +76,19 @@ def compile_step(program: Program, head: Head, otherwise: ScalarStep) -> ScalarS
     given = "".join(f", {name}={default}" for name, default in head.parameters)
     passed = "".join(f", {name}" for name, _ in head.parameters)
     fallback = f"        return otherwise(state, labels{passed})"
+    atoms = range(len(program.atoms))
     opening = [
         f"def step(state, labels{given}):",
         "    if state.__class__ is not tuple:",
         fallback,
         "    try:",
+        *(f"        l{k} = labels[a{k}]" for k in atoms),
         # A Boolean or an 8-bit integer would compute otherwise.
-        *(f"        l{k} = labels[a{k}]" for k in range(len(program.atoms))),
-        *(f"        if l{k}.__class__ is not float: l{k} = number(l{k})" for k in range(len(program.atoms))),
-        f"        good = {_inside(program)}",
+        f"        if not ({' and '.join(f'l{k}.__class__ is float' for k in atoms) or True}):",
+        f"            {'; '.join(f'l{k} = number(l{k})' for k in atoms) or 'pass'}",
         "    except Exception:",
-        "        good = False",
-        "    if not good:",
+        fallback,
+        f"    if not ({_inside(program)}):",
         fallback,
     ]
     names: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(program.atoms)}
