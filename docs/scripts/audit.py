@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rewardspec import tasks
 from rewardspec.audit.auditing import DISCOUNTS, LEARNER_DISCOUNT, Finding, audit_task, rewards_of
-from rewardspec.audit.maps import plot_paths
+from rewardspec.audit.grid_maps import plot_paths
 from rewardspec.cli.audit import completion_of, steps_of, unsafe_of
 from rewardspec.drawing.run_plot import save
 from rewardspec.spec.payments import PAYMENTS

@@ -12,7 +12,7 @@ import pytest
 
 from rewardspec import Spec, tasks
 from rewardspec.audit import audit, audit_task, rewards_of
-from rewardspec.audit.maps import draw_path, map_of
+from rewardspec.audit.grid_maps import draw_path, map_of
 from rewardspec.errors import FormulaError, ModelError, SpecError
 from rewardspec.spec.payments import PAYMENTS, Payment
 from rewardspec.tasks.task import Intent, Task, base_spec

@@ -13,7 +13,7 @@ from rewardspec.errors import Error
 from rewardspec.experiments import outputs
 from rewardspec.experiments import report as report_module
 from rewardspec.experiments.outputs import write_outputs as write_outputs_of
-from rewardspec.experiments.own import own_study
+from rewardspec.experiments.own_study import own_study
 from rewardspec.learning.training_log import TrainingLog
 from tests.experiments.synthetic import STUDY, cell_of, learning_cell, log_of
 

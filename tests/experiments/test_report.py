@@ -9,7 +9,7 @@ import pytest
 
 from rewardspec.experiments import report as module
 from rewardspec.experiments.curves import curve_of, figure_of_all, to_svg
-from rewardspec.experiments.own import own_study
+from rewardspec.experiments.own_study import own_study
 from rewardspec.experiments.report import machine, plot, report
 from rewardspec.experiments.study import Reward
 from rewardspec.experiments.summaries import Summaries, summarize

@@ -11,7 +11,7 @@ import pytest
 
 from rewardspec import atomic_files
 from rewardspec.errors import Error
-from rewardspec.experiments.own import own_study
+from rewardspec.experiments.own_study import own_study
 from rewardspec.experiments.results import Results, open_results
 from tests.experiments.fakes import content_of, job, log_of
 

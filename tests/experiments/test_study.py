@@ -4,7 +4,7 @@ import pytest
 
 from rewardspec import tasks
 from rewardspec.errors import Error
-from rewardspec.experiments.own import own_study
+from rewardspec.experiments.own_study import own_study
 from rewardspec.experiments.paper.evaluation import paper_study
 from rewardspec.experiments.study import Reward, merged_description, own_reward, study_of
 from rewardspec.learning.settings import PPO, QLearning

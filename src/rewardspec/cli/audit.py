@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         print()
         print("\n".join(_paths(env, findings, episodes)))
         if arguments.picture is not None:
-            from rewardspec.audit.maps import plot_paths
+            from rewardspec.audit.grid_maps import plot_paths
             from rewardspec.drawing.run_plot import save
 
             save(plot_paths(task.title, env, findings, episodes), arguments.picture)
@@ -132,7 +132,7 @@ def _by_discount(discounts: Sequence[float], by_reward: Sequence[Sequence[Findin
 
 
 def _paths(env: Any, findings: Sequence[Finding], episodes: Sequence[PlayedEpisode]) -> Iterator[str]:
-    from rewardspec.audit.maps import draw_path, map_of
+    from rewardspec.audit.grid_maps import draw_path, map_of
 
     color = sys.stdout.isatty()
     for finding, episode in zip(findings, episodes, strict=True):

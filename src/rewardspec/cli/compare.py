@@ -59,7 +59,7 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what is not done yet, and write everything down."""
-    from rewardspec.experiments.own import own_study, task_with
+    from rewardspec.experiments.own_study import own_study, task_with
     from rewardspec.learning.training import check_trainable
 
     with (

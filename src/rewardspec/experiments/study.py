@@ -2,7 +2,7 @@
 
 A `Cell` of the table is a task with a reward; its runs, one for each seed, are divided into jobs, which are trained
 anywhere and in any order. The paper's evaluation is one study (`rewardspec.experiments.paper`), a comparison of one's
-own specs another (`rewardspec.experiments.own`).
+own specs another (`rewardspec.experiments.own_study`).
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def study_of(description: Mapping[str, Any]) -> Study:
 
         return paper_study()
     if kind == "own":
-        from rewardspec.experiments.own import own_study
+        from rewardspec.experiments.own_study import own_study
 
         return own_study(**{key: value for key, value in description.items() if key != "study"})
     raise Error(f"There is no study {kind!r} in this version of rewardspec. Use the version that wrote it.")

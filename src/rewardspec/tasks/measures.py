@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsFloat, TypeA
 
 import gymnasium as gym
 
-from rewardspec.episodes.copying import copied
 from rewardspec.episodes.engine import Episode
+from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import MissingExtraError
 from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
 from rewardspec.spec.spec import Spec

@@ -11,9 +11,9 @@ import gymnasium as gym
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 
-from rewardspec.episodes.copying import copied
 from rewardspec.episodes.engine import Episode
 from rewardspec.episodes.features import Features, Observe
+from rewardspec.episodes.observation_copies import copied
 from rewardspec.episodes.recorded_episode import RecordedEpisode
 from rewardspec.errors import Error, SpecError
 from rewardspec.spec import Spec

@@ -14,9 +14,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from numpy.typing import NDArray
 
 from rewardspec.episodes.batched_spaces import put
-from rewardspec.episodes.copying import copied
 from rewardspec.episodes.engine import NOWHERE, Episodes
 from rewardspec.episodes.features import Features, Observe
+from rewardspec.episodes.observation_copies import copied
 from rewardspec.episodes.recorded_episode import RecordedEpisodes
 from rewardspec.errors import Error, SpecError
 from rewardspec.machines.machine import Places

@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from rewardspec.episodes.copying import copied
+from rewardspec.episodes.observation_copies import copied
 from rewardspec.spec import Spec
 from rewardspec.wrappers import MonitorReward
 from rewardspec.wrappers import monitor_reward as module
