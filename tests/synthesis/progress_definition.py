@@ -27,7 +27,7 @@ from rewardspec.logic.formulas import (
 )
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.operators import TEMPORAL
-from rewardspec.machines.effort import Effort
+from rewardspec.machines.effort_limit import Effort
 from rewardspec.machines.polynomials import bits
 from rewardspec.synthesis.quantitative.equations import equations
 from rewardspec.synthesis.quantitative.obligations import Obligations

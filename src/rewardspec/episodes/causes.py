@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.logic.columns import Domain
+from rewardspec.logic.definitions import Domain
 from rewardspec.logic.formulas import Atom, Constant, Formula, FormulaLike, Not, as_formula
 from rewardspec.logic.normal_form import is_literal, to_nnf
 from rewardspec.logic.operators import FUTURE, TEMPORAL, unfold

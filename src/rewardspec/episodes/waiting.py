@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.columns import Domain
+from rewardspec.logic.definitions import Domain
 from rewardspec.logic.formulas import Affine, And, Atom, Constant, Formula, Not, Or
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.semantics import Semantics, domain_of, evaluate_positions
-from rewardspec.machines.effort import Effort
+from rewardspec.machines.effort_limit import Effort
 from rewardspec.machines.polynomials import bits
 from rewardspec.synthesis.quantitative.equations import Equations, equations
 from rewardspec.synthesis.quantitative.obligations import Obligations

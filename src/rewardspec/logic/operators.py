@@ -1,7 +1,7 @@
 """The table of operators: everything the library knows about each, in one place.
 
 Parsing, printing, evaluation, negation normal form, fragments, words and synthesis read this table.  A new operator
-needs a row here, a class in `formulas`, and its definition in `columns`, which the tests hold against their own.
+needs a row here, a class in `formulas`, and its definition in `definitions`, which the tests hold against their own.
 
 The *one-letter meaning* of an operator says how its value at a position follows from its operands there and from
 formulas one step away; synthesis is built on it.  `unfold` computes it, in whatever form its caller works with:
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
-from rewardspec.logic import columns
+from rewardspec.logic import definitions
 from rewardspec.logic import formulas as fm
 from rewardspec.logic.formulas import Formula
 
@@ -73,7 +73,7 @@ class Operator:
     spellings: tuple[str, ...]
     unicode: str
     latex: str
-    definition: columns.Definition
+    definition: definitions.Definition
     words: str
     timed_words: str | None = None
     dual: type[Formula] | None = None
@@ -169,67 +169,67 @@ def _all_but_times(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T])
 
 _ROWS = (
     Operator(fm.Iff, IFF, ("<->", "<=>", "iff", "↔", "⇔"), "↔", r"\leftrightarrow",
-             columns.equivalence, "{a} exactly when {b}"),
+             definitions.equivalence, "{a} exactly when {b}"),
     Operator(fm.Implies, IMPLIES, ("->", "=>", "implies", "→", "⇒"), "→", r"\rightarrow",
-             columns.implication, "if {a} then {B}"),
+             definitions.implication, "if {a} then {B}"),
     Operator(fm.Or, OR, ("|", "||", "or", "∨"), "∨", r"\lor",
-             columns.disjunction, " or ", dual=fm.And, unfolding=_disjunction),
+             definitions.disjunction, " or ", dual=fm.And, unfolding=_disjunction),
     Operator(fm.Xor, XOR, ("^", "xor", "⊕"), "⊕", r"\oplus",
-             columns.exclusive_or, "either {a} or {b} but not both"),
+             definitions.exclusive_or, "either {a} or {b} but not both"),
     Operator(fm.And, AND, ("&", "&&", "and", "∧"), "∧", r"\land",
-             columns.conjunction, " and ", dual=fm.Or, unfolding=_conjunction),
+             definitions.conjunction, " and ", dual=fm.Or, unfolding=_conjunction),
     Operator(fm.Not, PREFIX, ("!", "~", "not", "¬"), "¬", r"\lnot ",
-             columns.negation, "not {a}"),
+             definitions.negation, "not {a}"),
     Operator(fm.Affine, PREFIX, (), "", "",
-             columns.affine, "{scale} times {a}{plus}", dual=fm.Affine, unfolding=_affine),
+             definitions.affine, "{scale} times {a}{plus}", dual=fm.Affine, unfolding=_affine),
     # Future.
     Operator(fm.Next, PREFIX, ("X", "X[!]", "next", "○"), "○", r"\bigcirc ",
-             columns.next_, "{away}, which must come: {A}", dual=fm.WeakNext, unfolding=_next, tense="future"),
+             definitions.next_, "{away}, which must come: {A}", dual=fm.WeakNext, unfolding=_next, tense="future"),
     Operator(fm.WeakNext, PREFIX, ("WX", "wX", "N", "●"), "●", r"\bullet ",
-             columns.weak_next, "{away}, if there is one: {A}", dual=fm.Next, unfolding=_next, tense="future"),
+             definitions.weak_next, "{away}, if there is one: {A}", dual=fm.Next, unfolding=_next, tense="future"),
     Operator(fm.Eventually, PREFIX, ("F", "<>", "eventually", "finally", "within", "◇"), "◇", r"\Diamond ",
-             columns.eventually, "{some}: {A}",
+             definitions.eventually, "{some}: {A}",
              dual=fm.Always, unfolding=_eventually, tense="future", safe=False),
     Operator(fm.Always, PREFIX, ("G", "[]", "always", "globally", "□"), "□", r"\Box ",
-             columns.always, "{every}: {A}",
+             definitions.always, "{every}: {A}",
              dual=fm.Eventually, unfolding=_always, tense="future", cosafe=False),
     Operator(fm.AtLeastTimes, PREFIX, ("F", "<>", "eventually", "finally", "◇"), "◇", r"\Diamond ",
-             columns.at_least_times, "at {count} or more: {A}",
+             definitions.at_least_times, "at {count} or more: {A}",
              dual=fm.AllButTimes, unfolding=_at_least_times, tense="future", safe=False),
     Operator(fm.AllButTimes, PREFIX, ("G", "[]", "always", "globally", "□"), "□", r"\Box ",
-             columns.all_but_times, "at every step but {count} at most: {A}",
+             definitions.all_but_times, "at every step but {count} at most: {A}",
              dual=fm.AtLeastTimes, unfolding=_all_but_times, tense="future", cosafe=False),
     Operator(fm.Until, BETWEEN, ("U", "until"), "U", r"\mathbin{\mathcal{U}}",
-             columns.until, "{a} until {b}, which must come{by}",
+             definitions.until, "{a} until {b}, which must come{by}",
              dual=fm.Release, unfolding=_until, tense="future", safe=False),
     Operator(fm.Release, BETWEEN, ("R", "release", "releases"), "R", r"\mathbin{\mathcal{R}}",
-             columns.release, "{b} up to and including the step where {a}, or to the end",
+             definitions.release, "{b} up to and including the step where {a}, or to the end",
              "{every}: {b}, unless {a} came before",
              dual=fm.Until, unfolding=_release, tense="future", cosafe=False),
     Operator(fm.WeakUntil, BETWEEN, ("W", "unless"), "W", r"\mathbin{\mathcal{W}}",
-             columns.weak_until, "{a} until {b}, or to the end",
+             definitions.weak_until, "{a} until {b}, or to the end",
              dual=fm.StrongRelease, unfolding=_weak_until, tense="future", cosafe=False),
     Operator(fm.StrongRelease, BETWEEN, ("M",), "M", r"\mathbin{\mathcal{M}}",
-             columns.strong_release, "{b} up to and including the step where {a}, which must come",
+             definitions.strong_release, "{b} up to and including the step where {a}, which must come",
              dual=fm.WeakUntil, unfolding=_strong_release, tense="future", safe=False),
     # Past.
     Operator(fm.Previous, PREFIX, ("Y", "previous", "previously", "prev", "⊖"), "⊖", r"\ominus ",
-             columns.past(columns.next_), "{away}, which must exist: {A}",
+             definitions.past(definitions.next_), "{away}, which must exist: {A}",
              dual=fm.WeakPrevious, unfolding=_next, tense="past"),
     Operator(fm.WeakPrevious, PREFIX, ("WY", "wY", "⊜"), "⊜", r"\widetilde{\ominus} ",
-             columns.past(columns.weak_next), "{away}, if there is one: {A}",
+             definitions.past(definitions.weak_next), "{away}, if there is one: {A}",
              dual=fm.Previous, unfolding=_next, tense="past"),
     Operator(fm.Once, PREFIX, ("O", "once", "◆"), "◆", r"\blacklozenge ",
-             columns.past(columns.eventually), "{some}: {A}",
+             definitions.past(definitions.eventually), "{some}: {A}",
              dual=fm.Historically, unfolding=_eventually, tense="past"),
     Operator(fm.Historically, PREFIX, ("H", "historically", "■"), "■", r"\blacksquare ",
-             columns.past(columns.always), "{every}: {A}",
+             definitions.past(definitions.always), "{every}: {A}",
              dual=fm.Once, unfolding=_always, tense="past"),
     Operator(fm.Since, BETWEEN, ("S", "since"), "S", r"\mathbin{\mathcal{S}}",
-             columns.past(columns.until), "{a} ever since {b}, which must have come{by}",
+             definitions.past(definitions.until), "{a} ever since {b}, which must have come{by}",
              dual=fm.Trigger, unfolding=_until, tense="past"),
     Operator(fm.Trigger, BETWEEN, ("T", "trigger", "triggers", "triggered"), "T", r"\mathbin{\mathcal{T}}",
-             columns.past(columns.release), "{b} since and including the step where {a}, or from the start",
+             definitions.past(definitions.release), "{b} since and including the step where {a}, or from the start",
              "{every}: {b}, unless {a} came since",
              dual=fm.Since, unfolding=_release, tense="past"),
 )  # fmt: skip

@@ -1,7 +1,8 @@
 """What formulas mean: their value at every position of a trace, straight from the definition.
 
-The table of the definition is in the docs, the definition of each operator in `columns`.  Values are degrees between 0
-and 1, or, with `semantics="robustness"`, real numbers: there `!x` is -x, `true` is +∞, and labels are any finite reals.
+The table of the definition is in the docs, the definition of each operator in `definitions`.  Values are degrees
+between 0 and 1, or, with `semantics="robustness"`, real numbers: there `!x` is -x, `true` is +∞, and labels are any
+finite reals.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rewardspec.errors import FormulaError, LabelError
-from rewardspec.logic.columns import DEGREE, ROBUSTNESS, Column, Domain
+from rewardspec.logic.definitions import DEGREE, ROBUSTNESS, Column, Domain
 from rewardspec.logic.formulas import Affine, Atom, Constant, Formula, FormulaLike, Timed, as_formula
 from rewardspec.logic.operators import OPERATORS
 from rewardspec.logic.parsing import atom_hint

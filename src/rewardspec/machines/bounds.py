@@ -17,7 +17,7 @@ import numpy as np
 
 from rewardspec.errors import SynthesisError
 from rewardspec.machines import polynomials
-from rewardspec.machines.effort import Effort
+from rewardspec.machines.effort_limit import Effort
 from rewardspec.machines.expressions import (
     ONE,
     ZERO,

@@ -18,7 +18,7 @@ from rewardspec.logic.formulas import Always, And, Formula, Or, Release, Shift, 
 from rewardspec.logic.normal_form import negate, to_nnf
 from rewardspec.logic.operators import TEMPORAL
 from rewardspec.logic.printing import to_string
-from rewardspec.machines.effort import Effort
+from rewardspec.machines.effort_limit import Effort
 from rewardspec.machines.expressions import Expression, Substitution, all_parts, maximum, minimum, register
 from rewardspec.machines.program import Program, side_by_side
 from rewardspec.synthesis.quantitative.assembly import combined, from_lasso

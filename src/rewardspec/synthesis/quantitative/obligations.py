@@ -22,7 +22,7 @@ from rewardspec.logic.formulas import FALSE, TRUE, Affine, Constant, Formula, Ne
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import is_literal
 from rewardspec.logic.operators import TEMPORAL, unfold
-from rewardspec.machines.effort import Effort
+from rewardspec.machines.effort_limit import Effort
 from rewardspec.machines.polynomials import ONE, ZERO, Polynomial, Term, absorb, bits, maximum, minimum
 
 _GUARD_TERMS = 8  # a propositional part with more terms than this becomes one guard, evaluated as it stands

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rewardspec.errors import SynthesisError
-from rewardspec.machines.effort import Effort
+from rewardspec.machines.effort_limit import Effort
 from rewardspec.machines.polynomials import ONE, ZERO, Polynomial, substitute
 from rewardspec.synthesis.quantitative.equations import Equations
 
