@@ -202,7 +202,7 @@ def gpu(size: int = 2**24) -> None:
         labels = {atom: jax.random.uniform(k, (size,)) for atom, k in zip(monitor.atoms, keys, strict=True)}
         state = monitor.initial_state(batch=size, xp=jnp)
         # The results that differ: the new registers, and the value where no register holds it.
-        separate = any(step.output not in step.updates for step in monitor.program.steps)
+        separate = any(step.outputs[0] not in step.updates for step in monitor.program.steps)
 
         def step(state: Any, labels: Any, monitor: rs.Monitor = monitor, separate: bool = separate) -> Any:
             new, value = monitor.step(state, labels)
@@ -212,6 +212,16 @@ def gpu(size: int = 2**24) -> None:
         moved = 4 * (len(monitor.atoms) + 2 * len(monitor.registers) + separate)
         share = moved * size / seconds / bandwidth
         print(f"| `{formula.replace('|', chr(92) + '|')}` | {size / seconds:.3g} | {moved} | {share:.0%} |", flush=True)
+    traces, length = size // 64, 200
+    print(f"\nwindows, in a `lax.scan` of {length} steps over {traces:,} traces\n")
+    print("| formula | steps/s |\n|---|---|")
+    for formula in (f"G(a -> F[0,{bound}] b)" for bound in (5, 50, 1000)):
+        monitor = rs.synthesize(formula)
+        labels = {atom: jax.random.uniform(key, (length, traces)) for atom in monitor.atoms}
+        start = monitor.initial_state(batch=traces, xp=jnp)
+        scan = jax.jit(lambda labels, start=start, monitor=monitor: jax.lax.scan(monitor.step, start, labels)[1][-1])
+        seconds = timed(scan, labels, calls=1)
+        print(f"| `{formula}` | {traces * length / seconds:.3g} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -319,7 +319,7 @@ def by_hand(spec: rs.Spec) -> Any:
     class ByHand:
         labels = staticmethod(spec.labels)
 
-        def init(self, labels: Any) -> Any:
+        def start(self, labels: Any) -> Any:
             return jnp.maximum(labels["centred"], 1.0 - labels["strayed"])
 
         def step(self, answered: Any, labels: Any, *_: Any) -> tuple[Any, Any]:
