@@ -95,3 +95,16 @@ def test_a_misspelt_name_is_answered_with_the_right_one():
         _ = rewardspec.synthesise
     with pytest.raises(AttributeError, match="Did you mean 'wrappers'"):
         _ = rewardspec.wrapper
+
+
+def test_type_checkers_see_what_is_loaded_later():
+    tree = ast.parse(Path(rewardspec.__file__).read_text())
+    guarded = [node for node in tree.body if isinstance(node, ast.If)]
+    imports = [node for branch in guarded for node in branch.body if isinstance(node, ast.ImportFrom)]
+    found = {
+        alias.name: (f"{node.module}.{alias.name}", None) if rewardspec._LATER[alias.name][1] is None
+        else (node.module, alias.name)
+        for node in imports
+        for alias in node.names
+    }  # fmt: skip
+    assert found == rewardspec._LATER

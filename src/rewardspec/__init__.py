@@ -8,6 +8,7 @@ Example:
 """
 
 import importlib
+from typing import TYPE_CHECKING
 
 from rewardspec.errors import (
     Error,
@@ -34,6 +35,14 @@ from rewardspec.machines.monitor import Monitor
 from rewardspec.machines.verdicts import Verdict
 from rewardspec.spec import Pair, Spec
 from rewardspec.synthesis.quantitative.synthesize import synthesize
+
+if TYPE_CHECKING:  # what `__getattr__` loads, for type checkers and editors
+    from rewardspec import audit, tasks, wrappers
+    from rewardspec import sb3 as sb3
+    from rewardspec.episodes.relabeling import relabel
+    from rewardspec.logic import patterns
+    from rewardspec.synthesis.boolean.boolean_monitor import BooleanMonitor, synthesize_boolean
+    from rewardspec.wrappers import probe
 
 __version__ = "0.1.0"
 
