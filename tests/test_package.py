@@ -15,7 +15,19 @@ ROOT = Path(rewardspec.__file__).parent
 FOUNDATIONS = ("errors", "atomic_files")
 LAYERS = (
     *FOUNDATIONS,
-    *("logic", "machines", "synthesis", "drawing", "spec", "episodes", "finite", "wrappers", "tasks", "audit"),
+    *(
+        "logic",
+        "machines",
+        "synthesis",
+        "drawing",
+        "spec",
+        "export",
+        "episodes",
+        "finite",
+        "wrappers",
+        "tasks",
+        "audit",
+    ),
     *("learning", "experiments", "cli"),
 )
 FRONT = "rewardspec"  # the package's own `__init__`, which gathers the public names of every layer

@@ -214,15 +214,18 @@ class Monitor(Drawable):
 
         xp = namespace_of(value) or np
         if type(state) is tuple:
-            return max(value, self._progress[control].evaluate(leaf))  # NaN before the first letter, as the value is
+            return max(
+                value, self.progress_expressions[control].evaluate(leaf)
+            )  # NaN before the first letter, as the value is
         found = None
-        for number, progress in enumerate(self._progress):
+        for number, progress in enumerate(self.progress_expressions):
             here = progress.evaluate(leaf, xp.minimum, xp.maximum)
             found = here if found is None else xp.where(control == number, here, found)
         return xp.maximum(value, found)
 
     @functools.cached_property
-    def _progress(self) -> tuple[Expression, ...]:
+    def progress_expressions(self) -> tuple[Expression, ...]:
+        """For each control state the progress, where it is more than the value, in terms of registers and windows."""
         from rewardspec.synthesis.quantitative.synthesize import progress_from_value
 
         return progress_from_value(self.formula, self.program)
@@ -304,6 +307,33 @@ class Monitor(Drawable):
         from rewardspec.machines.monitor_json import from_json
 
         return cls(*from_json(text))
+
+    def to_c(self, name: str = "m") -> str:
+        """The monitor as one C99 file that needs nothing but `math.h`; see `rewardspec.export.c_code`.
+
+        Args:
+            name: What its identifiers start with: `m_state`, `m_reset`, `m_step` and so on.
+
+        Example:
+            >>> from rewardspec import synthesize
+            >>> "double m_step(m_state *s, const double *labels);" in synthesize("F goal").to_c()
+            True
+        """
+        from rewardspec.export.c_code import to_c
+        from rewardspec.export.sources import source_of_monitor
+
+        return to_c(source_of_monitor(self, name))
+
+    def to_js(self, name: str = "m") -> str:
+        """The monitor as one ES module with the pure functions `reset()` and `step(state, labels)`.
+
+        Args:
+            name: What its default export is called.
+        """
+        from rewardspec.export.js_code import to_js
+        from rewardspec.export.sources import source_of_monitor
+
+        return to_js(source_of_monitor(self, name))
 
     # Values.
 

@@ -468,6 +468,26 @@ class Spec:
 
         dump_spec(self, path)
 
+    def to_c(self, name: str = "m") -> str:
+        """The spec as one C99 file that needs nothing but `math.h`; see `rewardspec.export.c_code`.
+
+        Atoms' functions stay behind: a step is given the labels.
+
+        Args:
+            name: What its identifiers start with: `m_state`, `m_start`, `m_step` and so on.
+        """
+        from rewardspec.export.c_code import to_c
+        from rewardspec.export.sources import source_of_spec
+
+        return to_c(source_of_spec(self, name))
+
+    def to_js(self, name: str = "m") -> str:
+        """The spec as one ES module with the pure functions `start(labels)` and `step(state, labels)`."""
+        from rewardspec.export.js_code import to_js
+        from rewardspec.export.sources import source_of_spec
+
+        return to_js(source_of_spec(self, name))
+
     def __reduce__(self) -> tuple[Any, ...]:
         # From its arguments: what is compiled from them cannot be pickled, and need not be.
         values = {**self.__dict__, "atoms": self.atom_functions}

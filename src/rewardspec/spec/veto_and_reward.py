@@ -77,6 +77,9 @@ class RewardHead:
 
     Attributes:
         payments: The ways to pay, the spec's own first.
+        weights: For each way to pay the weight of each pair, 0 where it is paid otherwise.
+        count: How many pairs there are.
+        hopeless: What tells of the largest value that a veto can still reach that it is a violation.
     """
 
     parameters = (("base_reward", "0.0"), ("terminated", "False"), ("truncated", "False"))
@@ -89,7 +92,8 @@ class RewardHead:
         discount: float,
         semantics: Semantics = "degree",
     ) -> None:
-        self._hopeless = "<= 0.0" if semantics == "degree" else "< 0.0"
+        self.hopeless = "<= 0.0" if semantics == "degree" else "< 0.0"
+        self.discount = float(discount)
         self.penalties = tuple(penalties)
         self.payments = tuple(dict.fromkeys([payment, *(pair.payment or payment for pair in pairs)]))
         self.weights = [
@@ -113,7 +117,7 @@ class RewardHead:
         """Lines for one episode, the new memory, and the reward."""
         values, uppers = outputs[: self.count], outputs[self.count :]
         lines = [
-            f"if {upper} {self._hopeless} and {penalty!r} < penalty: penalty = {penalty!r}"
+            f"if {upper} {self.hopeless} and {penalty!r} < penalty: penalty = {penalty!r}"
             for upper, penalty in zip(uppers, self.penalties, strict=True)
         ]
         for k, weights in enumerate(self.weights):
@@ -134,9 +138,9 @@ class RewardHead:
 
         for upper, penalty in zip(uppers, self.penalties, strict=True):
             milder = "" if penalty == min(self.penalties) else f" & (penalty > {penalty!r})"
-            hopeless = f"({upper} {self._hopeless})"
+            hopeless = f"({upper} {self.hopeless})"
             # Zeros are counted quickly; of robustness any number may be below.
-            some = f"count_nonzero({upper}) < {upper}.size" if "=" in self._hopeless else f"{hopeless}.any()"
+            some = f"count_nonzero({upper}) < {upper}.size" if "=" in self.hopeless else f"{hopeless}.any()"
             overwrite("penalty", repr(penalty), f"{hopeless}{milder}", some)
         if uppers:
             lines.append("in_force = xp.isfinite(penalty)")
