@@ -88,7 +88,7 @@ class _Printer:
         number = part.args[0]
         match part.op:
             case "label":
-                return f"l{self.program.atoms.index(number)}", f"label(labels, {self.program.atoms.index(number)})"
+                return f"l{self.program.atoms.index(number)}", f"label(labels[{text(number)}], {text(number)})"
             case "register":
                 return f"r{number}", f"s.r{number}"
             case "pushed":
@@ -125,12 +125,10 @@ class _Printer:
         else:
             inside, kind = ["  if (Number.isFinite(x)) return x;"], "finite"
         return [
-            "function label(labels, number) {",
-            "  const given = labels[atoms[number]];",
-            '  const x = typeof given === "boolean" ? Number(given) : given;',
+            "function label(given, atom) {",
+            '  const x = typeof given === "number" ? given : given === true ? 1 : given === false ? 0 : NaN;',
             *inside,
-            f"  const wanted = `The label of ${{atoms[number]}} should be a number {kind}.`;",
-            "  throw new RangeError(`${wanted} Received ${given}.`);",
+            f"  throw new RangeError(`The label of ${{atom}} should be a number {kind}. Received ${{given}}.`);",
             "}",
             "",
         ]
