@@ -23,6 +23,7 @@ LAYERS = (
         "spec",
         "export",
         "episodes",
+        "pages",
         "finite",
         "wrappers",
         "tasks",

@@ -37,7 +37,7 @@ from rewardspec.spec import Pair, Spec
 from rewardspec.synthesis.quantitative.synthesize import synthesize
 
 if TYPE_CHECKING:  # what `__getattr__` loads, for type checkers and editors
-    from rewardspec import audit, tasks, wrappers
+    from rewardspec import audit, pages, tasks, wrappers
     from rewardspec import sb3 as sb3
     from rewardspec.episodes.relabeling import relabel
     from rewardspec.logic import patterns
@@ -50,6 +50,7 @@ __version__ = "0.1.0"
 _LATER = {
     "BooleanMonitor": ("rewardspec.synthesis.boolean.boolean_monitor", "BooleanMonitor"),
     "audit": ("rewardspec.audit", None),
+    "pages": ("rewardspec.pages", None),
     "patterns": ("rewardspec.logic.patterns", None),
     "probe": ("rewardspec.wrappers", "probe"),
     "relabel": ("rewardspec.episodes.relabeling", "relabel"),
@@ -69,6 +70,7 @@ __all__ = [  # noqa: RUF022  # some are loaded later; what users reach for first
     "Pair",
     "wrappers",
     "probe",
+    "pages",
     "audit",
     "relabel",
     "tasks",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardspec.atomic_files import write_whole
 from rewardspec.episodes import explanation_tables as tables
 from rewardspec.episodes.causes import Decider, cause_prefixes
 from rewardspec.episodes.recordings import (
@@ -170,6 +171,26 @@ class Explanation(Sequence[Row]):
             Path(path).write_text(text, encoding="utf-8")
         return text
 
+    def to_html(self, path: str | os.PathLike[str] | None = None, frames: Sequence[Any] | None = None) -> str:
+        """The episode as one page with a slider over its steps, which needs nothing else; also written to the path.
+
+        Several episodes in one page: `rewardspec.pages.write_episodes`.
+
+        Args:
+            path: The file, if there should be one.
+            frames: Pictures of the states, arrays of red, green and blue: one after reset, and one after each step, as
+                `env.render()` gives them with `render_mode="rgb_array_list"`.
+
+        Raises:
+            Error: The frames do not fit.
+        """
+        from rewardspec.pages.episode_page import episodes_html
+
+        text = episodes_html({"episode": self}, None if frames is None else {"episode": frames})
+        if path is not None:
+            write_whole(path, text.encode())
+        return text
+
     def plot(self) -> Any:
         """A matplotlib figure of the atoms, the formulas' values, the reward, and where a veto fell."""
         from rewardspec.episodes.explanation_plot import plot_explanation
@@ -200,12 +221,14 @@ def _labels(spec: Spec, episode: Any) -> dict[str, list[float]]:
     if isinstance(episode, Mapping) and all(name in episode for name in spec.atoms):
         given = {name: episode[name] for name in spec.atoms}
         if given:
-            read, _ = read_trace(And(*map(Atom, spec.atoms)), given)
+            read, _ = read_trace(And(*map(Atom, spec.atoms)), given, spec.semantics)
             return read
         return {}
     if field(episode, "observations") is None:
         _check_names(spec, episode)
-        return read_trace(And(TRUE, *map(Atom, spec.atoms)), episode)[0]  # says which labels are missing
+        return read_trace(And(TRUE, *map(Atom, spec.atoms)), episode, spec.semantics)[
+            0
+        ]  # says which labels are missing
     observations = stacked(field(episode, "observations"))
     if leading(observations) == 0:
         raise RecordingError("The episode has no observations. Even one that ended at once has that of its reset.")

@@ -1,0 +1,129 @@
+"""The page of an episode: one file with a slider over its steps, for `Explanation.to_html`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rewardspec.atomic_files import write_whole
+from rewardspec.errors import Error, SynthesisError
+from rewardspec.logic.words import paraphrase
+from rewardspec.pages.frames import as_data_urls
+from rewardspec.pages.front_files import whole_page
+from rewardspec.pages.machine_views import machine_view, run_of, short
+from rewardspec.synthesis.quantitative.synthesize import synthesize
+
+if TYPE_CHECKING:
+    from rewardspec.episodes.explanation import Explanation
+    from rewardspec.machines.monitor import Monitor
+    from rewardspec.spec.spec import Spec
+
+
+def write_episodes(
+    path: str | os.PathLike[str],
+    explanations: Mapping[str, Explanation],
+    frames: Mapping[str, Sequence[Any]] | None = None,
+) -> None:
+    """Write several episodes of one spec as one page that needs nothing else.
+
+    Args:
+        path: The file.
+        explanations: The explanation of each episode, by a title.
+        frames: For each episode that has them, by its title, pictures of its states: arrays of red, green and blue, one
+            for the state after reset and one after each step, as `env.render()` gives with "rgb_array_list".
+
+    Raises:
+        Error: There are no episodes, they are of different specs, or frames do not fit.
+    """
+    write_whole(path, episodes_html(explanations, frames).encode())
+
+
+def episodes_html(explanations: Mapping[str, Explanation], frames: Mapping[str, Sequence[Any]] | None = None) -> str:
+    """The page's text; see `write_episodes`."""
+    if not explanations:
+        raise Error("A page needs an episode. Received none.")
+    spec = next(iter(explanations.values())).spec
+    if any(each.spec != spec for each in explanations.values()):
+        raise Error("The episodes of a page should be of one spec. Received those of several: write a page for each.")
+    strangers = [title for title in frames or {} if title not in explanations]
+    if strangers:
+        raise Error(f"Frames are given for {strangers[0]!r}, which is none of the episodes: {', '.join(explanations)}.")
+    monitors = [_monitor(spec, number) for number in range(len(spec.pairs))]
+    data = {
+        "title": _title(spec),
+        "lead": _lead(spec),
+        "spec": _spec(spec, monitors),
+        "episodes": [
+            _episode(title, each, monitors, (frames or {}).get(title)) for title, each in explanations.items()
+        ],
+    }
+    return whole_page("episode.html", ["timeline.js", "episode.js"], data, _title(spec))
+
+
+def _title(spec: Spec) -> str:
+    shown = ", ".join(spec.names[:3]) + (" …" if len(spec.names) > 3 else "")
+    return f"An episode of {shown}" if spec.names else "An episode"
+
+
+def _lead(spec: Spec) -> str:
+    return f"Paid by {spec.payment}" + (f", penalty {spec.penalty:g} after a veto." if spec.penalties else ".")
+
+
+def _monitor(spec: Spec, number: int) -> Monitor | None:
+    pair = spec.pairs[number]
+    try:
+        return synthesize(
+            pair.formula,
+            semantics=spec.semantics,
+            max_registers=spec.max_registers,
+            progress=spec.semantics == "degree",
+        )
+    except SynthesisError:
+        return None  # the spec runs it as a part of one program, which may be smaller
+
+
+def _spec(spec: Spec, monitors: Sequence[Monitor | None]) -> dict[str, Any]:
+    pairs = [
+        {
+            "name": name,
+            "formula": str(pair.formula),
+            "words": paraphrase(pair.formula),
+            "weight": pair.weight,
+            "machine": None if monitor is None else machine_view(monitor),
+        }
+        for name, pair, monitor in zip(spec.names, spec.pairs, monitors, strict=True)
+    ]
+    return {"atoms": list(spec.atoms), "pairs": pairs, "payment": spec.payment, "semantics": spec.semantics}
+
+
+def _episode(
+    title: str, explanation: Explanation, monitors: Sequence[Monitor | None], frames: Sequence[Any] | None
+) -> dict[str, Any]:
+    rows, length = explanation.rows, len(explanation)
+    if frames is not None and len(frames) != length:
+        raise Error(
+            f"An episode of {length - 1} steps has {length} frames, the first of the state after reset. "
+            f"Received {len(frames)}."
+        )
+    pairs = []
+    for number, monitor in enumerate(monitors):
+        told: dict[str, Any] = {"values": [short(row.values[number]) for row in rows]}
+        if monitor is not None:
+            told = run_of(monitor, explanation.labels, length)
+        deciders = [row.deciders[number] for row in rows]
+        told["causes"] = [None if d.atom is None else [d.atom, d.step] for d in deciders]
+        told["waiting"] = [list(row.waiting[number]) for row in rows]
+        pairs.append(told)
+    return {
+        "title": title,
+        "length": length,
+        "labels": {atom: [short(x) for x in column] for atom, column in explanation.labels.items()},
+        "rewards": [float("nan") if row.reward is None else short(row.reward) for row in rows],
+        "vetoed": [row.vetoed_by for row in rows],
+        "decided": [row.decided_by for row in rows],
+        "pairs": pairs,
+        "frames": None if frames is None else as_data_urls([np.asarray(frame) for frame in frames]),
+    }
