@@ -3,6 +3,7 @@
 import json
 
 import gymnasium as gym
+import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 
@@ -128,3 +129,19 @@ def test_a_thirteenth_task_is_one_file(here, capsys):
     assert "What they ask for" in (here / "out" / "report.html").read_text(encoding="utf-8")
     assert main(["train", "lakes:TASK", "--reward", "reach", "--episodes", "40", "-o", "policy.npz"]) == 0
     assert "arrived" in capsys.readouterr().out
+
+
+def test_algorithms_of_stable_baselines3_are_compared_and_an_atom_measures(here, capsys):
+    pytest.importorskip("stable_baselines3")
+    (here / "up.toml").write_text('atoms.right = "next_obs[0] > 0"\npairs = [["F right", 1]]')
+    small = ("--set", "n_steps=64", "--set", "batch_size=64", "--set", "n_epochs=1", "--steps", "128")
+    options = ("--learner", "sb3:PPO", *small, "--seeds", "2", "--workers", "1", "-o", "out", "--measure", "right")
+    assert main(["compare", "CartPole-v1", "--spec", "up.toml", *options]) == 0
+    captured = capsys.readouterr()
+    assert "[2/2] CartPole-v1 up, seed 1" in captured.err  # a job for each run
+    study, cells = open_results(here / "out")
+    assert study.tasks["CartPole-v1"].learner == "sb3:PPO"
+    (cell,) = cells
+    assert set(np.unique(cell.log.measures["success"])) == {0.0, 1.0}
+    assert cell.config["options"] == {"n_steps": 64, "batch_size": 64, "n_epochs": 1}
+    assert "PPO of Stable-Baselines3" in (here / "out" / "report.html").read_text(encoding="utf-8")

@@ -9,6 +9,7 @@ from typing import Any
 
 from rewardspec.cli.options import (
     OBSERVE_CHOICES,
+    add_learner_options,
     add_no_references,
     command,
     config_changes,
@@ -29,6 +30,7 @@ def add_parser(commands: Any) -> None:
         """
         rewardspec compare MountainCarContinuous-v0 --spec a.toml --spec b.toml --base --seeds 10 -o out
         rewardspec compare minigrid:MiniGrid-DoorKey-5x5-v0 --spec key.toml --measure "F goal" --steps 200000
+        rewardspec compare Pendulum-v1 --spec up.toml --base --learner sb3:SAC --steps 20000
         """,
     )
     parser.add_argument(
@@ -40,16 +42,14 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--measure",
         metavar="FORMULA",
-        help="a formula over the atoms whose value at the end of an episode counts as success (default: the task's "
-        "measure, which is the return where it brings none)",
+        help="what counts as success: the value of a formula over the specs' atoms at the end of an episode, or an "
+        "atom, whose last label counts (default: the task's measure, which is the return where it brings none)",
     )
     parser.add_argument(
         "--observe", choices=OBSERVE_CHOICES, default="registers", help="what of the monitors the learner sees"
     )
     parser.add_argument("--seeds", type=int, default=10, metavar="N", help="runs of each reward (default: %(default)s)")
-    length = parser.add_mutually_exclusive_group()
-    length.add_argument("--steps", type=int, metavar="N", help="steps of each run of PPO")
-    length.add_argument("--episodes", type=int, metavar="N", help="episodes of each run of Q-learning")
+    add_learner_options(parser)
     parser.add_argument(
         "-o", "--output", metavar="DIR", default="comparison", help="where results go (default: %(default)s)"
     )
@@ -60,7 +60,7 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do what is not done yet, and write everything down."""
     from rewardspec.experiments.own_study import own_study, task_with
-    from rewardspec.learning.training import check_trainable
+    from rewardspec.learning.training import check_extras, check_trainable
 
     with (
         importing_from_here(),
@@ -74,10 +74,12 @@ def run(arguments: argparse.Namespace) -> int:
             observe=None if arguments.observe == "nothing" else arguments.observe,
             measure=arguments.measure,
             seeds=arguments.seeds,
-            config=config_changes(arguments, task_with(arguments.env, {})),
+            config=config_changes(arguments, task_with(arguments.env, {}, learner=arguments.learner)),
+            learner=arguments.learner,
         )
         for task in study.tasks.values():
-            check_trainable(task, task.specs.values())
+            check_extras([task])
+            check_trainable(task, task.specs.values(), study.budget(task, False).config)
         jobs = study.jobs(block=arguments.seeds_per_job, source=source_of(arguments))
         return run_study(arguments, study, jobs, arguments.output)
 

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import textwrap
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -160,15 +161,59 @@ def importing_from_here() -> Iterator[None]:
         sys.path.remove(here)
 
 
+def add_learner_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say how and how long to learn."""
+    parser.add_argument(
+        "--learner",
+        metavar="LEARNER",
+        help="ppo, q-learning, or an algorithm of Stable-Baselines3 by its name, such as sb3:PPO or sb3:SAC (default: "
+        "q-learning where the environment publishes its transition table, else ppo)",
+    )
+    parser.add_argument(
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the learner, such as learning_rate=1e-3 or, of Stable-Baselines3, "
+        "'policy_kwargs={net_arch=[64,64]}'; give several",
+    )
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--steps", type=int, metavar="N", help="steps of each run; of all learners but Q-learning")
+    length.add_argument("--episodes", type=int, metavar="N", help="episodes of each run of Q-learning")
+
+
 def config_changes(arguments: argparse.Namespace, task: Task) -> dict[str, Any]:
-    """The settings of a task's learner that --steps or --episodes change.
+    """The settings of a task's learner that --steps, --episodes and --set change.
 
     Raises:
-        Error: The learner is counted in the other of the two.
+        Error: The learner is counted in the other of the two, or a setting cannot be read.
     """
+    from rewardspec.learning.settings import learner_words
+
+    words = learner_words(task.learner)
     if task.learner == "q-learning" and arguments.steps is not None:
-        raise Error(f"{task.title} is learned by Q-learning, which is counted in episodes. Give --episodes.")
-    if task.learner == "ppo" and arguments.episodes is not None:
-        raise Error(f"{task.title} is learned by PPO, which is counted in steps. Give --steps.")
+        raise Error(f"{task.title} is learned by {words}, which is counted in episodes. Give --episodes.")
+    if task.learner != "q-learning" and arguments.episodes is not None:
+        raise Error(f"{task.title} is learned by {words}, which is counted in steps. Give --steps.")
     given = {"total_steps": arguments.steps, "episodes": arguments.episodes}
-    return {name: value for name, value in given.items() if value is not None}
+    changes = dict(map(_setting, arguments.settings))
+    return changes | {name: value for name, value in given.items() if value is not None}
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """A setting from NAME=VALUE; the value is written as in TOML, words without quotes as well.
+
+    Example:
+        >>> _setting("clip=0.1"), _setting("policy=CnnPolicy"), _setting("anneal=false"), _setting("net_arch=[64, 64]")
+        (('clip', 0.1), ('policy', 'CnnPolicy'), ('anneal', False), ('net_arch', [64, 64]))
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip().isidentifier():
+        raise Error(f"`--set` should have the form NAME=VALUE, such as learning_rate=1e-3. Received {text!r}.")
+    try:
+        return name.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        if re.fullmatch(r"[\w.:+-]+", value.strip()):
+            return name.strip(), value.strip()
+        raise Error(f"The value of {name.strip()!r} should be written as in TOML. Received {value!r}.") from None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rewardspec.cli.audit import aligned
 from rewardspec.cli.options import (
     OBSERVE_CHOICES,
+    add_learner_options,
     add_no_references,
     command,
     config_changes,
@@ -40,6 +41,7 @@ def add_parser(commands: Any) -> None:
         rewardspec train cart-pole --reward quantitative --steps 100000 --record pole.gif
         rewardspec train taxi --spec my-spec.toml -o my-taxi.npz --tensorboard logs
         rewardspec train MountainCarContinuous-v0 --spec energy.toml --steps 200000
+        rewardspec train Pendulum-v1 --spec up.toml --learner sb3:SAC --steps 20000
         """,
     )
     parser.add_argument(
@@ -57,9 +59,7 @@ def add_parser(commands: Any) -> None:
         "--observe", choices=OBSERVE_CHOICES, help="what of the monitor the learner sees (default: the reward's)"
     )
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="runs, trained together (default: 1)")
-    length = parser.add_mutually_exclusive_group()
-    length.add_argument("--steps", type=int, metavar="N", help="steps of each run of PPO (default: the paper's)")
-    length.add_argument("--episodes", type=int, metavar="N", help="episodes of each run of Q-learning (default: 2000)")
+    add_learner_options(parser)
     parser.add_argument(
         "--envpool", action="store_true", help="take Lunar Lander and Bipedal Walker from EnvPool, which is quicker"
     )
@@ -79,12 +79,12 @@ def _run(arguments: argparse.Namespace) -> int:
     from rewardspec import tasks
     from rewardspec.experiments.study import Budget
     from rewardspec.learning.animation import check_recording, check_target, record
-    from rewardspec.learning.training import check_extras
+    from rewardspec.learning.training import check_extras, with_learner
     from rewardspec.learning.training_log import check_tensorboard, write_tensorboard
     from rewardspec.spec.toml_writing import dumps_spec
 
     source: Source = "envpool" if arguments.envpool else "gymnasium"
-    task = tasks.get(arguments.env, specs={})
+    task = with_learner(tasks.get(arguments.env, specs={}), arguments.learner)
     check_extras([task], source=source)
     name, reward = _reward(arguments, task)
     with options_for(seeds="--seeds", total_steps="--steps", episodes="--episodes"):
@@ -145,7 +145,7 @@ def _reward(arguments: argparse.Namespace, task: Task) -> tuple[str, Reward]:
 def _config(arguments: argparse.Namespace, task: Task) -> Config:
     from rewardspec.learning.training import default_config
 
-    return dataclasses.replace(default_config(task), **config_changes(arguments, task))
+    return default_config(task, config_changes(arguments, task))
 
 
 def _train(task: Task, name: str, reward: Reward, config: Config, seeds: int, source: Source) -> Training:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rewardspec.errors import MissingExtraError
 from rewardspec.experiments.statistics import WINDOW, moving_average, t_quantile
 from rewardspec.experiments.study import BASE, Cell, Study
-from rewardspec.learning.settings import Unit
+from rewardspec.learning.settings import Unit, learner_words
 from rewardspec.tasks.task import Task
 
 POINTS = 120
@@ -27,7 +27,6 @@ INK, SOFT_INK, GRID = "#333344", "#6a6a85", "#e4e4ef"
 """Colors of the text and of the grid."""
 _COLUMNS = 4
 _FONT = "'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif"
-_LEARNERS = {"ppo": "PPO", "q-learning": "Q-learning"}
 
 
 def colors_of(study: Study) -> dict[str, str]:
@@ -103,7 +102,7 @@ def figure_of_all(study: Study, curves: Curves) -> Any:
             axis, study, task, {reward: curves[name, reward] for reward in study.rewards if (name, reward) in curves}
         )
         axis.set_title(task.title, loc="left", color=INK, fontweight="bold", fontsize=11.5, pad=9)
-        axis.set_title(_LEARNERS[task.learner], loc="right", color=SOFT_INK, fontsize=8.5, pad=9)
+        axis.set_title(learner_words(task.learner), loc="right", color=SOFT_INK, fontsize=8.5, pad=9)
     for axis in axes.ravel()[len(study.tasks) :]:
         axis.set_axis_off()
     for axis, task in zip(axes[:, 0], list(study.tasks.values())[::across], strict=True):

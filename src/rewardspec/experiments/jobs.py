@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from rewardspec.learning.settings import Config, QLearning
+from rewardspec.learning.settings import SB3, Config, QLearning
 from rewardspec.tasks.task import Task
 
 REVISION = 2
@@ -84,5 +84,7 @@ def expected_seconds(task: Task, config: Config, seeds: int) -> float:
     """
     if isinstance(config, QLearning):
         return 2.0 + config.episodes * (5e-4 + 1e-5 * seeds)
+    if isinstance(config, SB3):
+        return 5.0 + 5e-4 * config.total_steps * seeds
     alone, each = task.budget.step_seconds
     return 5.0 + config.total_steps * (alone + each * seeds)

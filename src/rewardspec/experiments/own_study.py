@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 from rewardspec.errors import Error
 from rewardspec.experiments.study import BASE, Budget, Contrast, Reward, Study, own_reward
-from rewardspec.learning.training import default_config
+from rewardspec.learning.settings import SB3
+from rewardspec.learning.training import default_config, with_learner
+from rewardspec.logic import patterns
+from rewardspec.logic.formulas import Atom, as_formula
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import loads_spec
 from rewardspec.tasks import registry
@@ -25,6 +27,7 @@ def own_study(
     measure: str | None = None,
     seeds: int = 10,
     config: Mapping[str, Any] | None = None,
+    learner: str | None = None,
 ) -> Study:
     """A study of one environment.
 
@@ -36,26 +39,30 @@ def own_study(
             specs are compared.
         base: Whether to learn from the environment's own reward as well.
         observe: What of the monitors the learner sees.
-        measure: A formula over the atoms, whose value at the end of an episode counts as success; by default the
-            task's own measure, which is the environment's return where it brings none.
+        measure: A formula over the atoms, whose value at the end of an episode counts as success, or an atom, whose
+            last label does; by default the task's own measure, which is the environment's return where it brings none.
         seeds: How many runs each reward gets.
         config: Settings of the learner that differ from its default ones.
+        learner: `"ppo"`, `"q-learning"` or `"sb3:NAME"`, where it is not to be the task's own.
 
     Raises:
         Error: There is no such environment, no reward, or a spec or setting that cannot be used.
     """
-    task = task_with(env, specs, measure)
+    task = task_with(env, specs, measure, learner)
     rewards = {**({BASE: "Base"} if base else {}), **{name: name for name in task.specs}}
     if not rewards:
         raise Error("There is nothing to compare. Give a spec, or the environment's own reward.")
     first, *others = rewards
     description = {"base": base, "observe": observe, "measure": measure, "seeds": seeds, "config": dict(config or {})}
+    description |= {} if learner is None else {"learner": learner}
 
     def reward_of(task: Task, name: str) -> Reward:
         return own_reward(task, name) if name == BASE else Reward(task.spec(name), observe, text=specs.get(name))
 
     def budget(task: Task, quick: bool) -> Budget:
-        return Budget(seeds, seeds, dataclasses.replace(default_config(task, quick=quick), **(config or {})))
+        settings = default_config(task, config, quick=quick)
+        # Stable-Baselines3 trains one run at a time, so that nothing is gained by jobs of several.
+        return Budget(seeds, 1 if isinstance(settings, SB3) else seeds, settings)
 
     return Study(
         title=f"{task.title}: rewards compared",
@@ -70,19 +77,23 @@ def own_study(
     )
 
 
-def task_with(env: str, specs: Mapping[str, str], measure: str | None = None) -> Task:
+def task_with(env: str, specs: Mapping[str, str], measure: str | None = None, learner: str | None = None) -> Task:
     """A task, with specs of one's own, if there are some, in place of its own ones.
 
     Args:
         env: What `rewardspec.tasks.get` takes.
         specs: The texts of spec files by name.
-        measure: A formula that measures success, in place of the task's own measure.
+        measure: A formula or an atom that measures success, in place of the task's own measure.
+        learner: The learner, in place of the task's own.
     """
-    task = registry.get(env, specs={})
+    task = with_learner(registry.get(env, specs={}), learner)
     loaded = {name: _with_atoms(loads_spec(text), task) for name, text in specs.items()}
     changes: dict[str, Any] = {"specs": loaded} if loaded else {}
     if measure is not None:
-        changes["measures"] = {"success": Measure.of_formula(measure)}
+        formula = as_formula(measure)
+        last = isinstance(formula, Atom)
+        words = f"The last label of `{measure}`." if last else ""
+        changes["measures"] = {"success": Measure.of_formula(patterns.stay(formula) if last else formula, words)}
     return task.replace(**changes) if changes else task
 
 

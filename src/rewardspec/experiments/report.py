@@ -24,6 +24,7 @@ from rewardspec.experiments.display import compact, duration
 from rewardspec.experiments.study import BASE, Contrast, Study
 from rewardspec.experiments.summaries import Summaries, Summary
 from rewardspec.experiments.table import GAP, Table, episode_text, estimate_text, percent_text, tables_of
+from rewardspec.learning.settings import learner_words
 from rewardspec.logic.formulas import Formula
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 from rewardspec.synthesis.quantitative.synthesize import synthesize
@@ -193,7 +194,7 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Any) -> dict[
         "facts": (
             ("Its own reward", task.base_reward),
             ("Task completion", task.measure.words),
-            ("Learner", f"{'Q-learning' if task.learner == 'q-learning' else 'PPO'}{limit}"),
+            ("Learner", f"{learner_words(task.learner)}{limit}"),
         ),
         "made_by": made,
         "figure": safe(plot(to_svg(figure_of_task(study, name, own)), name, said)) if own else None,

@@ -61,6 +61,8 @@ class Reward:
                     "weight": pair.weight,
                     "safety": pair.vetoes,
                     "penalty": pair.penalty,
+                    **({"progress": True} if pair.progress else {}),
+                    **({} if pair.payment is None else {"payment": pair.payment}),
                 }
                 for pair in spec.pairs
             ],

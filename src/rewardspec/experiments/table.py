@@ -90,17 +90,26 @@ def tables_of(results: Summaries) -> dict[str, Table]:
 
 
 def completion_table(results: Summaries) -> Table:
-    """How much of the task was completed, ours and published."""
+    """How much of the task was completed: beside published numbers over episodes, as those are; else over runs."""
     study = results.study
-    group = _Group(_measured(study), _pooled_text, lambda cell: cell.completion.value, reference=_completion_of)
-    notes = []
     if study.references:
-        notes.append("Lines marked “paper” are the paper's own numbers; “best” is a column of ours.")
-    how = "in percent, ± the 95 % interval over episodes, as in the paper"
-    notes.append(
-        f"Mean over all episodes of all runs, {how if _is_share(study) else 'with the 95 % interval over episodes'}. "
-        "Bold: the best of the row."
-    )
+        group = _Group(_measured(study), _pooled_text, lambda cell: cell.completion.value, reference=_completion_of)
+        notes = [
+            "Lines marked “paper” are the paper's own numbers; “best” is a column of ours.",
+            "Mean over all episodes of all runs, in percent, ± the 95 % interval over episodes, as in the paper. Bold: "
+            "the best of the row.",
+        ]
+    else:
+        # Episodes that fail may be the longest, so that a run that never succeeds has the fewest.
+        group = _Group(
+            _measured(study),
+            lambda cell, task: _text(cell.completion_over_runs, task),
+            lambda cell: cell.completion_over_runs.value,
+        )
+        notes = [
+            "Mean over runs of a run's mean over all of its episodes, those from the beginning of training included, "
+            "with the 95 % interval over runs. Bold: the best of the row."
+        ]
     return _table(results, _measured(study), [group], notes)
 
 
@@ -130,7 +139,7 @@ def ends_table(results: Summaries) -> Table:
     further = dict.fromkeys(name for cell in results.all() for name in cell.final_measures)
     groups += [_further(results.study, name) for name in further]
     notes = [
-        "Last tenth: the same over the last tenth of training (episodes for Q-learning, steps for PPO), with the 95 % "
+        "Last tenth: the same over the last tenth of training (episodes for Q-learning, else steps), with the 95 % "
         "interval over runs. IQM: interquartile mean of the runs' means over all of training, with the 95 % interval "
         "of a bootstrap over runs. Converged: the share of the runs whose rewards did. Bold: the best of the row.",
     ]
@@ -193,7 +202,7 @@ def _text(estimate: Estimate, task: Task) -> str:
 
 
 def _pooled_text(cell: Summary, task: Task) -> str:
-    return percent_text(cell.completion) if task.measure.share else estimate_text(cell.completion, share=False)
+    return percent_text(cell.completion)
 
 
 def _episode_text(cell: Summary, task: Task) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
+import json
 import os
+import re
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from numpy.typing import NDArray
@@ -16,6 +19,7 @@ from rewardspec.errors import Error, MissingExtraError, PolicyFileError
 from rewardspec.learning.array_files import ArrayFile, DamagedFileError, Declared, write_arrays
 from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.networks import HIDDEN
+from rewardspec.learning.settings import SB3
 from rewardspec.learning.spaces import Actions, observation_size
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import loads_spec
@@ -24,7 +28,8 @@ from rewardspec.tasks import registry
 from rewardspec.tasks.task import Task
 
 FORMAT = "rewardspec policy 1"
-Kind: TypeAlias = Literal["table", "network"]
+_LARGEST = 2**26  # numbers of a network that a file may ask for
+Kind: TypeAlias = Literal["table", "network", "sb3"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,13 +37,15 @@ class Policy:
     """The policies that several runs learned for one task under one reward.
 
     Attributes:
-        kind: `"table"` for learned values of every observation and action, `"network"` for an actor's layers.
+        kind: `"table"` for learned values of every observation and action, `"network"` for an actor's layers, `"sb3"`
+            for a policy of Stable-Baselines3.
         task: The task.
         spec: The spec that paid, or None for the environment's own reward.
         observe: What of the monitor the policy sees.
         seeds: The seed of each run.
         arrays: The numbers, the runs first: `table`; or `w0`, `b0`, …, and `mean` and `variance` where observations are
-            normalized, and `log_std` where actions are continuous.
+            normalized, and `log_std` where actions are continuous; or what SB3 calls its policy's parameters.
+        learner: The settings that a policy of Stable-Baselines3 was made with.
     """
 
     kind: Kind
@@ -47,6 +54,7 @@ class Policy:
     observe: str | None
     seeds: tuple[int, ...]
     arrays: dict[str, NDArray[Any]]
+    learner: SB3 | None = None
 
     def __repr__(self) -> str:
         runs = f"{len(self.seeds)} run{'s' * (len(self.seeds) != 1)}"
@@ -69,6 +77,7 @@ class Policy:
             "spec": None if self.spec is None else dumps_spec(self.spec),
             "observe": self.observe,
             "seeds": list(self.seeds),
+            **({} if self.learner is None else {"learner": _rebuilding(dataclasses.asdict(self.learner))}),
         }
         try:
             write_whole(path, write_arrays(header, self.arrays))
@@ -119,6 +128,7 @@ def _without_arrays(header: Any, references: bool) -> Policy:
             observe=header["observe"],
             seeds=tuple(map(int, header["seeds"])),
             arrays={},
+            learner=SB3(**_rebuilding(header["learner"])) if header["kind"] == "sb3" else None,
         )
     except Error:
         raise
@@ -148,7 +158,7 @@ def _check_declared(policy: Policy, declared: dict[str, Declared]) -> None:
     """Compare what a file says of its arrays with what the task, the spec and the number of runs ask for."""
     if policy.kind not in get_args(Kind):
         raise DamagedFileError(f"it is of the kind {policy.kind!r}, not one of {', '.join(get_args(Kind))}")
-    needed = _table_shape(policy) if policy.kind == "table" else _network_shapes(policy, "mean" in declared)
+    needed = _needed_shapes(policy, "mean" in declared)
     if set(declared) != set(needed):
         found, known = (", ".join(sorted(names)) or "none" for names in (declared, needed))
         raise DamagedFileError(f"its arrays are {found}, and should be {known}")
@@ -156,6 +166,30 @@ def _check_declared(policy: Policy, declared: dict[str, Declared]) -> None:
         (found_shape, dtype), whole = declared[name], (len(policy.seeds), *shape)
         if found_shape != whole or dtype.kind != "f":
             raise DamagedFileError(f"{name!r} has shape {found_shape} of {dtype}, not {whole} of floats")
+
+
+def _needed_shapes(policy: Policy, normalized: bool) -> dict[str, tuple[int, ...]]:
+    if policy.kind == "table":
+        return _table_shape(policy)
+    if policy.learner is None:
+        return _network_shapes(policy, normalized)
+    from rewardspec.learning.sb3_training import parameter_shapes
+
+    return parameter_shapes(policy.task, policy.spec, policy.observe, policy.learner)
+
+
+def _rebuilding(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the settings of SB3, those that its policy's parameters depend on.
+
+    Raises:
+        PolicyFileError: Its layers are larger than any that one trains here.
+    """
+    kwargs = dict(settings["options"]).get("policy_kwargs", {})
+    sizes = [int(size[:9]) for size in re.findall(r"\d+", json.dumps(kwargs))]
+    if sum(size * size for size in sizes) > _LARGEST:
+        raise PolicyFileError("The layers of its network are too large.")
+    options = {"policy_kwargs": kwargs} if kwargs else {}
+    return {"algorithm": str(settings["algorithm"]), "policy": str(settings["policy"]), "options": options}
 
 
 def _table_shape(policy: Policy) -> dict[str, tuple[int, ...]]:

@@ -1,10 +1,11 @@
-"""Settings of the learners, `QLearning` and `PPO`: the type says which learner, the values are checked."""
+"""Settings of the learners, `QLearning`, `PPO` and `SB3`: the type says which learner, the values are checked."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import numbers
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from rewardspec.errors import Error
@@ -133,8 +134,48 @@ class PPO:
         return cls(**(settings | changes))
 
 
-Config: TypeAlias = QLearning | PPO
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SB3:
+    """Settings of an algorithm of Stable-Baselines3; what is not given is as there.
+
+    Attributes:
+        unit: What its budget is counted in.
+        algorithm: The name of its class, such as `"PPO"` or `"SAC"`.
+        total_steps: Steps of each run, in all its environments together.
+        envs: Environments of each run.
+        policy: The name of its kind of policy.
+        options: Further arguments of the class, by name, in plain values.
+    """
+
+    unit: ClassVar[Unit] = "steps"
+    algorithm: str
+    total_steps: int = 100_000
+    envs: int = 1
+    policy: str = "MlpPolicy"
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check_counts(self, "total_steps", "envs")
+
+    @property
+    def discount(self) -> float:
+        """Discount factor."""
+        return float(self.options.get("gamma", 0.99))
+
+
+Config: TypeAlias = QLearning | PPO | SB3
 """Settings of a learner."""
+
+
+def learner_words(learner: str) -> str:
+    """What a learner is called.
+
+    Example:
+        >>> learner_words("q-learning"), learner_words("sb3:SAC")
+        ('Q-learning', 'SAC of Stable-Baselines3')
+    """
+    own = {"ppo": "PPO", "q-learning": "Q-learning"}
+    return own[learner] if learner in own else f"{learner.removeprefix('sb3:')} of Stable-Baselines3"
 
 
 def _check_counts(settings: Config, *names: str) -> None:

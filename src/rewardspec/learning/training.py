@@ -7,7 +7,7 @@ import dataclasses
 import importlib.util
 import operator
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rewardspec.episodes.features import OBSERVE
@@ -18,7 +18,7 @@ from rewardspec.learning.finite_tables import finite_tables
 from rewardspec.learning.policies import Policy
 from rewardspec.learning.ppo import learn_actors
 from rewardspec.learning.q_learning import learn_tables
-from rewardspec.learning.settings import PPO, Config, QLearning
+from rewardspec.learning.settings import PPO, SB3, Config, QLearning, learner_words
 from rewardspec.learning.spaces import Actions, observation_size
 from rewardspec.learning.training_log import Progress, TrainingLog
 from rewardspec.spec.spec import Spec
@@ -84,6 +84,11 @@ def train(
     if isinstance(config, QLearning):
         log, table = learn_tables(finite_tables(task, spec, observe), config, seeds, progress)
         policy = Policy("table", task, spec, observe, seeds, {"table": table})
+    elif isinstance(config, SB3):
+        from rewardspec.learning.sb3_training import learn_models
+
+        log, arrays = learn_models(task, spec, observe, config, seeds, progress)
+        policy = Policy("sb3", task, spec, observe, seeds, arrays, config)
     else:
         log, arrays = learn_actors(task, spec, observe, config, seeds, progress, source)
         policy = Policy("network", task, spec, observe, seeds, arrays)
@@ -103,19 +108,54 @@ def _checked_seeds(seeds: Any) -> tuple[int, ...]:
     return found
 
 
-def default_config(task: Task, *, quick: bool = False) -> Config:
+def default_config(task: Task, changes: Mapping[str, Any] | None = None, *, quick: bool = False) -> Config:
     """The settings that a task is trained with unless others are given; the paper's, with the task's own budget.
 
     Args:
         task: The task.
+        changes: Settings that differ. What the settings of `SB3` do not know are arguments of the algorithm's class.
         quick: Whether to take its small budget.
+
+    Raises:
+        Error: There is no such setting, or no such value of it.
 
     Example:
         >>> from rewardspec import tasks
         >>> default_config(tasks.get("taxi")).episodes, default_config(tasks.get("pendulum"), quick=True).total_steps
         (2000, 16384)
     """
+    config, changes = _defaults(task, quick), dict(changes or {})
+    known = [field.name for field in dataclasses.fields(config)]
+    if isinstance(config, SB3):
+        options = {name: changes.pop(name) for name in list(changes) if name not in known}
+        changes["options"] = {**config.options, **options}
+    for name in changes:
+        if name not in known:
+            raise Error(f"{learner_words(task.learner)} has no setting {name!r}.{did_you_mean(name, known)}")
+    return dataclasses.replace(config, **changes)
+
+
+def with_learner(task: Task, learner: str | None) -> Task:
+    """The task, to be learned by another learner than its own.
+
+    Raises:
+        Error: There is no such learner.
+    """
+    if learner is None:
+        return task
+    if learner not in ("ppo", "q-learning") and not learner.startswith("sb3:"):
+        raise Error(f"A learner is ppo, q-learning, or sb3:NAME, such as sb3:PPO or sb3:SAC. Received {learner!r}.")
+    if learner == "q-learning" and task.learner != "q-learning":
+        raise Error(f"{task.title} has no transition table `P`, which Q-learning needs here. Choose another learner.")
+    return task.replace(learner=learner)
+
+
+def _defaults(task: Task, quick: bool) -> Config:
     budget = task.budget
+    if task.learner.startswith("sb3:"):
+        config = SB3(algorithm=task.learner.removeprefix("sb3:"))
+        steps = budget.quick_steps if quick else budget.steps
+        return config if steps is None else dataclasses.replace(config, total_steps=steps)
     if task.learner == "q-learning":
         given = {
             "episodes": (budget.quick_episodes if quick else None) or budget.episodes,
@@ -127,14 +167,18 @@ def default_config(task: Task, *, quick: bool = False) -> Config:
     return settings() if steps is None else settings(total_steps=steps)
 
 
-def check_trainable(task: Task, specs: Iterable[Spec] = ()) -> None:
+def check_trainable(task: Task, specs: Iterable[Spec] = (), config: Config | None = None) -> None:
     """Check, before long work, that a learner takes a task's environment and that specs can be read in it.
 
     Each spec is read at the first state and after one step.
 
     Raises:
-        Error: The spaces are none that PPO takes, or a spec was written for another environment.
+        Error: The spaces or settings are none that the learner takes, or a spec was written for another environment.
     """
+    if isinstance(config, SB3):
+        from rewardspec.learning.sb3_training import parameter_shapes
+
+        parameter_shapes(task, None, None, config)
     with contextlib.closing(task.make()) as env:
         if task.learner == "ppo":
             Actions(env.action_space)
@@ -159,8 +203,13 @@ def check_extras(tasks: Iterable[Task], *, source: Source = "gymnasium", extra: 
     Raises:
         MissingExtraError: Something is not installed. Names the first such package, and what brings all of them.
     """
-    needed = [("jax", "learn", "Training"), ("optax", "learn", "Training")]
     tasks = list(tasks)
+    needed = []
+    for task in tasks:
+        if task.learner.startswith("sb3:"):
+            needed.append(("stable_baselines3", "sb3", f"The learner {task.learner}"))
+        else:
+            needed += [("jax", "learn", "Training"), ("optax", "learn", "Training")]
     if source == "envpool" and any(map(is_pooled, tasks)):
         needed.append(("envpool", "envpool", "The source `envpool`"))
     needed += [(_MODULES.get(task.extra, task.extra), task.extra, task.title) for task in tasks if task.extra]

@@ -20,7 +20,8 @@ from rewardspec.tasks.measures import RETURN, Ending, Measure
 
 Kind: TypeAlias = Literal["boolean", "quantitative"]
 """The two specs of each task of the paper's evaluation."""
-Learner: TypeAlias = Literal["ppo", "q-learning"]
+Learner: TypeAlias = str
+"""`"ppo"`, `"q-learning"`, or `"sb3:NAME"` for an algorithm of Stable-Baselines3."""
 SpecLike: TypeAlias = Spec | str | os.PathLike[str]
 """A spec, or the path of its file."""
 
@@ -104,8 +105,8 @@ class Task:
         id: The id under which `register` makes it known to Gymnasium; None where `env` is one already.
         max_episode_steps: After how many steps an episode is cut off; by default as registered with Gymnasium, and None
             where it never is.
-        learner: `"q-learning"` or `"ppo"`; by default Q-learning where the environment publishes its transition table
-            `P` and all is Discrete, else PPO.
+        learner: `"q-learning"`, `"ppo"`, or `"sb3:NAME"` for an algorithm of Stable-Baselines3; by default Q-learning
+            where the environment publishes its transition table `P` and all is Discrete, else PPO.
         continuous: Whether actions are continuous; by default read off the environment.
         goal: What is to be done, in a sentence.
         base_reward: The environment's own reward, in words.

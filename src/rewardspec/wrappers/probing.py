@@ -109,7 +109,9 @@ def probe(
         env: The environment. It is not closed.
         spec: The spec, with functions for its atoms.
         episodes: How many episodes to play.
-        policy: Gives the action for an observation of the environment; random actions where None.
+        policy: Gives the action for an observation of the environment; random actions where None. One that remembers,
+            such as `rewardspec.learning.playing.Player`, has methods `begin` and `saw`, which are told of every episode
+            and step.
         seed: Of the first episode and the random actions; each later episode has the next one.
         max_steps: Where to cut off an episode that does not end.
 
@@ -134,7 +136,7 @@ def probe(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a first state that violates is among the findings
         for number in range(episodes):
-            base_returns.append(_play(wrapped, policy, seed + number, max_steps))
+            base_returns.append(play(wrapped, policy, seed + number, max_steps))
             seen.append(wrapped.explain())
     atoms = tuple(_atom_seen(name, seen) for name in spec.atoms)
     pairs = tuple(_pair_seen(number, seen) for number in range(len(spec.pairs)))
@@ -150,13 +152,22 @@ def probe(
     )
 
 
-def _play(env: MonitorReward, policy: Callable[[Any], Any] | None, seed: int, max_steps: int) -> float:
-    observation, _ = env.reset(seed=seed)
+def play(env: MonitorReward, policy: Callable[[Any], Any] | None, seed: int, max_steps: int) -> float:
+    """Play one episode, and return the sum of the environment's own rewards; see `probe`."""
+    observation, info = env.reset(seed=seed)
     base_return = 0.0
+    remembers = hasattr(policy, "begin")
+    if remembers:
+        policy.begin(observation, info)  # type: ignore[union-attr]
     for _ in range(max_steps):
         action = env.action_space.sample() if policy is None else policy(observation)
-        observation, _, terminated, truncated, info = env.step(action)
+        after, _, terminated, truncated, info = env.step(action)
         base_return += info["base_reward"]
+        if remembers:
+            policy.saw(  # type: ignore[union-attr]
+                observation, action, after, info, info["base_reward"], terminated, truncated
+            )
+        observation = after
         if terminated or truncated:
             break
     return base_return

@@ -1,0 +1,90 @@
+"""`rewardspec explain`: recorded and played episodes, by policies of ours and of Stable-Baselines3."""
+
+import pytest
+
+from rewardspec.cli import main
+
+TRACE = "key,door\n0,1\n1,0\n0,0\n0,1\n"
+SPEC = """
+observation = ["x", "v", "angle", "spin"]
+atoms.up = "1 - clip(abs(angle) / 0.21, 0, 1)"
+pairs = [["F G up", 1]]
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trace.csv").write_text(TRACE)
+    (tmp_path / "keys.toml").write_text('pairs = [["F(key & F door)", 2]]\n')
+    (tmp_path / "pole.toml").write_text(SPEC)
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    assert main(["explain", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_trace_is_explained_under_a_formula_and_a_spec(here, capsys):
+    assert run(capsys, "F(key & F door)", "--trace", "trace.csv").splitlines() == [
+        "step  reward  F(key & F door)",
+        "0     –       0, waiting for key *",
+        "1–2   0       0, waiting for door *",
+        "3     1       1 ← door@3 *",
+    ]
+    out = run(capsys, "keys.toml", "--trace", "trace.csv", "--rows", "0", "-o", "rows.csv")
+    assert [line.split()[:2] for line in out.splitlines()[1:]] == [["0", "–"], ["1", "0"], ["2", "0"], ["3", "2"]]
+    assert (here / "rows.csv").read_text().splitlines()[-1].startswith("3,2.0,2.0,,F(key & F door),door,3,1.0,door,3")
+
+
+def test_what_a_trace_tells_of_its_end_is_read(here, capsys):
+    (here / "shaped.toml").write_text('payment = "final"\npairs = [["F key", 1]]\n')
+    (here / "trace.csv").write_text("key,terminated,base_reward\n0,0,0\n1,1,5\n")
+    assert run(capsys, "shaped.toml", "--trace", "trace.csv").splitlines()[-1].split()[:2] == ["1", "1"]
+
+
+def test_a_played_episode_is_explained_and_drawn(here, capsys):
+    first = run(capsys, "pole.toml", "--env", "CartPole-v1", "--seed", "3", "-o", "pole.svg")
+    assert first.startswith("step")
+    assert "<svg" in (here / "pole.svg").read_text()
+    assert run(capsys, "pole.toml", "--env", "CartPole-v1", "--seed", "3") == first
+    assert len(run(capsys, "pole.toml", "--env", "CartPole-v1", "--max-steps", "4", "--rows", "0").splitlines()) == 6
+
+
+def test_policies_play_and_probe(here, capsys):
+    pytest.importorskip("stable_baselines3")
+    small = ("--set", "n_steps=32", "--set", "batch_size=32", "--set", "n_epochs=1")
+    options = ("--learner", "sb3:PPO", "--steps", "64", *small, "-o", "pole.npz")
+    assert main(["train", "CartPole-v1", "--spec", "pole.toml", *options]) == 0
+    assert "1 run of 64 steps" in capsys.readouterr().out
+    assert run(capsys, "pole.toml", "--policy", "pole.npz") == run(
+        capsys, "pole.toml", "--policy", "pole.npz", "--env", "CartPole-v1"
+    )
+    assert main(["probe", "pole.toml", "--policy", "pole.npz", "--episodes", "2"]) == 0
+    assert capsys.readouterr().out.startswith("2 episodes")
+
+    import gymnasium as gym
+    from stable_baselines3 import PPO
+
+    PPO("MlpPolicy", gym.make("CartPole-v1"), n_steps=64, seed=0, device="cpu").save(here / "model.zip")
+    assert main(["explain", "pole.toml", "--policy", "model.zip", "--env", "CartPole-v1"]) == 2
+    assert "can run any code" in capsys.readouterr().err
+    assert run(capsys, "pole.toml", "--policy", "model.zip", "--env", "CartPole-v1", "--unpickle", "PPO")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["keys.toml"], "either --trace FILE.csv, or --env ID"),
+        (["keys.toml", "--trace", "trace.csv", "--env", "CartPole-v1"], "either --trace FILE.csv, or --env ID"),
+        (["keys.toml", "--trace", "trace.csv", "-o", "x.jpeg2"], "x.jpeg2"),
+        (["F key", "--env", "CartPole-v1"], "give a spec file"),
+        (["keys.toml", "--env", "CartPole-v1"], "no functions for its atoms"),
+        (["pole.toml", "--policy", "absent.npz"], "Cannot read the policy 'absent.npz'"),
+        (["pole.toml", "--env", "CartPole-v1", "--unpickle", "PPO"], "--unpickle is for a .zip"),
+    ],
+)
+def test_bad_input_is_refused(arguments, message, capsys):
+    assert main(["explain", *arguments]) == 2
+    assert message in capsys.readouterr().err
