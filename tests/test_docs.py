@@ -9,6 +9,7 @@ import pytest
 import rewardspec as rs
 from examples import first_look
 from rewardspec.cli import main
+from rewardspec.logic import timed_patterns
 from rewardspec.spec.lint.linter import RULES
 from tests.markdown import ROOT, blocks, run_commands, run_script, run_sessions, scripts
 from tests.test_package import FOUNDATIONS, LAYERS
@@ -77,6 +78,17 @@ def test_the_map_of_the_layers_is_true():
     architecture = script("architecture")
     assert tuple(architecture.LAYERS) == LAYERS[len(FOUNDATIONS) :]
     assert (DOCS / "images" / "architecture.svg").read_text(encoding="utf-8") == architecture.picture()
+
+
+def test_every_pattern_about_time_has_a_picture_that_is_true():
+    pictures, page = script("timed_patterns"), (DOCS / "guides" / "time.md").read_text(encoding="utf-8")
+    named = [
+        name for name, one in vars(timed_patterns).items() if getattr(one, "__module__", "") == timed_patterns.__name__
+    ]
+    assert set(pictures.EXAMPLES) == {name for name in named if not name.startswith("_")}
+    for name in pictures.EXAMPLES:
+        assert f"(../images/{pictures.path(name).name})" in page
+        assert pictures.path(name).read_text(encoding="utf-8") == pictures.picture(name)
 
 
 def test_a_site_is_searched_for_dead_links_and_for_what_it_loads(tmp_path):

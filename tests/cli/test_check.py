@@ -39,10 +39,29 @@ def test_it_tells_what_a_person_wants_to_know(capsys):
         ("G !crash", "safety"),
         ("F goal", "co-safety"),
         ("G F goal", "mixed"),
+        ("G(key -> F[0,20] door)", "safety"),
+        ("now H[0,5] quiet", "mixed"),
     ],
 )
 def test_it_names_the_kind(formula, kind, capsys):
     assert f"\nKind        {kind}: " in report_on(formula, capsys)
+
+
+def test_a_deadline_is_shown_as_a_window(capsys):
+    out = report_on("G(key -> F[0,20] door)", capsys)
+    assert "In words    at every step: if key then within 20 steps: door\n" in out
+    assert "            recent ← max(last 20 of value)\n" in out
+    assert "Automaton   22 states, 1 accepting" in out
+
+
+def test_what_robustness_does_not_have_is_refused(capsys):
+    assert "Range       -inf to inf" in report_on("G(a -> F[0,5] b)", capsys, "--semantics", "robustness")
+    assert "refused: Robustness has no scales" in report_on("0.5 * F a", capsys, "--semantics", "robustness")
+
+
+@pytest.mark.parametrize("formula", ["F[0,99999999] a", "G(a -> F[0,50000] b)"])
+def test_an_interval_that_is_too_long_to_unfold_is_named(formula, capsys):
+    assert re.search(r"interval of\s+\d+\s+steps.*up\s+to\s+about\s+20,000", report_on(formula, capsys), re.DOTALL)
 
 
 def test_control_states_are_told_apart(capsys):

@@ -11,6 +11,7 @@ from rewardspec.errors import SynthesisError
 FORMULA = "G(request -> F grant)"
 EPISODE = "request,grant\n0,0\n0.75,0\n0,0.5\n"
 VALUES = "step,value,lower,upper\n0,1,0,1\n1,0.25,0,1\n2,0.5,0,1\n"
+_OR_MARGINS = ", or read labels as margins with --semantics robustness."
 
 
 @pytest.fixture
@@ -124,8 +125,14 @@ def test_a_missing_column_is_named_with_the_nearest_one_there_is(trace, capsys):
         ("", "the label of 'grant' should be a number in [0, 1]. Received ''. Write one there."),
         ("nan", "the label of 'grant' should be in [0, 1]. Received nan. Write a number there."),
         ("inf", "the label of 'grant' should be in [0, 1]. Received inf. Write a number there."),
-        ("1.5", "the label of 'grant' should be in [0, 1]. Received 1.5. Scale the column."),
-        ("-0.1", "the label of 'grant' should be in [0, 1]. Received -0.1. Scale the column."),
+        (
+            "1.5",
+            "the label of 'grant' should be in [0, 1]. Received 1.5. Scale the column" + _OR_MARGINS,
+        ),
+        (
+            "-0.1",
+            "the label of 'grant' should be in [0, 1]. Received -0.1. Scale the column" + _OR_MARGINS,
+        ),
     ],
 )
 def test_a_bad_cell_is_reported_with_its_line(cell, message, trace, capsys):
@@ -220,3 +227,30 @@ def test_what_a_trace_says_of_the_environment_is_read(spec, trace, capsys):
 def test_a_plot_is_of_one_formula(spec, trace, capsys):
     assert main(["monitor", spec(), "--trace", trace(LABELS), "--plot", "run.svg"]) == 2
     assert "--plot draws one formula" in capsys.readouterr().err
+
+
+def test_margins_are_read_as_robustness(trace, tmp_path, capsys):
+    name = trace("slow,near\n1.5,-3\n0.5,-1\n-0.25,2\n")
+    assert (
+        main(["monitor", "G slow & F[0,2] near", "--semantics", "robustness", "--trace", name, "--plot", "m.png"]) == 0
+    )
+    assert capsys.readouterr().out == "step,value,lower,upper\n0,-3,-inf,1.5\n1,-1,-inf,0.5\n2,-0.25,-inf,-0.25\n"
+    assert (tmp_path / "m.png").stat().st_size > 5_000
+    (tmp_path / "spec.toml").write_text('semantics = "robustness"\npairs = [["G slow", 1], ["F[0,2] near", 2]]\n')
+    assert main(["monitor", "spec.toml", "--trace", name]) == 0
+    assert capsys.readouterr().out.splitlines()[2:] == ["1,0.5,-1,0,-1.5", "2,-0.25,2,1,0"]
+
+
+def test_as_robustness_a_label_is_finite(trace, capsys):
+    assert main(["monitor", "G p", "--semantics", "robustness", "--trace", trace("p\n1.5\ninf\n")]) == 2
+    assert capsys.readouterr().err.endswith(
+        "the label of 'p' should be a finite number. Received inf. Write one there.\n"
+    )
+
+
+def test_a_formula_with_a_deadline(trace, capsys):
+    name = trace("key,door\n0,0\n1,0\n0,0\n0,1\n1,0\n0,0\n0,0\n")
+    assert main(["monitor", "G(key -> F[0,2] door)", "--trace", name]) == 0
+    assert [line.split(",")[1::2] for line in capsys.readouterr().out.splitlines()[1:]] == [
+        *(["1", "1"], ["0", "1"], ["0", "1"], ["1", "1"], ["0", "1"], ["0", "1"], ["0", "0"])
+    ]

@@ -3,11 +3,14 @@
 import itertools
 import random
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
 
 import rewardspec as rs
-from tests.strategies import random_formula, random_trace
+from rewardspec.machines.windows import Queue, algebra, queue_contents
+from tests.strategies import Language, random_formula, random_trace
 
 
 def all_continuations(trace, longest, labels):
@@ -38,6 +41,55 @@ def test_bounds_hold_and_are_attained(seed):
         values = [rs.evaluate(formula, t) for t in all_continuations(trace, 2, (0.0, 0.5, 1.0))]
         values += [rs.evaluate(formula, t) for t in all_continuations(trace, 4, (0.0, 1.0))]
         assert (min(values), max(values)) == (lower, upper), str(formula)
+
+
+def all_of(monitor, state):
+    """All that the rest of a trace depends on."""
+    program, control, *cells = monitor.program, *state[:-1]
+    count = len(program.registers)
+    held = (
+        tuple(queue_contents(Queue(*queue), window.length, algebra(window, program, None)))
+        for window, queue in zip(program.windows, cells[count:], strict=True)
+    )
+    return control, *cells[:count], *held
+
+
+def reachable(monitor, state, most):
+    """The values of all continuations with labels 0, 1/2 and 1; None where there are more states than `most`."""
+    letters = [dict(zip(monitor.atoms, word, strict=True)) for word in itertools.product((0.0, 0.5, 1.0), repeat=2)]
+    seen, waiting, values = set(), [state], set() if state[-1] != state[-1] else {state[-1]}
+    while waiting:
+        before = waiting.pop()
+        for letter in letters:
+            after, value = monitor.step(before, letter)
+            values.add(value)
+            key = all_of(monitor, after)
+            if key not in seen:
+                seen.add(key)
+                waiting.append(after)
+        if len(seen) > most:
+            return None
+    return values
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_with_windows_hold_and_are_attained(seed):
+    """What can be reached is found by trying, since the definition would have to try too many continuations."""
+    rng, exact = random.Random(seed), 0
+    language = Language(past=True, intervals=True, counts=True, monitorable=True)
+    while exact < 25:
+        monitor = rs.synthesize(random_formula(rng, rng.randint(1, 3), ("a", "b"), language))
+        if not monitor.program.windows or set(monitor.atoms) != {"a", "b"}:
+            continue
+        state = state_after(monitor, random_trace(rng, length=rng.randint(1, 8), atoms=("a", "b")))
+        values = reachable(monitor, state, 300)
+        if values is None:
+            continue
+        lower, upper = monitor.bounds(state)
+        assert lower <= min(values) <= max(values) <= upper
+        if monitor.has_exact_bounds:  # else they take too long to find
+            exact += 1
+            assert (lower, upper) == (min(values), max(values)), str(monitor.formula)
 
 
 def test_bounds_narrow_as_the_trace_grows():
@@ -101,3 +153,45 @@ def test_bounds_of_a_batch_are_those_of_its_elements():
 def test_bounds_of_a_hundred_responses_take_no_product():
     monitor = rs.synthesize(" & ".join(f"G(a{k} -> F b{k})" for k in range(100)))
     assert monitor.bounds(monitor.initial_state()) == (0.0, 1.0)
+
+
+def test_bounds_after_a_missed_deadline_and_before_it():
+    monitor = rs.synthesize("G(a -> F[0,5] b)")
+    state, uppers = monitor.initial_state(), []
+    for t in range(8):
+        state, _ = monitor.step(state, {"a": 0.75 * (t == 1), "b": 0.0})
+        uppers.append(monitor.bounds(state)[1])
+    assert uppers == [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.25, 0.25]
+
+
+def test_windows_of_many_values_have_sound_bounds_that_are_marked():
+    assert rs.synthesize("G(a -> F[0,60] b)").has_exact_bounds
+    assert not rs.synthesize("G(a -> F[0,600] b)").has_exact_bounds
+    assert not rs.synthesize("0.5 * F a").has_exact_bounds
+
+
+@pytest.mark.parametrize("formula", ["G(a -> F[0,6] b)", "now (a S[0,5] b)", "G(a -> X[5] b)", "G[2,7] (a | b)"])
+def test_bounds_of_a_batch_with_windows(formula):
+    """NumPy and torch look into windows as a single trace does; in JAX bounds are sound, and wider at most."""
+    rng, monitor = random.Random(formula), rs.synthesize(formula)
+    traces = [random_trace(rng, length=9, atoms=("a", "b")) for _ in range(5)]
+    states = [monitor.initial_state(batch=5, xp=xp) for xp in (np, torch, jnp)]
+    for k in range(9):
+        letter = {name: np.array([float(trace[name][k]) for trace in traces]) for name in monitor.atoms}
+        alone = [state_after(monitor, {name: trace[name][: k + 1] for name in trace}) for trace in traces]
+        lower, upper = np.transpose([monitor.bounds(state) for state in alone])
+        letters = (letter, {name: torch.tensor(x) for name, x in letter.items()}, letter)
+        states = [monitor.step(state, labels)[0] for state, labels in zip(states, letters, strict=True)]
+        found = [[np.asarray(bound) for bound in monitor.bounds(state)] for state in states]
+        for one in found[:2]:
+            np.testing.assert_array_equal(one, (lower, upper))
+        assert (found[2][0] <= lower).all()
+        assert (found[2][1] >= upper).all()
+
+
+def test_a_discount_lowers_what_can_still_come():
+    for formula, ends in (("F[;0.5] a", (0.0, 0.125)), ("G[;0.5] a", (0.875, 1.0)), ("b U[;0.5] a", (0.0, 0.125))):
+        monitor = rs.synthesize(formula)
+        letter = {"a": float(formula.startswith("G")), "b": 1.0}
+        state = state_after(monitor, {atom: [letter[atom]] * 3 for atom in monitor.atoms})
+        assert monitor.bounds(state) == ends, formula

@@ -510,3 +510,12 @@ def test_observations_can_be_named_themselves():
 def test_no_component_is_called_as_the_observations_are(name):
     with pytest.raises(SpecError, match="means something else"):
         read_components([name])
+
+
+def test_as_robustness_a_comparison_is_its_margin_wherever_it_is_written():
+    atoms = {"fast": "next_obs[0] > 2", "height": "next_obs[1]", "calm": {"expression": "action < 1", "at_reset": 1}}
+    spec = rs.Spec([('G(fast & "next_obs[1] < 3" & height & calm)', 1)], atoms=atoms, semantics="robustness")
+    transition = None, 0.25, np.array([2.5, 7.0])
+    assert spec.labels(*transition) == {"fast": 0.5, "next_obs[1] < 3": -4.0, "height": 7.0, "calm": 0.75}
+    degrees = spec.replace(semantics="degree", clip=True)
+    assert degrees.labels(*transition) == {"fast": 1.0, "next_obs[1] < 3": 0.0, "height": 1.0, "calm": 1.0}

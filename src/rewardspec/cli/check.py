@@ -9,10 +9,11 @@ from typing import Any
 
 from rewardspec.cli.check_spec import add_spec_options, check_spec, kind_of, section, sizes_of
 from rewardspec.cli.options import add_formula, command, formula_of
-from rewardspec.errors import SpecError, SynthesisError
+from rewardspec.errors import FormulaError, SpecError, SynthesisError
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.words import paraphrase
 from rewardspec.machines.monitor import Monitor
+from rewardspec.machines.program import Semantics
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 from rewardspec.synthesis.diagnosis import warnings_about
 from rewardspec.synthesis.quantitative.synthesize import synthesize
@@ -46,12 +47,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.env is not None:
         raise SpecError("--env goes with a spec file, whose atoms read observations. Received a formula.")
     formula = formula_of(arguments)
-    for title, text in _report(formula):
+    for title, text in _report(formula, arguments.semantics):
         print(section(title, text))
     return 0
 
 
-def _report(formula: Formula) -> Iterator[tuple[str, str]]:
+def _report(formula: Formula, semantics: Semantics) -> Iterator[tuple[str, str]]:
     yield "Formula", _shortened(str(formula))
     in_words = paraphrase(formula)
     if in_words is not None:
@@ -60,8 +61,8 @@ def _report(formula: Formula) -> Iterator[tuple[str, str]]:
     yield "Kind", kind_of(formula)
     monitor: Monitor | None = None
     try:
-        monitor = synthesize(formula)
-    except SynthesisError as error:
+        monitor = synthesize(formula, semantics=semantics)
+    except (SynthesisError, FormulaError) as error:  # the latter where robustness has no such operator
         yield "Monitor", textwrap.fill(f"refused: {error}", 88)
     if monitor is not None:
         yield "Monitor", _machine(monitor)

@@ -11,7 +11,7 @@ import numpy as np
 
 from rewardspec.cli.options import OBSERVE_CHOICES, add_no_references, draft_in, importing_from_here, made
 from rewardspec.errors import SpecError, SynthesisError
-from rewardspec.logic.formulas import Formula
+from rewardspec.logic.formulas import LAST, Formula
 from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe
 from rewardspec.machines.program import Program
 from rewardspec.spec.atoms.components import why_unreadable
@@ -84,6 +84,8 @@ def kind_of(formula: Formula) -> str:
     if is_propositional(formula):
         return "propositional: decided by the first state alone"
     safe, cosafe = is_safe(formula), is_cosafe(formula)
+    if LAST in formula.subformulas():
+        safe = cosafe = False  # what is said of the last step is judged anew at every step
     if safe and cosafe:
         return "bounded: decided within a fixed number of steps"
     if safe:

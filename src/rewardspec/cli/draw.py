@@ -13,7 +13,7 @@ from rewardspec.errors import SpecError
 from rewardspec.logic.formulas import Formula
 from rewardspec.spec.toml_reading import read_draft
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
-from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS, synthesize
+from rewardspec.synthesis.quantitative.synthesize import synthesize
 
 
 def add_parser(commands: Any) -> None:
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the picture, or one for each pair."""
     if arguments.formula.endswith(".toml"):
         return _draw_spec(arguments)
-    machine = _machine(formula_of(arguments), arguments.boolean)
+    machine = _machine(formula_of(arguments), arguments.boolean, semantics=arguments.semantics)
     render(diagram_of(machine), arguments.output)
     print(f"Wrote {arguments.output}: {machine!r}")
     return 0
@@ -52,9 +52,9 @@ def _draw_spec(arguments: argparse.Namespace) -> int:
     draft = read_draft(arguments.formula, atoms=False)
     if not draft.pairs:
         raise SpecError(f'The spec {arguments.formula!r} has no pairs to draw. Add one: pairs = [["F goal", 1]].')
-    most = draft.options.get("max_registers", DEFAULT_REGISTERS)
+    settings = {name: draft.options[name] for name in ("max_registers", "semantics") if name in draft.options}
     # All machines before the first picture: where one is too large, nothing is written.
-    machines = [_machine(pair.formula, arguments.boolean, most) for pair in draft.pairs]
+    machines = [_machine(pair.formula, arguments.boolean, **settings) for pair in draft.pairs]
     target = Path(arguments.output)
     for number, (pair, machine) in enumerate(zip(draft.pairs, machines, strict=True), start=1):
         path = target if len(machines) == 1 else target.with_name(f"{target.stem}-{number}{target.suffix}")
@@ -64,5 +64,5 @@ def _draw_spec(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _machine(formula: Formula, boolean: bool, max_registers: int = DEFAULT_REGISTERS) -> Any:
-    return synthesize_boolean(formula) if boolean else synthesize(formula, max_registers=max_registers)
+def _machine(formula: Formula, boolean: bool, **settings: Any) -> Any:
+    return synthesize_boolean(formula) if boolean else synthesize(formula, **settings)

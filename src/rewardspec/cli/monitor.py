@@ -13,6 +13,7 @@ from rewardspec.cli.traces import Row, rows_of
 from rewardspec.drawing.run_plot import check_picture_path, plot_run, save
 from rewardspec.errors import Error, SynthesisError
 from rewardspec.logic.formulas import Formula
+from rewardspec.machines.program import Semantics
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import read_draft
 from rewardspec.synthesis.quantitative.synthesize import synthesize
@@ -33,9 +34,10 @@ def add_parser(commands: Any) -> None:
         """,
     )
     parser.epilog = (
-        f"{parser.epilog}\n\nThe trace has a column for each atom, and a row for each step, of labels in [0, 1]. An\n"
-        "argument that ends in .toml is a spec file. Then the first row is the state after reset, which\n"
-        "pays nothing, and columns base_reward, terminated and truncated are read where there are any."
+        f"{parser.epilog}\n\nThe trace has a column for each atom, and a row for each step, of labels in\n"
+        "[0, 1], or with --semantics robustness of any numbers. An argument that ends in .toml is a spec\n"
+        "file. Then the first row is the state after reset, which pays nothing, and columns base_reward,\n"
+        "terminated and truncated are read where there are any."
     )
     add_formula(parser)
     parser.add_argument(
@@ -59,15 +61,15 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         if arguments.plot:
             check_picture_path(arguments.plot)
-        lines = _lines_of_formula(formula_of(arguments), arguments.trace, arguments.plot)
+        lines = _lines_of_formula(formula_of(arguments), arguments.semantics, arguments.trace, arguments.plot)
     for line in lines:
         output.writerow(line)
         sys.stdout.flush()
     return 0
 
 
-def _lines_of_formula(formula: Formula, trace: str, plot: str | None) -> Iterator[list[Any]]:
-    monitor = synthesize(formula)
+def _lines_of_formula(formula: Formula, semantics: Semantics, trace: str, plot: str | None) -> Iterator[list[Any]]:
+    monitor = synthesize(formula, semantics=semantics)
     state = monitor.initial_state()
     try:
         monitor.bounds(state)
@@ -77,7 +79,7 @@ def _lines_of_formula(formula: Formula, trace: str, plot: str | None) -> Iterato
         bounds = False
     labels: dict[str, list[float]] = {atom: [] for atom in monitor.atoms}
     drawn: list[tuple[float, ...]] = []
-    for step, row in enumerate(rows_of(trace, monitor.atoms)):
+    for step, row in enumerate(rows_of(trace, monitor.atoms, semantics=semantics)):
         if step == 0:
             yield ["step", "value", "lower", "upper"] if bounds else ["step", "value"]
         state, value = monitor.step(state, row.labels)
@@ -96,7 +98,7 @@ def _lines_of_formula(formula: Formula, trace: str, plot: str | None) -> Iterato
 def _lines_of_spec(spec: Spec, trace: str) -> Iterator[list[Any]]:
     state: Any = None
     hold_back = "final" in (spec.payment, *(pair.payment for pair in spec.pairs))
-    for step, (row, is_last) in enumerate(_marked(rows_of(trace, spec.atoms, _ENDS), hold_back)):
+    for step, (row, is_last) in enumerate(_marked(rows_of(trace, spec.atoms, _ENDS, spec.semantics), hold_back)):
         if step == 0:
             yield ["step", *map(str, spec.pairs), "violated", "reward"]
             state, reward = spec.start(row.labels), ""

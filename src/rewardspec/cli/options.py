@@ -50,6 +50,13 @@ def add_formula(parser: argparse.ArgumentParser) -> None:
         help="'spot' reads a bare X as weak next; 'rtamt' and 'reelay' read the words of those tools, and a formula of "
         "the past at the last step (default: %(default)s, where X is strong)",
     )
+    parser.add_argument(
+        "--semantics",
+        choices=("degree", "robustness"),
+        default="degree",
+        help="'robustness' takes labels that are any real numbers, such as margins (default: %(default)s, from 0 to 1; "
+        "a spec file says it itself)",
+    )
 
 
 def formula_of(arguments: argparse.Namespace) -> Formula:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TextIO
 from rewardspec.errors import LabelError
 from rewardspec.logic.parsing import atom_hint
 from rewardspec.machines.label_checks import TOLERANCE
+from rewardspec.machines.program import Semantics
 
 _TRUTHS = {"true": 1.0, "false": 0.0}
 
@@ -32,7 +33,9 @@ class Row(NamedTuple):
     others: dict[str, float]
 
 
-def rows_of(name: str, atoms: Sequence[str], others: Sequence[str] = ()) -> Iterator[Row]:
+def rows_of(
+    name: str, atoms: Sequence[str], others: Sequence[str] = (), semantics: Semantics = "degree"
+) -> Iterator[Row]:
     """The rows of a trace, as they come.
 
     Commas, semicolons and tabs may stand between cells; True and False are 1 and 0.
@@ -41,6 +44,7 @@ def rows_of(name: str, atoms: Sequence[str], others: Sequence[str] = ()) -> Iter
         name: The file; `-` is standard input.
         atoms: Columns of labels, all of which have to be there.
         others: Columns of any numbers, which may be.
+        semantics: Whether labels are degrees from 0 to 1 or, as robustness, any finite numbers.
 
     Raises:
         LabelError: The file cannot be read, lacks a column, or has a cell that is no label. Names the line.
@@ -64,7 +68,7 @@ def rows_of(name: str, atoms: Sequence[str], others: Sequence[str] = ()) -> Iter
             if len(row) != len(header):
                 raise LabelError(f"{where}: expected {len(header)} cells. Received {len(row)}.")
             yield Row(
-                {atom: _label(row[places[atom]], atom, where) for atom in atoms},
+                {atom: _label(row[places[atom]], atom, where, semantics) for atom in atoms},
                 {column: _number(row[places[column]], column, where) for column in others if column in places},
             )
         if not found:
@@ -105,11 +109,21 @@ def _header(file: TextIO, name: str) -> tuple[Any, list[str]]:
     return reader, header
 
 
-def _label(text: str, atom: str, where: str) -> float:
+def _label(text: str, atom: str, where: str, semantics: Semantics) -> float:
+    if semantics == "robustness":
+        value = _number(text, atom, where, "the label of ")
+        if not math.isfinite(value):
+            what = f"{where}: the label of {atom!r} should be a finite number."
+            raise LabelError(f"{what} Received {text.strip()}. Write one there.")
+        return value
     value = _number(text, atom, where, "the label of ", " in [0, 1]")
     inside = min(max(value, 0.0), 1.0)
     if not abs(value - inside) <= TOLERANCE:
-        remedy = "Scale the column." if math.isfinite(value) else "Write a number there."
+        remedy = (
+            "Scale the column, or read labels as margins with --semantics robustness."
+            if math.isfinite(value)
+            else "Write a number there."
+        )
         raise LabelError(f"{where}: the label of {atom!r} should be in [0, 1]. Received {text.strip()}. {remedy}")
     return inside
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,12 +40,18 @@ def plot_run(
         axis.fill_between(steps, column, step="mid", color="#9aa5b8", alpha=0.55, linewidth=0)
         axis.set_ylabel(atom, rotation=0, ha="right", va="center", color=_INK)
         axis.set_yticks([])
-        axis.set_ylim(0, 1.05)
+        axis.set_ylim(min(0.0, *column), max(1.0, *column) * 1.05)
     bottom = axes[-1]
+    numbers = [number for column in (values, lowers or (), uppers or ()) for number in column if math.isfinite(number)]
+    lowest, highest = min(0.0, *numbers), max(1.0, *numbers)
+    margin = 0.03 * (highest - lowest)
     if lowers is not None and uppers is not None:
-        bottom.fill_between(steps, lowers, uppers, color=_BOUNDS, alpha=0.6, linewidth=0, label="still possible")
+        # What has no bound reaches to the edge of the picture.
+        lower = [max(number, lowest - margin) for number in lowers]
+        upper = [min(number, highest + margin) for number in uppers]
+        bottom.fill_between(steps, lower, upper, color=_BOUNDS, alpha=0.6, linewidth=0, label="still possible")
     bottom.plot(steps, values, color=_VALUE, marker="o", markersize=3.5, linewidth=1.8, label="value")
-    bottom.set_ylim(-0.03, 1.03)
+    bottom.set_ylim(lowest - margin, highest + margin)
     bottom.set_xlabel("step")
     bottom.set_ylabel("value", rotation=0, ha="right", va="center", color=_INK)
     bottom.xaxis.set_major_locator(locator(integer=True))

@@ -275,4 +275,6 @@ def _too_early(steps: int) -> Formula:
 def _at_a_price(choices: list[Formula], discount: float) -> Formula:
     """The best of the choices, each after the first worth a factor less than the one before."""
     first, *others = choices
-    return Or(first, *(Affine(choice, discount**place) for place, choice in enumerate(others, start=1)))
+    # Rounded, so that 0.8 * 0.8 reads as 0.64.
+    prices = (float(f"{discount**place:.12g}") for place in range(1, len(choices)))
+    return Or(first, *(Affine(choice, price) for choice, price in zip(others, prices, strict=True)))

@@ -5,12 +5,18 @@ largest value over all continuations is the maximum of terms min(registers in R,
 s(R) is 1 if some future with labels 0 and 1 brings the registers of R, and no others, through to the value; else 1/2 if
 some future does in which an atom and its negation may count at once, both at 1/2; else 0.  The sets are found by a
 search backwards from the value, on the reduced machine itself.  The lower bound is the same for the negation.
+
+A window is taken apart into a register for each value that it holds, where these are few; else it is approximated,
+so that the bounds are sound, but need not be reached.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +28,11 @@ from rewardspec.machines.expressions import (
     ONE,
     ZERO,
     Expression,
+    Substitution,
     all_parts,
     complement,
     constant,
+    discount,
     dual,
     held,
     label,
@@ -36,13 +44,15 @@ from rewardspec.machines.expressions import (
 )
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.polynomials import Polynomial, bits
-from rewardspec.machines.program import Program
+from rewardspec.machines.program import Program, Step
 from rewardspec.machines.window_code import array_windows
 from rewardspec.machines.window_rings import Ring
 from rewardspec.machines.windows import Queue, algebra, queue_contents, queue_extremum
 
 _HALF = constant(0.5)
 _EFFORT = 3_000_000  # comparisons of terms beyond which the bounds are given up; they take some seconds
+_EFFORT_APART = 300_000  # the same, beyond which windows are not taken apart
+_MOST_APART = 64  # values of windows that are looked at one by one
 
 
 class Bounds:
@@ -56,11 +66,17 @@ class Bounds:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        best, worst = largest(program), largest(program, negated=True)
-        self.upper = best.values
-        # The complement of the machine is one for the negation, on registers that hold the complements of ours.
-        self.lower = tuple(dual(value) for value in worst.values)
-        self.exact = best.exact and worst.exact
+        windows = program.windows
+        # Each value of a window as a register beyond the program's own, oldest first; see `_apart`.
+        self._held = [(k, place) for k, window in enumerate(windows) for place in range(window.length)]
+        self._apart = None
+        if windows and len(self._held) <= _MOST_APART:
+            with contextlib.suppress(SynthesisError):
+                self._apart = _ends(_taken_apart(program), _EFFORT_APART)
+        ends = self._apart
+        if ends is None:
+            ends = _ends(program, _EFFORT)
+        self.lower, self.upper, self.exact = ends
 
     def __call__(self, state: Any) -> tuple[Any, Any]:
         """The lower and the upper bound of a state, of one trace or of a batch."""
@@ -70,7 +86,10 @@ class Bounds:
             return (lower, upper) if value != value else (min(value, lower), max(value, upper))
         xp = namespace_of(state.value) or np
         leaf, ends = self._array_leaf(state, xp), []
-        for sides in (self.lower, self.upper):
+        both = self.lower, self.upper
+        if self._apart is not None and any(isinstance(window, Ring) for window in state.windows):
+            both = self._approximate  # sound, and quicker than looking into the ring
+        for sides in both:
             chosen = None
             for control, side in enumerate(sides):
                 found = side.evaluate(leaf, xp.minimum, xp.maximum)
@@ -78,28 +97,44 @@ class Bounds:
             ends.append(chosen)
         return xp.fmin(state.value, ends[0]), xp.fmax(state.value, ends[1])
 
+    @functools.cached_property
+    def _approximate(self) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
+        return _ends(self.program, _EFFORT)[:2]
+
     def _leaf(self, state: tuple[Any, ...]) -> Callable[[Expression], float]:
-        program, registers = self.program, state[1:]
+        program, registers, own = self.program, state[1:], len(self.program.registers)
+
+        @functools.cache
+        def contents(number: int) -> list[float]:
+            window = program.windows[number]
+            return queue_contents(Queue(*registers[own + number]), window.length, algebra(window, program, None))
 
         def leaf(part: Expression) -> float:
+            if part.op == "register" and part.args[0] >= own:
+                number, place = self._held[part.args[0] - own]
+                return contents(number)[place]
             if part.op == "register":
                 return registers[part.args[0]]  # type: ignore[no-any-return]
             if part.op == "constant":
                 return program.number(part.args[0])
-            window = program.windows[part.args[0]]
-            on = algebra(window, program, None)
-            queue = Queue(*registers[len(program.registers) + part.args[0]])
             if part.op == "window":
-                return queue_extremum(queue, on)  # type: ignore[no-any-return]
-            extreme = min if part.args[1] else max
-            return float(extreme(queue_contents(queue, window.length, on)))
+                on = algebra(program.windows[part.args[0]], program, None)
+                return queue_extremum(Queue(*registers[own + part.args[0]]), on)  # type: ignore[no-any-return]
+            return float((min if part.args[1] else max)(contents(part.args[0])))
 
         return leaf
 
     def _array_leaf(self, state: Any, xp: Any) -> Callable[[Expression], Any]:
-        windows = array_windows(self.program)
+        windows, own = array_windows(self.program), len(self.program.registers)
+
+        @functools.cache
+        def contents(number: int) -> list[Any]:
+            return windows[number].contents(state.windows[number], xp)
 
         def leaf(part: Expression) -> Any:
+            if part.op == "register" and part.args[0] >= own:
+                number, place = self._held[part.args[0] - own]
+                return contents(number)[place]
             if part.op == "register":
                 return state.registers[part.args[0]]
             if part.op == "constant":
@@ -110,9 +145,50 @@ class Bounds:
                 # Sound, and quicker than looking into the ring.
                 return xp.full_like(state.value, self.program.bottom if part.args[1] else self.program.top)
             extreme = xp.minimum if part.args[1] else xp.maximum
-            return functools.reduce(extreme, windows[part.args[0]].contents(state.windows[part.args[0]], xp))
+            return functools.reduce(extreme, contents(part.args[0]))
 
         return leaf
+
+
+def _ends(program: Program, effort: int) -> tuple[tuple[Expression, ...], tuple[Expression, ...], bool]:
+    """For each control state the smallest and the largest value ahead, and whether they are reached."""
+    best, worst = largest(program, effort=effort), largest(program, negated=True, effort=effort)
+    # The complement of the machine is one for the negation, on registers that hold the complements of ours.
+    return tuple(dual(value) for value in worst.values), best.values, best.exact and worst.exact
+
+
+def _taken_apart(program: Program) -> Program:
+    """The program with a register for each value of its windows, the oldest of each window first."""
+    count = len(program.registers)
+    firsts = list(itertools.accumulate((window.length for window in program.windows), initial=count))
+    read: dict[Expression, Expression] = {}
+    for k, each in enumerate(program.windows):
+        members = [register(firsts[k] + place) for place in range(each.length)]
+        outer = minimum if each.op == "min" else maximum
+        read[window(k)] = members[0] if each.op == "last" else outer(*members)
+    change = Substitution(read)
+
+    def apart(step: Step) -> Step:
+        changed = step.map(change)
+        values = []
+        for k, (each, push) in enumerate(zip(program.windows, changed.pushes, strict=True)):
+            bound = maximum if each.neutral else minimum
+            for place in range(1, each.length):
+                member = register(firsts[k] + place)
+                values.append(member if push.guard is None else bound(member, push.guard))
+            values.append(push.value)
+        return Step((*changed.updates, *values), changed.outputs)
+
+    names = tuple(f"{each.name} {place}" for each in program.windows for place in range(each.length))
+    initial = tuple(each.neutral for each in program.windows for _ in range(each.length))
+    return replace(
+        program,
+        registers=program.registers + names,
+        initial=program.initial + initial,
+        steps=tuple(map(apart, program.steps)),
+        windows=(),
+        progress=None,
+    )
 
 
 class Largest(NamedTuple):
@@ -122,19 +198,20 @@ class Largest(NamedTuple):
     exact: bool
 
 
-def largest(program: Program, *, negated: bool = False) -> Largest:
+def largest(program: Program, *, negated: bool = False, effort: int = _EFFORT) -> Largest:
     """The largest value of the output, or with `negated` of its complement, that going on can lead to.
 
-    The values are expressions of registers, windows and `held(k)`, the largest value that window k holds.
+    The values are expressions of registers, windows and `held(k)`, the largest value that window k holds. At most
+    `effort` comparisons of terms are spent on them.
 
     Raises:
         SynthesisError: It takes too long to find.
     """
     cells = _Cells(program, negated)
-    effort = Effort(_EFFORT)
+    left = Effort(effort)
     try:
-        whole = _sets_that_lead_to_the_value(program, cells, _Search(effort, both_at_once=False))
-        half = _sets_that_lead_to_the_value(program, cells, _Search(effort, both_at_once=True))
+        whole = _sets_that_lead_to_the_value(program, cells, _Search(left, both_at_once=False))
+        half = _sets_that_lead_to_the_value(program, cells, _Search(left, both_at_once=True))
     except SynthesisError:
         raise SynthesisError(
             "The exact bounds of this monitor take too long to find. Its values are not affected."
@@ -152,8 +229,8 @@ class _Cells:
     """A program without windows and scales, whose values are never smaller.
 
     A window of maxima becomes a register that never loses a value; one of minima a register that soon holds the newest
-    alone; a delay one that may give any value that it holds. A scale is bounded by its ends, and constants are
-    registers that never change.
+    alone; a delay one that may give any value that it holds. A scale is bounded by its ends, what is discounted by its
+    weight, and constants are registers that never change.
     """
 
     def __init__(self, program: Program, negated: bool) -> None:
@@ -164,10 +241,16 @@ class _Cells:
         self._constants: dict[float, int] = {}
         self._first_constant = count + 2 * windows
         self.scaled = False
+        parts = all_parts(program.expressions())
+        self._weights = {part.args[1].args[0] for part in parts if part.op == "discount"}
         self.outputs = [self._plain(step.outputs[0]) for step in program.steps]
         self.updates: list[list[Expression | None]] = []
         for step in program.steps:
-            row = [None if update is None else self._plain(update) for update in step.updates]
+            row = [
+                # A weight is none of the values, and has no complement in the negated program.
+                None if update is None else self._plain(update, viewed=k not in self._weights)
+                for k, update in enumerate(step.updates)
+            ]
             everything: list[Expression | None] = []
             for k, (each, push) in enumerate(zip(program.windows, step.pushes, strict=True)):
                 own, all_held = register(self._first_window + k), register(self._first_held + k)
@@ -186,7 +269,7 @@ class _Cells:
         """The new value of a register."""
         return register(number) if number >= self._first_constant else self.updates[control][number]
 
-    def _plain(self, expression: Expression) -> Expression:
+    def _plain(self, expression: Expression, viewed: bool = True) -> Expression:
         def build(part: Expression, args: tuple[Expression, ...]) -> Expression:
             match part.op:
                 case "window":
@@ -199,7 +282,7 @@ class _Cells:
                     return maximum(*args)
                 case "discount":
                     self.scaled = True
-                    return ONE if part.args[2] else args[0]  # a weight is at most 1
+                    return ONE if part.args[2] else minimum(*args)
                 case "affine":
                     _, scale, offset = part.args
                     self.scaled = True
@@ -208,7 +291,7 @@ class _Cells:
                     return minimum(self._constant(scale + offset), maximum(args[0], self._constant(fixed)))
             return part
 
-        return self._view(expression).fold(build)
+        return (self._view(expression) if viewed else expression).fold(build)
 
     def _constant(self, value: float) -> Expression:
         if value in (0.0, 1.0):
@@ -225,6 +308,8 @@ class _Cells:
                 return constant(values[number])
             if number >= self._first_held:
                 return held(number - self._first_held)
+            if number in self._weights:
+                return discount(ONE, register(number), raised=False)
             return register(number) if number < self._first_window else window(number - self._first_window)
 
         return maximum(*(minimum(*(leaf(r) for r in bits(term))) for term in sorted(polynomial)))

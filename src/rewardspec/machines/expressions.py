@@ -14,6 +14,7 @@ Op: TypeAlias = Literal[
     "constant", "label", "complement", "register", "window", "pushed", "held", "min", "max", "affine", "discount"
 ]
 _LATTICE = ("min", "max")
+_ROUNDING = 1e-15  # an offset below this is what rounding has left of none
 
 T = TypeVar("T")
 
@@ -259,7 +260,8 @@ def dual(expression: Expression) -> Expression:
                 return minimum(*args)
             case "affine":
                 _, scale, offset = part.args
-                return affine(args[0], scale, 1.0 - scale - offset)
+                left = 1.0 - scale - offset
+                return affine(args[0], scale, left if left > _ROUNDING else 0.0)
             case "held":
                 return held(part.args[0], not part.args[1])
             case "discount":

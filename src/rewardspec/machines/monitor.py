@@ -233,7 +233,8 @@ class Monitor(Drawable):
     def bounds(self, state: Any) -> tuple[Any, Any]:
         """The smallest and the largest value that the trace so far can still end with, over every continuation.
 
-        The empty continuation counts, except before the first letter.
+        The empty continuation counts, except before the first letter. `has_exact_bounds` says whether some continuation
+        always reaches them; if not, none passes them.
 
         Example:
             >>> from rewardspec import synthesize
@@ -246,6 +247,14 @@ class Monitor(Drawable):
             (0.5, (0.0, 0.5))
         """
         return self._bounds(state)
+
+    @property
+    def has_exact_bounds(self) -> bool:
+        """Whether the bounds are always reached: so it is without scales, discounts and windows of many values.
+
+        In JAX, bounds of a monitor with windows are sound ones, which need not be reached.
+        """
+        return self._bounds.exact
 
     @functools.cached_property
     def _bounds(self) -> Bounds:

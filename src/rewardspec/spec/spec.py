@@ -20,7 +20,7 @@ from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.program import Program, Semantics
 from rewardspec.machines.scalar_code import compile_reading
 from rewardspec.spec.atoms.batch_labeling import BatchLabels
-from rewardspec.spec.atoms.expression_atoms import with_predicates
+from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
 from rewardspec.spec.atoms.functions import AtomFunction, Clipped, Thresholded, takes_info, with_info
 from rewardspec.spec.atoms.labeling import read_labels
 from rewardspec.spec.pairs import Pair, as_pairs, finite, pairs_as_html
@@ -52,8 +52,8 @@ class Spec:
         clip: Whether to clip the atoms' labels into [0, 1] instead of refusing others; NaN is always refused.
         max_registers: The budget for each formula's machine.
         semantics: `"degree"`, for labels in [0, 1]; or `"robustness"`, for labels that are any real numbers, as signal
-            temporal logic has them: values are then real numbers too, a comparison in a formula is its signed margin,
-            and a safety objective is violated when its value can only be negative.
+            temporal logic has them: values are then real numbers too, a comparison in a formula or in the text of an
+            atom is its signed margin, and a safety objective is violated when its value can only be negative.
 
     Attributes:
         atoms: The names of the atoms that the formulas read.
@@ -117,7 +117,13 @@ class Spec:
         if atoms is not None and not isinstance(atoms, Mapping):
             raise SpecError(f"`atoms` should map each atom to its function. Received a {type(atoms).__name__}.")
         given = None if atoms is None else {name: _function(name, atom) for name, atom in atoms.items()}
-        functions = with_predicates(given, self.atoms, {}, margin=self.semantics == "robustness")
+        margin = self.semantics == "robustness"
+        functions = with_predicates(given, self.atoms, {}, margin)
+        if functions is not None:
+            functions = {
+                name: function.with_margin(margin) if isinstance(function, ExpressionAtom) else function
+                for name, function in functions.items()
+            }
         for name in self.atoms:
             if atoms is not None and functions is not None and name not in functions:
                 known = ", ".join(map(str, atoms)) or "none"

@@ -136,6 +136,15 @@ class ExpressionAtom:
         _try_constant_limits(tree)
         self._on_arrays: dict[Any, Evaluate] = {}
 
+    def with_margin(self, margin: bool) -> ExpressionAtom:
+        """The same atom as a spec of robustness reads it (`margin`), or one of degrees; only comparisons differ."""
+        if margin == self.margin:
+            return self
+        try:
+            return ExpressionAtom(self.text, self.components, self.at_reset, margin)
+        except SpecError:
+            return self  # it is no comparison
+
     @property
     def reads_only_the_state(self) -> bool:
         """Whether the label depends on `next_obs` alone."""

@@ -69,7 +69,7 @@ def deadline_vetoes(spec: LintedSpec) -> Iterator[Finding]:
         if not is_safe(pair.formula.fold(_without_bounds)):
             penalty = spec.penalty_of(pair)
             message = (
-                f"{called(number, pair)} vetoes every reward of an episode that misses a deadline of its, since a "
+                f"{called(number, pair)} vetoes every reward of an episode that misses one of its deadlines, since a "
                 f"formula whose deadlines are bounded is a safety formula: from then on each step pays {penalty:g}."
             )
             remedy = "Set veto=False to lose what this pair pays and no more, or veto=True if that is what you mean."

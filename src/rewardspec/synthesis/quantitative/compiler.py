@@ -201,6 +201,13 @@ class Synthesis:
 
     def _too_large(self, formula: Formula) -> SynthesisError:
         shown = to_string(formula, longest=200)
+        longest, _ = _longest_bound(formula)
+        if longest > _MOST_UNFOLDED:
+            return SynthesisError(
+                f"The monitor of `{shown}` would have to unfold an interval of {longest} steps, and takes up to about "
+                f"{_MOST_UNFOLDED:,}. Shorten the interval, or leave out a bound that no episode reaches.",
+                subformula=formula,
+            )
         return SynthesisError(
             f"The monitor of `{shown}` needs more than {self.max_registers} registers, or too many control states, or "
             "too much work to find. Raise `max_registers`, or split the formula into several with fewer nested "

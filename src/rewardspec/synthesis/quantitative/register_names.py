@@ -54,7 +54,7 @@ def _from_shape(program: Program, number: int, values: Mapping[Expression, str])
         return f"kept[{sources[0]}]" if len(sources) == 1 == len(written) else None
     if update.op in ("label", "complement"):
         return f"prev[{_labels_only(update)}]"
-    if update.operands and own in update.operands:
+    if update.op in ("min", "max") and own in update.operands:
         rest = [_labels_only(arg) for arg in update.operands if arg != own]
         joined = (" | " if update.op == "max" else " & ").join(text for text in rest if text is not None)
         if None not in rest and len(joined) <= _LONGEST:
