@@ -112,7 +112,7 @@ class Bounds:
         def leaf(part: Expression) -> float:
             if part.op == "register" and part.args[0] >= own:
                 number, place = self._held[part.args[0] - own]
-                return contents(number)[place]
+                return float(contents(number)[place])
             if part.op == "register":
                 return registers[part.args[0]]  # type: ignore[no-any-return]
             if part.op == "constant":
