@@ -109,9 +109,10 @@ class RewardHead:
         }
 
     def unpacked(self) -> Sequence[str]:
-        """The penalty, and the levels before the step."""
+        """The penalty and, where something reads them, the levels before the step."""
         befores = "".join(f"before{k}, " for k in range(len(self.payments)))
-        return ("penalty", f"({befores})", "_")
+        needed = any(PAYMENTS[way].reads_before for way in self.payments)
+        return ("penalty", f"({befores})" if needed else "_", "_")
 
     def scalar_lines(self, outputs: Sequence[str]) -> tuple[list[str], Sequence[str], str]:
         """Lines for one episode, the new memory, and the reward."""

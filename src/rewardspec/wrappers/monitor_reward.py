@@ -191,24 +191,25 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 before, old, action, observation, info, base_reward, terminated, truncated, self._elapsed
             )
         # From the state itself, likewise.
-        violated = state[-3] != NO_PENALTY
-        newly = violated and before[-3] == NO_PENALTY
-        if newly and self._terminates and not terminated:
-            terminated = True  # which some ways to pay want to know
-            if labels is None:
-                labels = self.reward_spec.labels(old, action, observation, info, step=self._elapsed)
-            state, reward = self.reward_spec.step(before, labels, base_reward, terminated, truncated)
-        if self._recorded is not None and labels is not None:
+        violated, cost = state[-3] != NO_PENALTY, 0.0
+        if violated and before[-3] == NO_PENALTY:
+            cost = 1.0
+            if self._terminates and not terminated:
+                terminated = True  # which some ways to pay want to know
+                if labels is None:
+                    labels = self.reward_spec.labels(old, action, observation, info, step=self._elapsed)
+                state, reward = self.reward_spec.step(before, labels, base_reward, terminated, truncated)
+        if labels is not None and self._recorded is not None:
             self._recorded.add(labels, base_reward, terminated, truncated)
         self._state = state
         if self._keeps:
             self._observation = copied(observation)
-        if self._pays_at_the_end and (terminated or truncated):
+        if (terminated or truncated) and self._pays_at_the_end:
             self._elapsed = self._unpaid = 0  # the end has been seen
         info["base_reward"] = base_reward
         info["formula_values"] = dict(zip(self._names, state[-1]))  # noqa: B905  # a name for each value, as made
         info["violated"] = violated
-        info["cost"] = 1.0 if newly else 0.0
+        info["cost"] = cost
         if self.extension is not None:
             observation = self.extension.extend(observation, self._features.read(state))
         return observation, reward, terminated, truncated, info
