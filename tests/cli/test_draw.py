@@ -115,3 +115,11 @@ def test_a_bad_formula_writes_nothing(tmp_path, capsys):
     assert main(["draw", "G(a -> F", "-o", str(tmp_path / "monitor.svg")]) == 2
     assert "stops too early" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_pairs_that_are_paid_for_progress_show_it(tmp_path, capsys):
+    (tmp_path / "spec.toml").write_text('[[pairs]]\nformula = "F(a & F b)"\nweight = 1\nprogress = true\n')
+    assert main(["draw", str(tmp_path / "spec.toml"), "-o", str(tmp_path / "spec.svg")]) == 0
+    assert main(["draw", "F(a & F b)", "--progress", "-o", str(tmp_path / "formula.svg")]) == 0
+    assert "progress = " in (tmp_path / "spec.svg").read_text(encoding="utf-8")
+    assert (tmp_path / "spec.svg").read_text() == (tmp_path / "formula.svg").read_text()

@@ -63,6 +63,12 @@ def test_values_of_formulas_with_every_operator_are_those_of_the_definition(form
     assert cause_prefixes(formula, trace)[0].tolist() == evaluate_prefixes(formula, trace)
 
 
+def test_of_labels_that_tie_the_one_of_the_step_made_a_value_fall():
+    values, causes = cause_prefixes("F[;0.5] G(a | c)", {"a": [0.25, 0.0, 0.25], "c": [0.0, 0.75, 0.0]})
+    assert values.tolist() == [0.25, 0.375, 0.25]
+    assert str(causes[-1]) == "a@2"
+
+
 @given(formulas(4, language=MONITORABLE), traces(max_length=6))
 def test_a_value_that_stays_keeps_its_cause_and_one_that_changes_has_one_of_this_step(formula, trace):
     values, causes = cause_prefixes(formula, trace)
@@ -217,8 +223,9 @@ def test_the_veto_with_the_lowest_penalty_is_named():
 
 def test_delta_is_decided_by_the_largest_change():
     spec = Spec([("F goal", 1), ("F key", 10)], payment="delta")
-    explanation = explain(spec, {"goal": [0.0, 0.5, 0.5], "key": [0.25, 0.25, 0.5]})
-    assert [row.decided_by for row in explanation] == [1, 0, 1]
+    explanation = explain(spec, {"goal": [0.0, 0.0, 0.5, 0.5], "key": [0.25, 0.25, 0.25, 0.5]})
+    assert [row.reward for row in explanation] == [None, 2.5, 0.5, 2.5]
+    assert [row.decided_by for row in explanation] == [1, 1, 0, 1]
 
 
 def test_an_episode_given_by_labels_was_cut_short_at_its_end():

@@ -34,7 +34,13 @@ def add_parser(commands: Any) -> None:
     )
     add_formula(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help=".svg, .png, .pdf, .dot or .mmd")
-    parser.add_argument("--boolean", action="store_true", help="the automaton for Boolean labels")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--boolean", action="store_true", help="the automaton for Boolean labels")
+    kind.add_argument(
+        "--progress",
+        action="store_true",
+        help="say how progress is read off the registers; pairs paid for it always do",
+    )
     parser.set_defaults(run=run)
 
 
@@ -42,7 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the picture, or one for each pair."""
     if arguments.formula.endswith(".toml"):
         return _draw_spec(arguments)
-    machine = _machine(formula_of(arguments), arguments.boolean, semantics=arguments.semantics)
+    machine = _machine(
+        formula_of(arguments), arguments.boolean, progress=arguments.progress, semantics=arguments.semantics
+    )
     render(diagram_of(machine), arguments.output)
     print(f"Wrote {arguments.output}: {machine!r}")
     return 0
@@ -54,7 +62,10 @@ def _draw_spec(arguments: argparse.Namespace) -> int:
         raise SpecError(f'The spec {arguments.formula!r} has no pairs to draw. Add one: pairs = [["F goal", 1]].')
     settings = {name: draft.options[name] for name in ("max_registers", "semantics") if name in draft.options}
     # All machines before the first picture: where one is too large, nothing is written.
-    machines = [_machine(pair.formula, arguments.boolean, **settings) for pair in draft.pairs]
+    machines = [
+        _machine(pair.formula, arguments.boolean, progress=arguments.progress or pair.progress, **settings)
+        for pair in draft.pairs
+    ]
     target = Path(arguments.output)
     for number, (pair, machine) in enumerate(zip(draft.pairs, machines, strict=True), start=1):
         path = target if len(machines) == 1 else target.with_name(f"{target.stem}-{number}{target.suffix}")

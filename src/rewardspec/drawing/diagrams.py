@@ -143,8 +143,11 @@ def _of_registers(monitor: Monitor) -> Diagram:
     short = short_names(named, monitor.atoms)
     listing = Listing(program, short)
     nodes = tuple(
-        Node(f"s{state}", f"state {state}", text.updates, text.reward, initial=state == monitor.initial)
-        for state, text in ((state, listing.equations(state)) for state in monitor.states)
+        Node(f"s{state}", f"state {state}", (*text.updates, *progress), text.reward, initial=state == monitor.initial)
+        for state, text, progress in (
+            (state, listing.equations(state), _progress_lines(listing, state, monitor.transitions[state]))
+            for state in monitor.states
+        )
     )
     edges = tuple(Edge(f"s{state}", f"s{successor}") for state, successor in enumerate(monitor.transitions))
     notes = [*(f"{symbol} is {name}" for name, symbol in short.items()), *listing.notes()]
@@ -156,6 +159,11 @@ def _of_registers(monitor: Monitor) -> Diagram:
         + "."
     )
     return Diagram(pretty(formula), nodes, edges, entry, tuple(notes), description)
+
+
+def _progress_lines(listing: Listing, state: int, successor: int) -> tuple[str, ...]:
+    line = listing.progress(state, successor)
+    return () if line is None else (line,)
 
 
 def check_size(formula: str, sizes: list[tuple[int, str, int]], data: str) -> None:

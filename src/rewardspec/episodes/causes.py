@@ -38,7 +38,7 @@ class Decider:
 
     Attributes:
         step: The step whose label decided; for the end of the trace, the last step; None for a constant.
-        atom: The atom whose label decided; None where the end of the trace or a constant did.
+        atom: The atom whose label decided; None where the end of the trace or of an interval did, or a constant.
         negated: Whether the atom's negation counts.
     """
 
@@ -96,13 +96,15 @@ def cause_prefixes(
     causes = rising[:1]
     for step in range(1, len(values)):
         rose, same = values[step] > values[step - 1], values[step] == values[step - 1]
-        exact, newest = (rising, holding) if rose else (falling, limiting)
+        exact, newest, tied = (rising, holding, falling) if rose else (falling, limiting, rising)
         if same and causes[-1].atom is not None:
             causes.append(causes[-1])
         elif same and rising[step].atom is None:  # nothing but the end of the trace or a constant, as before
             causes.append(rising[step])
         elif (same or exact[step].step != step) and newest[step].step == step and newest[step].atom is not None:
             causes.append(newest[step])
+        elif not same and exact[step].step != step and tied[step].step == step and tied[step].atom is not None:
+            causes.append(tied[step])  # as low, and of this step
         else:
             causes.append(exact[step])
     return values, causes

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rewardspec.atomic_files import write_whole
 from rewardspec.episodes import explanation_tables as tables
 from rewardspec.episodes.causes import Decider, cause_prefixes
+from rewardspec.episodes.progress_causes import progress_prefixes
 from rewardspec.episodes.recordings import (
     field,
     leading,
@@ -45,7 +46,7 @@ class Row:
         decided_by: The number of the pair that counted most: the vetoing one, or else the one with the largest share
             of the level, or of its change where that is what is paid. None for a spec without pairs.
         values: The value of each pair's formula, or its progress where that is what is paid for.
-        deciders: For each, the newest label that made the value what it is.
+        deciders: For each, the newest label that made the value, or the progress, what it is.
         waiting: For each, the literals that it waits for, where the value is low because something is still owed, and
             its weight is not negative.
     """
@@ -104,8 +105,10 @@ def explain_labels(
     length = len(rewards) + 1
     trace = labels or {"": [0.0] * length}
     columns = []
-    for pair in spec.pairs:
+    for number, pair in enumerate(spec.pairs):
         found, causes = cause_prefixes(pair.formula, trace, spec.semantics)
+        if pair.progress:
+            _, causes = progress_prefixes(spec, number, labels, length)
         none: list[tuple[str, ...]] = [()] * length
         # Of what costs something, nobody waits for more.
         waits = none if pair.weight < 0.0 else waited_for(pair.formula, trace, found.tolist(), spec.semantics)
@@ -125,7 +128,8 @@ def explain_labels(
     for step, (now, veto) in enumerate(zip(values, vetoes, strict=True)):
         reward = None if step == 0 else payments[step - 1]
         level = _level(spec, now, veto)
-        before = values[step - 1] if step else None
+        # What is paid by change is first paid from 0.
+        before = values[step - 1] if step > 1 or (step and spec.payment == "potential") else None
         rows.append(
             Row(step, reward, level, veto, _decided_by(spec, now, before, veto), now, deciders[step], waiting[step])
         )
@@ -324,8 +328,11 @@ def _level(spec: Spec, values: Sequence[float], veto: int | None) -> float:
 def _decided_by(spec: Spec, values: Sequence[float], before: Sequence[float] | None, veto: int | None) -> int | None:
     if veto is not None or not values:
         return veto
-    if before is None or spec.payment not in ("delta", "potential"):
-        before = [0.0] * len(values)
-    shares = [abs(weight * (v - b)) for weight, v, b in zip(spec.weights, values, before, strict=True)]
+    before = [0.0] * len(values) if before is None else before
+    by_change = [payment in ("delta", "potential") for payment in spec.payments]
+    shares = [
+        abs(weight * (v - b * change))
+        for weight, v, b, change in zip(spec.weights, values, before, by_change, strict=True)
+    ]
     # Where nothing counts, the heaviest pair says what was missing.
     return max(range(len(shares)), key=lambda k: (shares[k], abs(spec.weights[k]), -k))

@@ -8,6 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from rewardspec.drawing.run_plot import matplotlib_classes
+from rewardspec.episodes.progress_causes import progress_prefixes
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
@@ -22,8 +23,9 @@ _WIDE = 90  # characters of a title
 def plot_explanation(explanation: Explanation) -> Any:
     """A matplotlib figure: a strip for each atom, a panel for each formula's value, and the reward below them.
 
-    A dot in an atom's strip marks a label that made some value what it is; gray words in a panel say what a low value
-    waits for; a red line marks the step where a veto fell.
+    A dot in an atom's strip marks a label that made some value what it is; a dotted line is the progress of a formula
+    where that is more than its value; gray words in a panel say what a low value waits for; a red line marks the step
+    where a veto fell.
     """
     figure_class, locator = matplotlib_classes()
     labels, rows, names = explanation.labels, explanation.rows, explanation.names
@@ -43,7 +45,13 @@ def plot_explanation(explanation: Explanation) -> Any:
         axis, color = axes[len(labels) + number], _PAIRS[number % len(_PAIRS)]
         values = [row.values[number] if math.isfinite(row.values[number]) else math.nan for row in rows]
         axis.step(steps, values, where="mid", color=color, linewidth=1.8)
-        _title(axis, f"{name}    weight {explanation.spec.weights[number]:g}", color)
+        said = f"{name}    weight {explanation.spec.weights[number]:g}"
+        if explanation.spec.pairs[number].progress:
+            said += ", paid for progress"
+        elif (progress := _progress(explanation, number)) != values:
+            axis.step(steps, progress, where="mid", color=color, linewidth=1.1, linestyle=":")
+            said += "    dotted: progress"
+        _title(axis, said, color)
         if explanation.spec.semantics == "degree":
             axis.set_ylim(-0.06, 1.06)
             axis.set_yticks([0, 1])
@@ -70,6 +78,11 @@ def plot_explanation(explanation: Explanation) -> Any:
     if veto is not None:
         _title(axes[0], f"step {veto.step}: vetoed by {names[veto.vetoed_by or 0]}", _VETO)
     return figure
+
+
+def _progress(explanation: Explanation, number: int) -> list[float]:
+    """The progress of a pair after every step."""
+    return progress_prefixes(explanation.spec, number, explanation.labels, len(explanation))[0]
 
 
 def _title(axis: Any, text: str, color: str) -> None:

@@ -100,6 +100,24 @@ class Listing:
             put(window)
         return Equations(tuple(lines), f"reward = {text(step.outputs[0])}")
 
+    def progress(self, control: int, successor: int) -> str | None:
+        """The progress after a step in one control state that leads to another; None for a program of the value alone.
+
+        Example:
+            >>> from rewardspec.synthesis.quantitative.synthesize import synthesize
+            >>> Listing(synthesize("F(a & F b)", progress=True).program).progress(0, 0)
+            'progress = max(reward, min(max[a]′, 0.5))'
+        """
+        if self.program.progress is None:
+            return None
+        expression = self.program.progress[successor]
+        registers = {k: name + PRIME for k, name in self.registers.items()}
+        windows = {k: name + PRIME for k, name in self.windows.items()}
+        shares = {part: f"{part.args[0]:.3g}" for part in all_parts([expression]) if part.op == "constant"}
+        ways = expression.operands if expression.op == "max" else (expression,)
+        texts = [way.to_string(registers, self._leaves | shares, windows) for way in ways if way != constant(0.0)]
+        return f"progress = max({', '.join(['reward', *texts])})" if texts else "progress = reward"
+
     def _window_line(self, window: int, value: str, guard: str) -> str:
         if not self._steady[window]:
             return f"push {value} into {self.windows[window]}{guard}"
