@@ -138,7 +138,8 @@ class Features:
         names = [(name, *self._range) for name in spec.registers]
         live = np.array(live_registers(spec.program), dtype=np.bool_).reshape(len(spec.states), len(names))
         if live.all():
-            return _Part(spec.registers_of, spec.registers_of, names)
+            end = 1 + len(names)
+            return _Part(lambda state: state[1:end], spec.registers_of, names)
         rows = live.tolist()
 
         # What a register holds after which nothing reads it is left to the code that runs it.
@@ -164,8 +165,13 @@ class Features:
     def _veto(self) -> _Part:
         in_force = self.spec.penalty_in_force
         penalties = sorted(set(self.spec.penalties), reverse=True)
+
+        def read(state: Any) -> Numbers:
+            lowest = in_force(state)
+            return tuple([1.0 if lowest <= penalty else 0.0 for penalty in penalties])
+
         return _Part(
-            lambda state: tuple([float(in_force(state) <= penalty) for penalty in penalties]),
+            read,
             lambda state: [in_force(state) <= penalty for penalty in penalties],
             [(f"penalty <= {penalty:g}", 0.0, 1.0) for penalty in penalties],
         )
