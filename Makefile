@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test oracles ray envpool lint docs format bench wheel clean help
+.PHONY: demo test oracles ray envpool browser lint docs format bench wheel clean help
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,6 +23,9 @@ ray: $(VENV)/test.stamp $(VENV)/ray.stamp ## Jobs on a Ray cluster of three node
 
 envpool: $(VENV)/test.stamp $(VENV)/envpool.stamp ## Environments from EnvPool
 	$(BIN)/python -m pytest -m envpool tests/learning
+
+browser: $(VENV)/test.stamp $(VENV)/browser.stamp ## Pages and playground in the system's Chromium
+	$(BIN)/python -m pytest -m browser -rs -s tests/pages
 
 lint: $(VENV)/lint.stamp ## Format, lint and type checks
 	$(BIN)/ruff format --check .

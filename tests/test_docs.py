@@ -16,7 +16,7 @@ from tests.test_package import FOUNDATIONS, LAYERS
 
 DOCS = ROOT / "docs"
 PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "CONTRIBUTING.md"]
-FOR_DEVELOPERS = {"test", "lint", "docs", "oracles", "bench"}
+FOR_DEVELOPERS = {"test", "lint", "docs", "oracles", "bench", "browser"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -11,10 +11,24 @@ import sys
 from collections.abc import Sequence
 
 from rewardspec import __version__
-from rewardspec.cli import audit, check, compare, draw, envs, explain, export, monitor, probe, report, reproduce, train
+from rewardspec.cli import (
+    audit,
+    check,
+    compare,
+    draw,
+    envs,
+    explain,
+    export,
+    monitor,
+    play,
+    probe,
+    report,
+    reproduce,
+    train,
+)
 from rewardspec.errors import Error
 
-_COMMANDS = (check, monitor, draw, export, explain, probe, envs, audit, train, compare, reproduce, report)
+_COMMANDS = (check, monitor, draw, play, export, explain, probe, envs, audit, train, compare, reproduce, report)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rewardspec.export.c_windows import CWindow
@@ -262,9 +263,7 @@ class _Printer:
                 lines.append(f"s->r[{k}] = {code.place[update]};")
         if len(program.steps) > 1 and program.successor(control) != control:
             lines.append(f"s->control = {program.successor(control)};")
-        used = "\n".join(lines)
-        # A register that is read into a variable and stays as it is.
-        return [line for line in lines if not _is_unused(line, used)]
+        return _used(lines)
 
     def _bounds(self) -> list[str]:
         assert self.source.lower is not None
@@ -322,6 +321,14 @@ def _switch(bodies: Sequence[Sequence[str]]) -> list[str]:
     return [*lines, "default:", "    break;", "}"]
 
 
-def _is_unused(line: str, text: str) -> bool:
-    declared = re.match(r"const double (\w+) =", line)
-    return declared is not None and len(re.findall(rf"\b{declared[1]}\b", text)) == 1
+def _used(lines: Sequence[str]) -> list[str]:
+    """The statements without declarations that nothing reads, such as of a register that stays as it is."""
+    words = Counter(word for line in lines for word in re.findall(r"\w+", line))
+    kept = []
+    for line in reversed(lines):  # so that what only an unused one reads goes too
+        declared = re.match(r"const double (\w+) =", line)
+        if declared is not None and words[declared[1]] == 1:
+            words.subtract(re.findall(r"\w+", line))
+        else:
+            kept.append(line)
+    return kept[::-1]

@@ -66,7 +66,10 @@ class Panel {
     let low = 0, high = 0;
     for (const { values = [], lower = [], upper = [] } of this.series) {
       for (const column of [values, lower, upper]) {
-        for (const v of column) if (Number.isFinite(v)) { if (v < low) low = v; if (v > high) high = v; }
+        for (let k = 0; k < column.length; k++) {
+          const v = column[k];
+          if (v < low && v !== -Infinity) low = v; else if (v > high && v !== Infinity) high = v;
+        }
       }
     }
     return low === high ? [low - 1, high + 1] : [low, high];
@@ -148,7 +151,7 @@ function drawBand({ g, width, length, y }, lower, upper, color) {
 function drawLine({ g, width, length, y }, values, color, dash, thick) {
   g.strokeStyle = color;
   g.lineWidth = thick;
-  g.setLineDash(dash ? [4 * thick, 3 * thick] : []);
+  g.setLineDash(dash && length <= width ? [4 * thick, 3 * thick] : []);  // dense lines have no room for dashes
   g.beginPath();
   if (length > width) {
     let before = null;

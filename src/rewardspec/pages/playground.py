@@ -1,0 +1,225 @@
+"""What the playground asks Python for: formulas read, machines made, and all as data that a browser can use.
+
+Whatever comes from a browser is checked here before it is used: its size, its types, and the effort that it would take.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from rewardspec.drawing.diagrams import diagram_of
+from rewardspec.drawing.svg import to_svg
+from rewardspec.errors import Error, FormulaError, SpecError, SynthesisError
+from rewardspec.export.js_code import js_object
+from rewardspec.export.sources import Source, source_of_monitor
+from rewardspec.logic.formulas import Affine, Atom, Binary, Counted, Formula, Unary
+from rewardspec.logic.operators import OPERATORS
+from rewardspec.logic.parsing import parse
+from rewardspec.logic.words import paraphrase
+from rewardspec.pages.machine_views import machine_view
+from rewardspec.spec.pairs import Pair
+from rewardspec.spec.payments import PAYMENTS
+from rewardspec.spec.spec import Spec
+from rewardspec.spec.toml_reading import draft_of_text
+from rewardspec.spec.toml_writing import dumps_spec
+from rewardspec.spec.veto_and_reward import RewardHead
+from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
+from rewardspec.synthesis.quantitative.synthesize import synthesize
+
+MOST_PAIRS = 12
+MOST_TEXT = 1_000  # characters of a formula
+MOST_NODES = 150  # operators and atoms of a formula
+MOST_REGISTERS = 64
+MOST_STEPS = 2_000  # of a formula's intervals, together
+MOST_STATES = 64  # of an automaton
+_EXAMPLE = Spec([Pair("G(request -> F[0,20] grant)", 1.0), Pair("F(key & F door)", 1.0)])
+_OPTIONS = ("payment", "penalty", "discount", "semantics")
+_PAIR = ("formula", "weight", "veto", "penalty", "name", "payment", "progress")
+
+
+def request_of(spec: Spec | None) -> dict[str, Any]:
+    """The playground's content for a spec, as a browser would send it; for None an example."""
+    spec = _EXAMPLE if spec is None else spec
+    pairs = [
+        {key: str(pair.formula) if key == "formula" else getattr(pair, key) for key in _PAIR} for pair in spec.pairs
+    ]
+    return {"pairs": pairs, **{key: getattr(spec, key) for key in _OPTIONS}}
+
+
+def first_content(spec: Spec | None) -> dict[str, Any]:
+    """What the playground starts with, and what it completes."""
+    return {**request_of(spec), "completions": _completions(), "payments": list(PAYMENTS)}
+
+
+def _completions() -> list[dict[str, str]]:
+    """The operators that are written as words, each with what it says of a and b."""
+    found: dict[str, dict[str, str]] = {}
+    for kind, operator in OPERATORS.items():
+        operands = [Atom("a"), Atom("b")][: 1 if issubclass(kind, Unary) else 2]
+        for spelling in operator.spellings:
+            if spelling.isalpha() and spelling.isascii() and issubclass(kind, Unary | Binary) and not _counts(kind):
+                found.setdefault(spelling, {"text": spelling, "words": paraphrase(kind(*operands)) or ""})
+    return list(found.values())
+
+
+def _counts(kind: type[Formula]) -> bool:
+    return issubclass(kind, Counted | Affine)  # which need a number
+
+
+def content_of_toml(text: str) -> dict[str, Any]:
+    """The playground's content for a spec file's text; its atoms are not read, since labels are drawn.
+
+    Raises:
+        SpecError: It is no spec.
+    """
+    draft = draft_of_text(text)
+    return request_of(Spec(draft.pairs, **{k: v for k, v in draft.options.items() if k in _OPTIONS}))
+
+
+def answer(request: Any) -> dict[str, Any]:
+    """The machines of a request's formulas, and what there is to say about each and all.
+
+    Raises:
+        SpecError: The request is none: its parts have other types, or there is too much of it.
+    """
+    options, entries = _checked(request)
+    answers, pairs, modules = [], [], []
+    for entry in entries:
+        told, pair, module = _answer_of_pair(entry, options["semantics"])
+        answers.append(told)
+        pairs.append(pair)
+        modules.append(module)
+    result: dict[str, Any] = {"pairs": answers, "lint": [], "python": None, "toml": None, "error": None}
+    specs = "null"
+    whole = [pair for pair in pairs if pair is not None]
+    if len(whole) == len(pairs):
+        try:
+            spec = Spec(whole, max_registers=MOST_REGISTERS, **options)
+            specs = _specs(spec)
+            result |= {"lint": _lint(spec), "python": python_of(spec), "toml": dumps_spec(Spec(whole, **options))}
+        except Error as error:
+            result["error"] = str(error)
+    result["module"] = f"export const monitors = [{', '.join(modules)}];\nexport const specs = {specs};\n"
+    return result
+
+
+def automaton_svg(text: Any) -> str:
+    """The picture of a formula's automaton for Boolean labels.
+
+    Raises:
+        Error: The formula cannot be read, or its automaton is too large.
+    """
+    automaton = synthesize_boolean(_read(text), max_states=MOST_STATES)
+    return to_svg(diagram_of(automaton))
+
+
+def python_of(spec: Spec) -> str:
+    """Python code that makes a spec."""
+    lines = []
+    for pair in spec.pairs:
+        more = {key: getattr(pair, key) for key in _PAIR[2:]}
+        given = "".join(f", {key}={value!r}" for key, value in more.items() if value not in (None, False))
+        given += ", veto=False" if pair.veto is False else ""
+        lines.append(f"        rs.Pair({str(pair.formula)!r}, {pair.weight!r}{given}),\n")
+    options = "".join(
+        f"    {key}={getattr(spec, key)!r},\n" for key in _OPTIONS if getattr(spec, key) != getattr(_EXAMPLE, key)
+    )
+    return f"import rewardspec as rs\n\nspec = rs.Spec(\n    [\n{''.join(lines)}    ],\n{options})\n"
+
+
+def _checked(request: Any) -> tuple[dict[str, Any], list[Mapping[str, Any]]]:
+    if not isinstance(request, dict) or not isinstance(request.get("pairs"), list):
+        raise SpecError("A request should have a list of pairs.")
+    if len(request["pairs"]) > MOST_PAIRS:
+        raise SpecError(f"The playground takes at most {MOST_PAIRS} formulas. Received {len(request['pairs'])}.")
+    if not all(isinstance(entry, dict) for entry in request["pairs"]):
+        raise SpecError("Each pair should have a formula and a weight.")
+    options = {key: request[key] for key in _OPTIONS if key in request}
+    options.setdefault("semantics", "degree")
+    if options["semantics"] not in ("degree", "robustness"):
+        raise SpecError("`semantics` should be 'degree' or 'robustness'.")
+    for key in ("penalty", "discount"):
+        if key in options:
+            options[key] = _number(options[key], key)
+    if not isinstance(options.get("payment", "value"), str):
+        raise SpecError("`payment` should be the name of a way to pay.")
+    Spec([], **options)  # says what is wrong with them
+    return options, request["pairs"]
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise SpecError(f"`{name}` should be a finite number.")
+    if abs(value) > 1e9:
+        raise SpecError(f"`{name}` should be at most a billion. Received {value:g}.")
+    return float(value)
+
+
+def _read(text: Any) -> Formula:
+    """A formula that is worth the effort."""
+    if not isinstance(text, str):
+        raise FormulaError("A formula should be text.")
+    if len(text) > MOST_TEXT:
+        raise FormulaError(f"The playground reads formulas of up to {MOST_TEXT:,} characters. Received {len(text):,}.")
+    formula = parse(text)
+    if formula.size > MOST_NODES:
+        raise FormulaError(
+            f"The playground takes formulas of up to {MOST_NODES} operators and atoms. Received {formula.size}."
+        )
+    steps = sum(bound for part in formula.subformulas() for bound in part.params if isinstance(bound, int))
+    if steps > MOST_STEPS:
+        raise FormulaError(
+            f"The playground takes intervals and counts of up to {MOST_STEPS:,} steps together. Received {steps:,}."
+        )
+    return formula
+
+
+def _answer_of_pair(entry: Mapping[str, Any], semantics: Any) -> tuple[dict[str, Any], Pair | None, str]:
+    """What there is to say about a pair; the pair, where it is one; and its monitor in JavaScript, or null."""
+    told: dict[str, Any] = {"error": None, "words": None, "atoms": [], "machine": None, "formula": None}
+    try:
+        formula = _read(entry.get("formula"))
+        told |= {"formula": str(formula), "words": paraphrase(formula), "atoms": list(formula.atoms)}
+        more = {key: entry[key] for key in _PAIR[2:] if entry.get(key) is not None}
+        if "penalty" in more:
+            more["penalty"] = _number(more["penalty"], "penalty")
+        if not isinstance(more.get("payment", ""), str):
+            raise SpecError("`payment` should be the name of a way to pay.")
+        if len(str(more.get("name", ""))) > MOST_TEXT:
+            raise SpecError("The pair's name is too long.")
+        pair = Pair(formula, _number(entry.get("weight", 1.0), "weight"), **more)
+        monitor = synthesize(formula, semantics=semantics, max_registers=MOST_REGISTERS, progress=semantics == "degree")
+        told |= {"machine": machine_view(monitor), "vetoes": pair.vetoes}
+        return told, pair, js_object(source_of_monitor(monitor, "m"))
+    except (FormulaError, SynthesisError, SpecError) as error:
+        told["error"] = {
+            "message": str(error),
+            "line": getattr(error, "line", None),
+            "column": getattr(error, "column", None),
+        }
+        return told, None, "null"
+
+
+def _specs(spec: Spec) -> str:
+    """An object with the spec's reward under each way to pay."""
+    formulas = tuple(map(str, spec.formulas))
+    ways = []
+    for way in PAYMENTS:
+        head = RewardHead(spec.pairs, spec.penalties, way, spec.discount, spec.semantics)
+        ways.append(f"{way}: {js_object(Source('m', formulas, spec.program, head))}")
+    return f"{{ {', '.join(ways)} }}"
+
+
+def _lint(spec: Spec) -> list[dict[str, Any]]:
+    return [
+        {
+            "severity": finding.severity,
+            "rule": finding.rule,
+            "pair": finding.pair,
+            "message": finding.message,
+            "remedy": finding.remedy,
+        }
+        for finding in spec.lint()
+    ]

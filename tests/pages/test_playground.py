@@ -1,0 +1,186 @@
+"""The playground: what Python answers, and whom the server answers."""
+
+import http.client
+import json
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import rewardspec as rs
+from rewardspec.cli import main
+from rewardspec.pages import play_server, playground
+from rewardspec.spec.toml_reading import loads_spec
+from tests.pages.fuzz_server import fuzz
+
+
+@pytest.fixture(scope="module")
+def server():
+    with play_server.PlayServer(rs.Spec([("F goal", 2)], payment="delta")) as serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        yield serving
+        serving.shutdown()
+
+
+def ask(server, method, path, body=None, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=30)
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, body=body, headers=sent)
+    response = connection.getresponse()
+    content = response.read().decode()
+    connection.close()
+    return response, content
+
+
+def compiled(*formulas, **options):
+    return playground.answer({"pairs": [{"formula": formula, "weight": 1} for formula in formulas], **options})
+
+
+def test_the_page_and_its_files_are_served(server):
+    for path in play_server._FILES:
+        response, content = ask(server, "GET", path)
+        assert response.status == 200
+        assert content
+        assert "default-src 'none'" in response.headers["Content-Security-Policy"]
+    response, content = ask(server, "GET", "/first")
+    first = json.loads(content)
+    assert (first["pairs"][0]["formula"], first["pairs"][0]["weight"], first["payment"]) == ("F goal", 2.0, "delta")
+    assert {"text": "always", "words": "at every step: a"} in first["completions"]
+
+
+def test_a_question_is_answered(server):
+    question = json.dumps({"pairs": [{"formula": "G(a -> F b)", "weight": 1}]})
+    response, content = ask(server, "POST", "/compile", question, Content_Type="application/json")
+    assert response.status == 200
+    assert json.loads(content)["pairs"][0]["words"] == "at every step: if a then sooner or later: b"
+    response, content = ask(server, "POST", "/automaton", '"F a"', Content_Type="application/json")
+    assert "</svg>" in json.loads(content)["svg"]
+    response, content = ask(
+        server, "POST", "/toml", json.dumps('pairs = [["F x", 3]]'), Content_Type="application/json"
+    )
+    assert json.loads(content)["pairs"][0]["formula"] == "F x"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "127.0.0.1"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec_Fetch_Site": "cross-site"}, 403),
+        ({"Content_Type": "text/plain"}, 415),
+        ({"Content_Length": "999999999"}, 413),
+        ({"Transfer_Encoding": "chunked"}, 411),
+    ],
+)
+def test_others_are_refused(server, headers, status):
+    response, content = ask(server, "POST", "/compile", "{}", **({"Content_Type": "application/json"} | headers))
+    assert response.status == status
+    assert "<" not in content
+
+
+def test_its_own_page_is_not(server):
+    port = server.server_address[1]
+    for host in (f"localhost:{port}", f"127.0.0.1:{port}"):
+        response, _ = ask(server, "GET", "/", Host=host, Origin=f"http://{host}", Sec_Fetch_Site="same-origin")
+        assert response.status == 200
+
+
+@pytest.mark.parametrize(("path", "status"), [("/../secrets", 404), ("/playground.py", 404), ("/compile", 404)])
+def test_nothing_else_is_served(server, path, status):
+    assert ask(server, "GET", path)[0].status == status
+
+
+def test_malformed_requests_are_refused_cleanly():
+    statuses, wrong, _ = fuzz(120, seed=3)
+    assert wrong == []
+    assert statuses["400"]
+    assert "closed" not in statuses
+
+
+def test_errors_are_told_with_their_place():
+    (wrong, right) = compiled("G(a -> ", "F a")["pairs"]
+    assert (wrong["error"]["line"], wrong["error"]["column"]) == (1, 7)
+    assert "^" in wrong["error"]["message"]
+    assert right["error"] is None
+    assert right["machine"]["equations"] == [["max[a] ← max(max[a], a)", "value = max[a]′"]]
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("a" * 1001, "up to 1,000 characters"),
+        ("!" * 160 + "a", "up to 150 operators"),
+        ("F[0,2000] a & X b", "up to 2,000 steps"),
+        ("F{70}(a & X b)", "more than 64 registers"),
+    ],
+)
+def test_formulas_past_the_effort_are_refused(formula, message):
+    (told,) = compiled(formula)["pairs"]
+    assert message in told["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        None,
+        {},
+        {"pairs": {}},
+        {"pairs": [1]},
+        {"pairs": [{}] * 13},
+        {"pairs": [], "penalty": "x"},
+        {"pairs": [], "penalty": 1e300},
+        {"pairs": [], "payment": ["value"]},
+        {"pairs": [], "payment": "nothing"},
+        {"pairs": [], "semantics": "x"},
+        {"pairs": [], "discount": 2},
+    ],
+)
+def test_odd_requests_are_refused(request_):
+    with pytest.raises(rs.SpecError):
+        playground.answer(request_)
+
+
+def test_a_spec_is_copied_as_python_and_toml():
+    pairs = [
+        rs.Pair("G !crash", 1 / 3, penalty=-5, name="safe"),
+        rs.Pair("F goal", 2, payment="value"),
+        rs.Pair("G[0,3] a", 1, veto=False),
+    ]
+    spec = rs.Spec(pairs, payment="potential", discount=0.9)
+    found = playground.answer(playground.request_of(spec))
+    names = {"rs": rs}
+    code = found["python"].replace("import rewardspec as rs\n", "")
+    exec(compile(code, "copied", "exec"), names)
+    assert names["spec"] == spec
+    assert loads_spec(found["toml"]) == spec
+
+
+def test_nothing_typed_becomes_code():
+    evil = '"];alert(1)//</script>'
+    found = compiled(f"F {rs.Atom(evil)}")
+    assert found["pairs"][0]["atoms"] == [evil]
+    assert evil not in found["module"]
+    assert "</script" not in found["module"]
+
+
+def test_the_playground_ends_at_an_interrupt():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rewardspec", "play", "F goal", "--no-browser"], stdout=subprocess.PIPE, text=True
+    )
+    line = process.stdout.readline()
+    assert line.startswith("The playground is at http://127.0.0.1:")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 0
+    process.stdout.close()
+
+
+def test_what_cannot_be_played_is_told(tmp_path, capsys):
+    assert main(["play", "G (", "--no-browser"]) == 2
+    assert main(["play", "spec.tml", "--no-browser"]) == 2
+    assert "A spec file's name ends in .toml" in capsys.readouterr().err
+    assert main(["play", str(tmp_path / "none.toml"), "--no-browser"]) == 2
+    assert main(["play", "--port", "70000"]) == 2
