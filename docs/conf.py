@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,7 @@ def setup(app: Any) -> None:
     """Register what follows."""
     app.connect("autodoc-process-docstring", _backticks)
     app.connect("source-read", _results)
+    app.connect("source-read", _options)
 
 
 def _backticks(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
@@ -72,3 +74,10 @@ def _results(app: Any, page: str, source: list[str]) -> None:
         files = sorted((DOCS / "results").glob("*.md"))
         parts = [f":::{{include}} results/{file.name}\n:relative-images:\n:::\n" for file in files]
         source[0] = source[0].replace("<!-- results -->\n", "\n".join(parts))
+
+
+def _options(app: Any, page: str, source: list[str]) -> None:
+    """Add to the page of the command line every option of every command."""
+    if page == "api/commands":
+        options: str = runpy.run_path(str(DOCS / "scripts" / "commands.py"))["options"]()
+        source[0] = source[0].replace("<!-- options -->\n", options)

@@ -74,6 +74,21 @@ def test_the_notebook_shows_what_its_cells_give():
     assert (DOCS / "guides" / "tour.ipynb").read_text(encoding="utf-8") == script("tour").notebook()
 
 
+def test_every_option_of_every_command_is_on_the_page_of_the_command_line(capsys):
+    page = script("commands").options()
+    sections = dict(part.split("\n", 1) for part in page.split("## ")[1:])
+    assert f"\n{(DOCS / 'api' / 'commands.md').read_text(encoding='utf-8')}".count("\n<!-- options -->\n") == 1
+    assert len(sections) >= 12
+    for name, section in sections.items():
+        with pytest.raises(SystemExit):
+            main([name, "--help"])
+        shown = set(re.findall(r"(?<![\w`-])--[a-z][\w-]*", capsys.readouterr().out.split("\nexample:")[0])) - {
+            "--help"
+        }
+        assert shown <= set(re.findall(r"--[a-z][\w-]*", section)), name
+        assert "%(" not in section
+
+
 def test_the_map_of_the_layers_is_true():
     architecture = script("architecture")
     assert tuple(architecture.LAYERS) == LAYERS[len(FOUNDATIONS) :]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -50,3 +51,23 @@ def test_recorded_episodes_are_relabelled_and_explained():
     output = run("offline_relabelling.py", "--transitions", "4000")
     assert re.search(r"potential +mean return", output)
     assert re.search(r"step +reward +", output)
+
+
+def test_doorkey_is_wrapped_explained_and_measured(monkeypatch, tmp_path, capsys):
+    pytest.importorskip("minigrid")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    doorkey = importlib.import_module("doorkey")
+    ones, end = np.ones(150), np.arange(10, 1510, 10)
+    assert doorkey.steps_to(0.9, ones, end) == 1000
+    assert doorkey.steps_to(0.9, np.concatenate([np.zeros(50), ones[:100]]), end) == 1400
+    assert doorkey.steps_to(0.9, 0 * ones, end) == np.inf
+
+    from rewardspec.cli import main
+
+    monkeypatch.chdir(EXAMPLES)
+    small = ("--steps", "512", "--set", "rollout_steps=64", "--seeds", "1", "--workers", "1", "-o", str(tmp_path))
+    assert main(["compare", "doorkey:DOORKEY", "--no-base", *small]) == 0
+    capsys.readouterr()
+    doorkey.report(str(tmp_path))
+    printed = capsys.readouterr().out
+    assert re.search(r"^sparse +median +inf .* 1 runs, 1 of them never$", printed, flags=re.MULTILINE)

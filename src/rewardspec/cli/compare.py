@@ -38,7 +38,11 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--spec", action="append", default=[], metavar="FILE", help="a spec; give several")
     add_no_references(parser)
-    parser.add_argument("--base", action="store_true", help="learn from the environment's own reward as well")
+    parser.add_argument(
+        "--base",
+        action=argparse.BooleanOptionalAction,
+        help="learn from the environment's own reward as well (default: where no --spec is given)",
+    )
     parser.add_argument(
         "--measure",
         metavar="FORMULA",
@@ -70,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         study = own_study(
             arguments.env,
             specs,
-            base=arguments.base or not specs,
+            base=not specs if arguments.base is None else arguments.base,
             observe=None if arguments.observe == "nothing" else arguments.observe,
             measure=arguments.measure,
             seeds=arguments.seeds,

@@ -101,8 +101,8 @@ def _recorded(arguments: argparse.Namespace) -> Explanation:
         draft = read_draft(arguments.formula, atoms=False)  # labels come from the trace
         spec = Spec(draft.pairs, **draft.options)
     else:
-        spec = Spec([(formula_of(arguments), 1.0)])
-    rows = list(rows_of(arguments.trace, spec.atoms, _ENDS))
+        spec = Spec([(formula_of(arguments), 1.0)], semantics=arguments.semantics)
+    rows = list(rows_of(arguments.trace, spec.atoms, _ENDS, spec.semantics))
     episode: dict[str, Any] = {atom: [row.labels[atom] for row in rows] for atom in spec.atoms}
     ends = {
         name: [row.others[column] for row in rows[1:]]
