@@ -48,7 +48,7 @@ def main() -> None:
 
 def page() -> str:
     """The page's text."""
-    every = [tasks.get(name) for name in tasks.names()]
+    every = [tasks.get(name) for name in tasks.names("paper")]
     parts = [INTRODUCTION, *_overview(every)]
     for task in every:
         parts.extend(_section(task))

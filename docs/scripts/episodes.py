@@ -76,7 +76,7 @@ RULES: dict[str, Callable[[Any, Any], Any]] = {
 def main(names: list[str]) -> None:
     """Draw the episodes of the environments of these names, or of all."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in names or tasks.names():
+    for name in names or tasks.names("paper"):
         task = tasks.get(name)
         labels, values, rewards = play(task)
         figure = draw(task, labels, values, rewards)

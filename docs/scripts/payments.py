@@ -26,7 +26,7 @@ NAMES = (
     "cart_pole",
     "mountain_car",
     "lunar_lander",
-    *(n for n in tasks.names() if tasks.get(n).learner != "ppo"),
+    *(n for n in tasks.names("paper") if tasks.get(n).learner != "ppo"),
 )
 
 TEXT = """## The same formulas, paid by value and by change

@@ -209,7 +209,7 @@ def test_the_page_of_the_audit_is_what_its_script_writes():
 
 def test_the_page_of_the_environments_is_what_its_script_writes():
     assert (DOCS / "paper" / "environments.md").read_text(encoding="utf-8") == script("environments").page()
-    assert {path.stem for path in (DOCS / "images" / "episodes").glob("*.png")} == set(tasks.names())
+    assert {path.stem for path in (DOCS / "images" / "episodes").glob("*.png")} == set(tasks.names("paper"))
 
 
 def test_an_episode_can_be_drawn(tmp_path, monkeypatch):

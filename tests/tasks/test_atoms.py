@@ -9,7 +9,7 @@ from rewardspec import tasks
 from rewardspec.logic.parsing import parse
 
 KINDS = ("boolean", "quantitative")
-CASES = [(name, kind) for name in tasks.names() for kind in KINDS]
+CASES = [(name, kind) for name in tasks.names("paper") for kind in KINDS]
 
 
 @pytest.mark.parametrize(("name", "kind"), CASES)
@@ -61,7 +61,7 @@ def test_atoms_and_measures_trace_under_jax(name, kind, recording):
     np.testing.assert_allclose(jax.jit(task.measure.of)(next_obs), task.measure.of(next_obs), atol=1e-5)
 
 
-@pytest.mark.parametrize("name", tasks.names())
+@pytest.mark.parametrize("name", tasks.names("paper"))
 def test_task_completion_stays_in_the_unit_interval(name, recording):
     play, task = recording(name), tasks.get(name)
     for obs in (play.next_obs, play.last):
@@ -71,7 +71,7 @@ def test_task_completion_stays_in_the_unit_interval(name, recording):
     assert len(play.completions) > 3
 
 
-@pytest.mark.parametrize("name", tasks.names())
+@pytest.mark.parametrize("name", tasks.names("paper"))
 def test_formulas_parse_and_use_defined_atoms(name):
     task = tasks.get(name)
     for spec in (*task.specs.values(), *task.variants.values()):
@@ -79,7 +79,7 @@ def test_formulas_parse_and_use_defined_atoms(name):
             parse(str(pair.formula), atoms=spec.atom_functions)
 
 
-@pytest.mark.parametrize("name", tasks.names())
+@pytest.mark.parametrize("name", tasks.names("paper"))
 def test_every_environment_documents_itself(name):
     task = tasks.get(name)
     module = __import__(f"rewardspec.tasks.paper.{name}", fromlist=["TASK"])

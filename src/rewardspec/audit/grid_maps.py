@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,6 +16,7 @@ from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.tasks.gridworlds import GridWorld
+from rewardspec.tasks.worlds.machine_worlds import LabeledWorld, drawn
 
 if TYPE_CHECKING:
     from rewardspec.audit.auditing import Finding
@@ -48,12 +50,14 @@ class Map:
         rows: What is seen at the start of an episode, one string per row.
         place: Where the agent is in a state.
         walls: Cells with a thin wall to their right.
+        floors: Cells with a thin wall below them.
         legend: What characters stand for, where that is not plain.
     """
 
     rows: tuple[str, ...]
     place: Callable[[int], Place]
     walls: frozenset[Place] = frozenset()
+    floors: frozenset[Place] = frozenset()
     legend: str = ""
 
 
@@ -72,6 +76,10 @@ def map_of(env: gym.Env[Any, Any], start: int) -> Map | None:
     if isinstance(inner, GridWorld):
         states = inner.model.states
         return Map(tuple(inner.draw(states[start])), lambda state: states[state].agent)
+    if isinstance(inner, LabeledWorld):
+        grid, place = inner.grid, inner.place
+        legend = ", ".join(f"{letter} {meaning}" for letter, meaning in grid.meaning.items())
+        return Map(tuple(drawn(grid)), lambda state: grid.cells[place[state]], grid.walls(1), grid.walls(2), legend)
     if isinstance(inner, TaxiEnv):
         return _taxi(inner, start)
     if isinstance(inner, CliffWalkingEnv):
@@ -101,7 +109,9 @@ def _taxi(env: Any, start: int) -> Map:
         row, column, _, _ = env.decode(state)
         return (int(row), int(column))
 
-    return Map(tuple(map("".join, cells)), place, frozenset(walls), f"the passenger goes from {names[0]} to {names[1]}")
+    return Map(
+        tuple(map("".join, cells)), place, frozenset(walls), legend=f"the passenger goes from {names[0]} to {names[1]}"
+    )
 
 
 def draw_path(board: Map, states: Sequence[int], mark: Callable[[str], str] = str) -> list[str]:
@@ -125,14 +135,18 @@ def draw_path(board: Map, states: Sequence[int], mark: Callable[[str], str] = st
         marks[here] = arrow or marks.get(here, _STAYED)  # a pause does not hide the way on
     if len(places) < 2 or places[-1] != places[-2]:
         marks[places[-1]] = _ENDED
-    return [
-        "".join(
-            (mark(marks[r, c]) if (r, c) in marks else tile)
-            + ("" if not board.walls or c == len(row) - 1 else "|" if (r, c) in board.walls else " ")
-            for c, tile in enumerate(row)
+    lines = []
+    for r, row in enumerate(board.rows):
+        lines.append(
+            "".join(
+                (mark(marks[r, c]) if (r, c) in marks else tile)
+                + ("" if not board.walls or c == len(row) - 1 else "|" if (r, c) in board.walls else " ")
+                for c, tile in enumerate(row)
+            )
         )
-        for r, row in enumerate(board.rows)
-    ]
+        if any(place[0] == r for place in board.floors):
+            lines.append(" ".join("-" if (r, c) in board.floors else " " for c in range(len(row))))
+    return lines
 
 
 def plot_paths(
@@ -174,10 +188,12 @@ def _draw(axis: Any, board: Map, finding: Finding, episode: PlayedEpisode) -> No
             # On the taxi's map, the one with thin walls, G is a stop like R, Y and B.
             color = _FLOOR if board.walls else _COLORS.get(tile, _FLOOR)
             axis.add_patch(Rectangle((c - 0.5, r - 0.5), 1, 1, facecolor=color, edgecolor="white", linewidth=0.8))
-            if tile in _SHOWN:
+            if tile in _SHOWN or tile.islower():
                 axis.text(c, r, tile, ha="center", va="center", color=_INK, fontsize=8)
     for r, c in board.walls:
         axis.plot([c + 0.5, c + 0.5], [r - 0.5, r + 0.5], color=_INK, linewidth=3)
+    for r, c in board.floors:
+        axis.plot([c - 0.5, c + 0.5], [r + 0.5, r + 0.5], color=_INK, linewidth=3)
     # Each step lies a little lower than the one before, so that a way there and back can be told from one way.
     shift = [0.3 * k / max(len(episode.states) - 1, 1) - 0.15 for k in range(len(episode.states))]
     places = [board.place(state) for state in episode.states]
@@ -193,6 +209,6 @@ def _draw(axis: Any, board: Map, finding: Finding, episode: PlayedEpisode) -> No
     axis.set_yticks([])
     axis.spines[:].set_visible(False)
     axis.set_title(finding.reward, loc="left", color=_INK, fontsize=9)
-    taxi = f"\n{board.legend}" if board.walls else ""
+    taxi = f"\n{textwrap.fill(board.legend, 44)}" if board.walls else ""
     caption = f"{finding.verdict}; {len(episode.actions)} steps, return {episode.total:,.1f}"
     axis.set_xlabel(caption + taxi, color=_INK, fontsize=8)

@@ -28,6 +28,7 @@ def add_parser(commands: Any) -> None:
         """
         rewardspec audit frozen-lake
         rewardspec audit sokoban --picture paths.png
+        rewardspec audit office-1 --picture plant.png
         rewardspec audit taxi --spec my-spec.toml --discount 0.99
         rewardspec audit my_module:MyEnv-v0 --spec my-spec.toml --goal done --hazard crashed
         """,
@@ -79,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         episodes = [finding.play(env, arguments.seed) for finding in findings]
         print()
         print("\n".join(_paths(env, findings, episodes)))
+        print("\n".join(_differences(env, task)), end="")
         if arguments.picture is not None:
             from rewardspec.audit.grid_maps import plot_paths
             from rewardspec.drawing.run_plot import save
@@ -145,6 +147,16 @@ def _paths(env: Any, findings: Sequence[Finding], episodes: Sequence[PlayedEpiso
             lines = draw_path(board, episode.states, (lambda mark: f"\033[1;31m{mark}\033[0m") if color else str)
             yield from (f"  {line}" for line in lines)
             yield f"  {board.legend}" if board.legend else ""
+
+
+def _differences(env: Any, task: Task) -> Iterator[str]:
+    """Whether the reward machine that an environment pays by says what the formulas of the specs say."""
+    for machine in getattr(env.unwrapped, "machines", ()):
+        for name, spec in task.specs.items():
+            if len(spec.pairs) == 1:
+                found = machine.difference(spec.pairs[0].formula, env.unwrapped.grid.events)
+                said = "says the same, on every trace that can occur" if found is None else f"differs on: {found}"
+                yield f"The machine and {name}, {spec.pairs[0].formula}: {said}\n"
 
 
 def completion_of(finding: Finding) -> str:

@@ -67,8 +67,9 @@ def _list(tasks: list[Task]) -> Iterator[str]:
         yield f"  {task.name:<20}{task.goal}"
         for names, spec in _grouped(task.specs, lambda spec: spec.pairs):
             head = "both" if len(names) == len(task.specs) == 2 else " and ".join(names)
-            # Lines break between pairs, not within them.
-            pairs = ", ".join(pair_text(pair).replace(" ", "\0") for pair in spec.pairs)
+            # Lines break between pairs, not within them unless one is longer than a line.
+            texts = map(pair_text, spec.pairs)
+            pairs = ", ".join(text.replace(" ", "\0") if len(text) < _WIDTH - 20 else text for text in texts)
             lines = textwrap.fill(pairs, _WIDTH, initial_indent=f"    {head:<14}", subsequent_indent=" " * 18)
             yield lines.replace("\0", " ")
     yield ""

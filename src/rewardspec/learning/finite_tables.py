@@ -47,6 +47,8 @@ class FiniteTables:
         product: The product.
         observed: What the learner sees at each node, numbered from 0, shape (N,).
         observations: How many different observations there are.
+        group: The environment's state at each node, without any memory, numbered from 0, shape (N,): nodes of one group
+            differ in memory alone, so that what happens in one tells what would happen in the others.
         starts: The nodes where an episode can start.
         start_chances: Cumulative probability of starting there, same shape.
         chances: Cumulative probability of the outcomes, shape (N, A, O).
@@ -59,12 +61,15 @@ class FiniteTables:
             (N, A, O).
         violated: Whether a veto is violated by then, shape (N, A, O).
         formulas: The task's measures that are formulas, by name.
+        potential: What guides the learner, at each node: it learns from the reward and the discounted change of this,
+            which keeps optimal policies optimal; None for nothing, shape (N,).
     """
 
     task: Task
     product: Product
     observed: Integers
     observations: int
+    group: Integers
     starts: Integers
     start_chances: Floats
     chances: Floats
@@ -76,6 +81,20 @@ class FiniteTables:
     measures: dict[str, Floats]
     violated: NDArray[np.bool_]
     formulas: dict[str, FormulaTables]
+    potential: Floats | None = None
+
+    def without_memory(self) -> FiniteTables:
+        """The same for a learner that sees the environment's state, and nothing of what has happened."""
+        return dataclasses.replace(self, observed=self.group, observations=int(self.group.max()) + 1)
+
+    def members(self) -> Integers:
+        """The nodes of each group, and -1 where it has fewer than others, shape (groups, largest)."""
+        order = np.argsort(self.group, kind="stable")
+        sizes = np.bincount(self.group)
+        place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        found = np.full((len(sizes), int(sizes.max())), -1, dtype=np.int32)
+        found[self.group[order], place] = order
+        return found
 
     @property
     def completion(self) -> Floats:
@@ -104,6 +123,7 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
         raise Error(f"A table can be learned on the state alone (observe=None) or with the registers. Got {observe!r}.")
     with contextlib.closing(task.make()) as env:
         model = finite_model(env)
+        place = getattr(env.unwrapped, "place", None)  # of environments that have a memory of their own
     product = build_product(model, base_spec() if spec is None else spec)
     rows, nodes = product.row, len(product)
     table = _dense(product)
@@ -124,11 +144,13 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
         if measure.reads == "last_obs"
     }
     seen, observed = np.unique(product.state, return_inverse=True)
+    places = product.state if place is None else np.asarray(place)[product.state]
     return FiniteTables(
         task=task,
         product=product,
         observed=(observed if observe is None else np.arange(nodes)).astype(np.int32),
         observations=len(seen) if observe is None else nodes,
+        group=np.unique(places, return_inverse=True)[1].astype(np.int32),
         starts=product.starts.astype(np.int32),
         start_chances=start_chances.astype(np.float32),
         chances=chances.astype(np.float32),

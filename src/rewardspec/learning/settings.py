@@ -27,25 +27,45 @@ class QLearning:
     Attributes:
         unit: What its budget is counted in.
         episodes: Episodes of each run.
+        steps: Steps of each run, where they are the budget instead of `episodes`; an episode begun is not counted.
         max_steps: Steps after which an episode is truncated.
         learning_rate: Share of the temporal difference by which an entry moves.
         discount: Discount factor.
         epsilon: Probability of a random action in the first episode.
         epsilon_decay: Factor on it after every episode.
         epsilon_min: Where it stops falling.
+        initial_value: What every entry of the table is at first.
+        ties: Whether the `"first"` of equally good actions is taken, or a `"random"` one.
+        starts: Whether the start of an episode is `"drawn"`, or the environment's starts follow one another
+            `"in turn"`, as where each is a task of its own.
+        bootstrap_truncated: Whether an episode that is truncated goes on as far as its value is concerned.
+        counterfactual: Whether each transition also teaches what it would have been in every other state that the
+            monitor can be in beside the same state of the environment (Toro Icarte et al., JAIR 2022).
     """
 
     unit: ClassVar[Unit] = "episodes"
     episodes: int = 2_000
+    steps: int | None = None
     max_steps: int = 100
     learning_rate: float = 0.01
     discount: float = 0.9
     epsilon: float = 1.0
     epsilon_decay: float = 0.9985
     epsilon_min: float = 0.05
+    initial_value: float = 0.0
+    ties: Literal["first", "random"] = "first"
+    starts: Literal["drawn", "in turn"] = "drawn"
+    bootstrap_truncated: bool = True
+    counterfactual: bool = False
 
     def __post_init__(self) -> None:
-        _check_counts(self, "episodes", "max_steps")
+        _check_counts(self, "episodes", "max_steps", *(() if self.steps is None else ("steps",)))
+        if not math.isfinite(_number(self, "initial_value")):
+            raise Error(f"`initial_value` should be a finite number. Received {self.initial_value!r}.")
+        if self.ties not in ("first", "random"):
+            raise Error(f"`ties` should be 'first' or 'random'. Received {self.ties!r}.")
+        if self.starts not in ("drawn", "in turn"):
+            raise Error(f"`starts` should be 'drawn' or 'in turn'. Received {self.starts!r}.")
         if self.max_steps > LARGEST_EXACT:
             raise Error(f"`max_steps` should be at most {LARGEST_EXACT}. Received {self.max_steps!r}.")
         _check_shares(self, "learning_rate", "discount", "epsilon", "epsilon_decay", "epsilon_min")

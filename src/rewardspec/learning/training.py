@@ -157,7 +157,7 @@ def _defaults(task: Task, quick: bool) -> Config:
         steps = budget.quick_steps if quick else budget.steps
         return config if steps is None else dataclasses.replace(config, total_steps=steps)
     if task.learner == "q-learning":
-        given = {
+        given: dict[str, Any] = {
             "episodes": (budget.quick_episodes if quick else None) or budget.episodes,
             "max_steps": task.max_episode_steps,
         }

@@ -18,6 +18,7 @@ from rewardspec.tasks.measures import Ending, Measure, RecordMeasures
 from rewardspec.tasks.paper import TASKS as _PAPER
 from rewardspec.tasks.registry import get, names, register, unregister
 from rewardspec.tasks.task import Intent, Kind, Task, TrainingBudget
+from rewardspec.tasks.worlds.memory_tasks import benchmark as _benchmark
 
 __all__ = [
     "Ending",
@@ -35,3 +36,5 @@ __all__ = [
 
 for _task in _PAPER:
     register(_task, "paper")
+for _task in _benchmark():
+    register(_task, "memory")

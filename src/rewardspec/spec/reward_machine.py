@@ -1,0 +1,323 @@
+"""Reward machines: automata written by hand that pay on their edges, as Toro Icarte et al. define them (JAIR 2022)."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.errors import FormulaError, SpecError
+from rewardspec.logic.formulas import TRUE, Formula, FormulaLike, Or, as_formula
+from rewardspec.logic.fragments import is_propositional
+from rewardspec.logic.parsing import parse
+from rewardspec.logic.semantics import evaluate_positions
+from rewardspec.machines.drawable import Drawable
+from rewardspec.machines.label_checks import require_atoms
+
+if TYPE_CHECKING:
+    from rewardspec.drawing.diagrams import Diagram
+    from rewardspec.spec.machine_languages import Difference
+
+Unmatched: TypeAlias = Literal["ends", "pays"]
+LOST = -1
+"""The state after a letter that no edge matches: the episode has ended, and the task is not done."""
+_MOST_ATOMS = 12
+
+
+class Edge(NamedTuple):
+    """An edge: on letters that satisfy the guard, from a state to a state, for a reward."""
+
+    source: int
+    target: int
+    guard: Formula
+    reward: float
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class RewardMachine(Drawable):
+    """A reward machine with constant rewards.
+
+    Of several edges that match a letter the first is taken. A letter that none matches ends the episode, in `LOST`.
+    What that pays is `unmatched`: nothing (`"ends"`), or what an edge from the same state into a terminal state pays
+    (`"pays"`). The second is what the program does that was published with the paper, where all terminal states and
+    `LOST` are one state; it was reported as issue 50 of RodrigoToroIcarte/reward_machines.
+
+    Attributes:
+        edges: The edges, in their order; their guards have no temporal operators.
+        initial: The state before the first letter.
+        terminal: States that end the episode.
+        unmatched: What a letter that no edge matches pays.
+
+    Raises:
+        SpecError: There is no edge, a terminal state has edges, a guard is temporal, or a reward is not finite.
+
+    Example:
+        >>> machine = RewardMachine.of_edges([(0, 1, "key & !trap", 0), (0, 0, "!trap", 0), (1, 2, "door", 1)], [2])
+        >>> machine.step(0, {"key": 1, "trap": 0, "door": 0})
+        (1, 0.0)
+        >>> machine.step(1, {"key": 0, "trap": 0, "door": 1})
+        (2, 1.0)
+        >>> machine
+        <RewardMachine: 3 states, 3 edges, atoms key, trap, door>
+    """
+
+    edges: tuple[Edge, ...]
+    initial: int
+    terminal: frozenset[int]
+    unmatched: Unmatched = "ends"
+
+    def __post_init__(self) -> None:
+        if self.unmatched not in ("ends", "pays"):
+            raise SpecError(f"`unmatched` should be 'ends' or 'pays'. Received {self.unmatched!r}.")
+        if not any(edge.source == self.initial for edge in self.edges):
+            raise SpecError(f"No edge leaves the initial state {self.initial}.")
+        for edge in self.edges:
+            if edge.source in self.terminal:
+                raise SpecError(f"State {edge.source} is terminal, and an edge leaves it. An episode has ended there.")
+            if min(edge.source, edge.target) < 0:
+                raise SpecError(f"States should be numbers from 0 on. Received an edge from {edge[0]} to {edge[1]}.")
+            if not is_propositional(edge.guard):
+                raise SpecError(f"A guard reads one letter. Received `{edge.guard}`, which has temporal operators.")
+            if not math.isfinite(edge.reward):
+                raise SpecError(f"A reward should be a finite number. Received {edge.reward!r}.")
+        if len(self.atoms) > _MOST_ATOMS:
+            raise SpecError(f"A reward machine can have up to {_MOST_ATOMS} atoms. Received {len(self.atoms)}.")
+
+    @classmethod
+    def of_edges(
+        cls,
+        edges: Iterable[Sequence[Any]],
+        terminal: Iterable[int],
+        initial: int = 0,
+        unmatched: Unmatched = "ends",
+    ) -> RewardMachine:
+        """A machine from rows of source, target, guard and reward, where guards may be text."""
+        rows = tuple(Edge(int(a), int(b), as_formula(guard), float(reward)) for a, b, guard, reward in edges)
+        return cls(rows, int(initial), frozenset(map(int, terminal)), unmatched)
+
+    @classmethod
+    def of_formula(cls, formula: FormulaLike) -> RewardMachine:
+        """The machine that pays 1 and ends when the formula becomes true, and ends when it no longer can.
+
+        Example:
+            >>> print(RewardMachine.of_formula("!trap U goal").to_text())
+            0 # initial state
+            [1] # terminal states
+            (0,0,'!trap&!goal',ConstantRewardFunction(0))
+            (0,1,'goal',ConstantRewardFunction(1))
+        """
+        from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
+
+        monitor = synthesize_boolean(formula)
+        if monitor.bounds(monitor.initial)[1] == 0.0:
+            raise SpecError(f"`{monitor.formula}` can never become true, so that a machine would never pay.")
+        hopeful = [s for s in monitor.states if monitor.bounds(s)[1] > 0.0]
+        going = [s for s in hopeful if s not in monitor.accepting or s == monitor.initial]
+        numbers = {state: number for number, state in enumerate(going)}
+        done = len(going)
+        edges: list[Edge] = []
+        for state in going:
+            targets: dict[int, Formula] = {}
+            for guard, target in monitor.transitions[state]:
+                if target in hopeful:
+                    number = done if target in monitor.accepting else numbers[target]
+                    targets[number] = Or(targets[number], guard) if number in targets else guard
+            edges += [
+                Edge(numbers[state], target, targets[target], float(target == done)) for target in sorted(targets)
+            ]
+        return cls(tuple(edges), numbers[monitor.initial], frozenset({done}))
+
+    # Running.
+
+    @functools.cached_property
+    def atoms(self) -> tuple[str, ...]:
+        """The atoms of the guards, in the order in which they are mentioned."""
+        return tuple(dict.fromkeys(atom for edge in self.edges for atom in edge.guard.atoms))
+
+    @functools.cached_property
+    def states(self) -> tuple[int, ...]:
+        """The states that an episode goes on in, the initial one first."""
+        return tuple(dict.fromkeys((self.initial, *sorted(edge.source for edge in self.edges))))
+
+    def ended(self, state: int) -> bool:
+        """Whether the episode has ended."""
+        return state == LOST or state in self.terminal or state not in self.states
+
+    def step(self, state: int, labels: Mapping[str, Any]) -> tuple[int, float]:
+        """The state after a letter, and what is paid; where the episode has ended, it stays so and pays nothing.
+
+        Args:
+            state: A state.
+            labels: For each atom whether it is true; from 0.5 on a number is.
+        """
+        if self.ended(state):
+            return state, 0.0
+        require_atoms(labels, self.atoms)
+        letter = sum(1 << k for k, atom in enumerate(self.atoms) if float(labels[atom]) >= 0.5)
+        row = self.states.index(state)
+        return int(self.successors[row, letter]), float(self.rewards[row, letter])
+
+    def run(self, trace: Mapping[str, Sequence[Any]]) -> NDArray[np.float64]:
+        """What every step of a trace pays.
+
+        Example:
+            >>> RewardMachine.of_formula("F(a & F b)").run({"a": [0, 1, 0], "b": [1, 0, 1]})
+            array([0., 0., 1.])
+        """
+        length = len(next(iter(trace.values())))
+        state, paid = self.initial, np.zeros(length)
+        for k in range(length):
+            state, paid[k] = self.step(state, {name: column[k] for name, column in trace.items()})
+        return paid
+
+    @property
+    def successors(self) -> NDArray[np.int64]:
+        """The state after each state of `states` and each letter; atom k is true where bit k of the letter is set."""
+        return self._tables[0]
+
+    @property
+    def rewards(self) -> NDArray[np.float64]:
+        """What is paid there, same shape."""
+        return self._tables[1]
+
+    @functools.cached_property
+    def _tables(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        letters = np.arange(1 << len(self.atoms))
+        truths = {atom: (letters >> k & 1).astype(np.float64) for k, atom in enumerate(self.atoms)}
+        shape = len(self.states), len(letters)
+        successors, rewards = np.full(shape, LOST, dtype=np.int64), np.zeros(shape)
+        for row, state in enumerate(self.states):
+            own = [edge for edge in self.edges if edge.source == state]
+            ends = [edge.reward for edge in own if edge.target in self.terminal]
+            if self.unmatched == "pays" and ends:
+                rewards[row] = ends[-1]
+            for edge in reversed(own):  # the first that matches is written last
+                match = np.asarray(evaluate_positions(edge.guard, truths or {"": np.zeros(len(letters))})) >= 0.5
+                successors[row, match], rewards[row, match] = edge.target, edge.reward
+        return successors, rewards
+
+    # Comparing, showing and reading.
+
+    def difference(
+        self, other: RewardMachine | FormulaLike, letters: Iterable[Iterable[str]] | None = None
+    ) -> Difference | None:
+        """A shortest trace in the language of one and not of the other; None where the languages are the same.
+
+        A machine's language are the traces along which it has paid something positive.
+
+        Args:
+            other: A formula, or another machine.
+            letters: The letters that can occur, each by its true atoms; None for all.
+
+        Example:
+            >>> rows = [(0, 1, "key", 0), (0, 0, "!key", 0), (1, 2, "door & !trap", 1), (1, 1, "!door & !trap", 0)]
+            >>> formula = "!key U (key & X(!trap U (door & !trap)))"
+            >>> RewardMachine.of_edges(rows, [2]).difference(formula) is None
+            True
+            >>> print(RewardMachine.of_edges(rows, [2], unmatched="pays").difference(formula))
+            key; trap: the machine has paid, the formula is false
+        """
+        from rewardspec.spec.machine_languages import difference
+
+        return difference(self, other, letters)
+
+    def __repr__(self) -> str:
+        count = len({*self.states, *self.terminal})
+        atoms = ", ".join(self.atoms) or "none"
+        return f"<RewardMachine: {count} states, {len(self.edges)} edges, atoms {atoms}>"
+
+    def diagram(self) -> Diagram:
+        """The machine as circles and arrows; terminal states have a double ring."""
+        from rewardspec.drawing.diagrams import Diagram, Node
+        from rewardspec.drawing.diagrams import Edge as Arrow
+
+        nodes = [Node(f"s{s}", str(s), initial=s == self.initial) for s in self.states]
+        nodes += [Node(f"s{s}", str(s), accepting=True) for s in sorted(self.terminal)]
+        arrows: dict[tuple[int, int], list[str]] = {}
+        for edge in self.edges:
+            text = edge.guard.to_string("unicode") + (f" / {edge.reward:g}" if edge.reward else "")
+            arrows.setdefault((edge.source, edge.target), []).append(text)
+        known = {node.id for node in nodes}
+        nodes += [Node(f"s{t}", str(t), muted=True) for _, t in arrows if f"s{t}" not in known]
+        lines = [f"{s} to {t} on {', '.join(texts)}" for (s, t), texts in arrows.items()]
+        what = "ends the episode unpaid" if self.unmatched == "ends" else "ends the episode, and pays what the end does"
+        return Diagram(
+            "Reward machine",
+            tuple(nodes),
+            tuple(Arrow(f"s{s}", f"s{t}", ", ".join(texts)) for (s, t), texts in arrows.items()),
+            notes=(f"a letter that no edge matches {what}",),
+            description=f"Reward machine, initial {self.initial}: {'; '.join(lines)}.",
+        )
+
+    def to_text(self) -> str:
+        """The machine in the text format of the published program."""
+        rows = [
+            f"({e.source},{e.target},'{str(e.guard).replace(' ', '')}',ConstantRewardFunction({e.reward:g}))"
+            for e in self.edges
+        ]
+        ends = ",".join(map(str, sorted(self.terminal)))
+        return "\n".join([f"{self.initial} # initial state", f"[{ends}] # terminal states", *rows])
+
+    @classmethod
+    def from_text(cls, text: str, unmatched: Unmatched = "ends") -> RewardMachine:
+        """A machine from the text format of the published program; nothing in it is evaluated as code.
+
+        The initial state, then the list of terminal states, then one edge a line:
+        `(source, target, 'guard', ConstantRewardFunction(reward))`. Text after `#` is a comment.
+
+        Args:
+            text: The text.
+            unmatched: What a letter that no edge matches pays; as the published program runs it, `"pays"`.
+
+        Raises:
+            SpecError: A line is none of these.
+        """
+        lines = [(k, line) for k, raw in enumerate(text.splitlines(), 1) if (line := _without_comment(raw))]
+        if len(lines) < 3:
+            raise SpecError("A reward machine's text has the initial state, a list of terminal states, and edges.")
+        (first, initial), (second, terminal), *rows = lines
+        if not re.fullmatch(r"\d{1,9}", initial):
+            raise _wrong(first, "the number of the initial state, such as 0", initial)
+        if not re.fullmatch(r"\[\s*(\d{1,9}\s*(,\s*\d{1,9}\s*)*)?\]", terminal):
+            raise _wrong(second, "the list of terminal states, such as [2]", terminal)
+        edges = tuple(_edge(number, line) for number, line in rows)
+        return cls(edges, int(initial), frozenset(map(int, re.findall(r"\d+", terminal))), unmatched)
+
+
+_NUMBER = r"[-+]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][-+]?\d{1,3})?"
+_EDGE = re.compile(
+    rf"\(\s*(\d{{1,9}})\s*,\s*(\d{{1,9}})\s*,\s*(['\"])(.*?)\3\s*,\s*"
+    rf"(?:ConstantRewardFunction\(\s*({_NUMBER})\s*\)|({_NUMBER})|(\w+)\(.*\))\s*\)"
+)
+
+
+def _edge(number: int, line: str) -> Edge:
+    found = _EDGE.fullmatch(line)
+    if found is None:
+        raise _wrong(number, "an edge, such as (0, 1, 'key&!trap', ConstantRewardFunction(1))", line)
+    source, target, _, guard, reward, plain, function = found.groups()
+    if function is not None:
+        raise SpecError(
+            f"Line {number} pays by {function}, which depends on more than the letter. Only constant rewards can be "
+            "read: pay the rest by the environment, with payment='potential', or by a pair of a Spec."
+        )
+    try:
+        formula = parse(guard) if guard.strip() not in ("", "True") else TRUE
+    except FormulaError as error:
+        raise SpecError(f"Line {number} of the reward machine has a guard that cannot be read: {error}") from error
+    return Edge(int(source), int(target), formula, float(reward or plain))
+
+
+def _without_comment(line: str) -> str:
+    return line.partition("#")[0].strip()
+
+
+def _wrong(number: int, expected: str, received: str) -> SpecError:
+    shown = received if len(received) <= 80 else f"{received[:77]}…"
+    return SpecError(f"Line {number} of the reward machine should be {expected}. Received {shown!r}.")
