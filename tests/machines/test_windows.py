@@ -1,6 +1,8 @@
 """Windows hold what they are said to hold: compared with a plain list of values for each element of a batch."""
 
+import copy
 import itertools
+import pickle
 import random
 import re
 
@@ -167,3 +169,20 @@ def test_jax_writes_a_windows_rows_in_place(formula):
     assert "dynamic-update-slice" in loops
     assert not re.search(r"= f32\[\d+,7\]\S* copy\(", loops)
     assert re.search(r"= f32\[\d+,7\]\S* copy\(", entry)
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda state: pickle.loads(pickle.dumps(state))])
+@pytest.mark.parametrize("batch", [None, 2])
+@pytest.mark.parametrize("formula", ["G(a -> (b U[0,1500] a))", "G(a -> X[1500] b)", "now H[0,1500] a & F b"])
+def test_a_state_with_thousands_of_values_can_be_copied_and_pickled(formula, batch, duplicate):
+    rng, monitor = np.random.default_rng(0), rs.synthesize(formula)
+    size = () if batch is None else (batch,)
+    state = monitor.initial_state(batch)
+    letters = [{atom: rng.random(size) for atom in "ab"} for _ in range(2_000)]
+    for letter in letters:
+        state, _ = monitor.step(state, letter)
+    other = duplicate(state)
+    for letter in letters:
+        state, value = monitor.step(state, letter)
+        other, again = monitor.step(other, letter)
+        assert np.array_equal(value, again)

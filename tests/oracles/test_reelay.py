@@ -1,7 +1,7 @@
 """Values agree with those of reelay, an independent online monitor of past temporal logic, after every step.
 
-Left out is what reelay 25.0 computes otherwise than it documents, and than RTAMT does: `since` with an interval that
-does not begin at 0 or has no end, and `once[0:0]`, which it takes for `once`.
+Left out are `since` with an interval that does not begin at 0 or has no end, and `once[0:0]`: reelay 25.0 gives these
+other values than RTAMT and this library do.
 """
 
 import random

@@ -11,6 +11,9 @@ import pytest
 import torch
 
 import rewardspec as rs
+from rewardspec.machines.effort_limit import Effort
+from rewardspec.synthesis.quantitative.equations import equations
+from rewardspec.synthesis.quantitative.obligations import Obligations
 from tests.definition import value_by_definition
 from tests.strategies import MONITORABLE, REALS, Language, random_formula, random_trace
 
@@ -187,6 +190,13 @@ def test_discounts_that_are_no_binary_fractions_stay_within_the_unit_interval(fo
 def test_a_discount_that_leaves_nothing_is_refused_for_its_length_alone():
     with pytest.raises(rs.SynthesisError, match="too many control states"):
         rs.synthesize("F[0,2000;0.5] a")
+
+
+@pytest.mark.parametrize("formula", ["G(!a | (b U[0,9;0.5] c))", "G(!a | F[0,9;0.7] b)", "G(!a | G[0,9;0.7] b)"])
+def test_of_obligations_under_different_maps_the_smallest_is_kept(formula):
+    """Else each set of them would have a register, a thousand here."""
+    found = equations(rs.to_nnf(formula), Obligations(Effort(10**6)), 100)
+    assert len(found.updates) <= 13
 
 
 def test_a_long_window_is_one_register_and_one_window():

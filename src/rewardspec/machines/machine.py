@@ -29,8 +29,6 @@ from rewardspec.machines.windows import (
     algebra,
     queue_extremum,
     queue_lasting,
-    queue_packed,
-    queue_unpacked,
 )
 
 Places: TypeAlias = NDArray[np.intp]
@@ -190,23 +188,6 @@ class Machine:
             return tuple(queue_lasting(q, w.length, algebra(w, program, None)) / w.length for q, w in pairs)
         array = array_windows(program)
         return tuple(array[k].lasting(state.windows[k]) / program.windows[k].length for k in numbers)
-
-    def packed(self, state: Any) -> Any:
-        """A state, or None, as it can be copied and pickled: windows that hold thousands of values nest as deeply."""
-        return self._changed_windows(state, queue_packed)
-
-    def unpacked(self, packed: Any) -> Any:
-        """The state that was packed."""
-        return self._changed_windows(packed, queue_unpacked)
-
-    def _changed_windows(self, state: Any, change: Callable[[Any], tuple[Any, ...]]) -> Any:
-        if state is None or not self.program.windows:
-            return state
-        if type(state) is not tuple:
-            return state._replace(windows=tuple(Queue(*change(window)) for window in state.windows))
-        first = 1 + len(self.program.registers)
-        last = first + len(self.program.windows)
-        return (*state[:first], *map(change, state[first:last]), *state[last:])
 
     def columns(self, state: State) -> list[NDArray[Any]]:
         """All that the program remembers of a NumPy batch: control state, registers, and what each window holds."""

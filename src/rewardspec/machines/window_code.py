@@ -18,8 +18,10 @@ from rewardspec.machines.window_rings import (
     ring_restart,
 )
 from rewardspec.machines.windows import (
+    REACH,
     Algebra,
     Guards,
+    Link,
     Queue,
     algebra,
     empty_queue,
@@ -140,7 +142,10 @@ def scalar_push(place: str, window: Window, value: str, guard: str | None, guard
         ]
     if window.op != "last":
         lines.append(f"    if {turned}[0] {better} other: other = {turned}[0]")
+    linked = half > REACH  # else no chain is long enough to need it
     lines.append(f"    {turned} = (other, {turned})")
+    if linked:
+        lines.append(f"    if not {n} & {REACH - 1}: {turned} = Link({turned})")
     if guard is not None:
         lines += [
             f"if {guard} {worse} {extremum}: {extremum} = {guard}",
@@ -151,21 +156,25 @@ def scalar_push(place: str, window: Window, value: str, guard: str | None, guard
     own = guard or (f"{place}_top" if guarded else None)
     guards = f"({place}_l, {place}_k, {place}_i)" if guarded else None
     after = f"({place}_top, {place}_l, {own})" if guarded else None
+    front = f"{place}_f and {place}_f[1]"
+    rest = f"{extremum}, {front}, {place}_t, {waiting}, {turned}, {guards}"
+    new = f"({value}, {own}, {back})"
     middle = f"{place}_z, {turned}, {extremum}, {back}, ({value}, None), {after}"
     return [
         *lines,
         f"{n} += 1",
         f"if {n} == {half}: {place} = ({half}, None, {middle})",
         f"elif {n} == {length}: {place} = (0, None, {middle})",
-        f"else: {place} = ({n}, ({value}, {own}, {back}), {extremum}, {place}_f and {place}_f[1], "
-        f"{place}_t, {waiting}, {turned}, {guards})",
+        *([f"elif not {n} & {REACH - 1}: {place} = ({n}, Link({new}), {rest})"] if linked else []),
+        f"else: {place} = ({n}, {new}, {rest})",
     ]
 
 
 def scalar_names(place: str, window: Window, program: Program, guarded: bool) -> dict[str, Any]:
     """What the lines refer to."""
     on = algebra(window, program, None)
-    return {f"{place}_z": on.neutral, f"{place}_top": on.identity, f"{place}_none": _scalar_guards(on, guarded)}
+    none = _scalar_guards(on, guarded)
+    return {f"{place}_z": on.neutral, f"{place}_top": on.identity, f"{place}_none": none, "Link": Link}
 
 
 def _signs(window: Window) -> tuple[str, str]:

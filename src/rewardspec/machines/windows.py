@@ -6,8 +6,9 @@ oldest, becomes the extremum of itself and of the newer ones. By the time the ba
 and becomes the *front*, which loses its oldest value at each step and whose oldest is the extremum of all of it. So a
 window gives the extremum of three numbers, and no step costs more than another.
 
-For one trace, and for batches in NumPy and torch, the parts are linked tuples. Nothing is written over, so that states
-stay values. For JAX, whose arrays have fixed shapes, they share a ring of slots.
+For one trace, and for batches in NumPy and torch, the parts are linked tuples: chains, now and then with a `Link`, so
+that they can be copied and pickled however long they are. Nothing is written over, so that states stay values. For JAX,
+whose arrays have fixed shapes, they share a ring of slots.
 
 A *guard* bounds every value that is in the window by then: for a maximum, each becomes its minimum with the guard. A
 guard at the neutral value empties the window, and so do the traces of a batch start anew; values of the back that are
@@ -25,6 +26,33 @@ Namespace: TypeAlias = Any
 Guards: TypeAlias = "tuple[Any, Any, Any] | None"
 
 _NO_GUARDS = (None, None, None)
+REACH = 64
+"""After how many plain nodes at most a chain has a link; a power of two."""
+
+
+class Link(tuple[Any, ...]):
+    """A node of a chain, as its other nodes are, from which on it is copied and pickled as a list.
+
+    Copying and pickling recurse into tuples, and there can be thousands within each other.
+    """
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        nodes: list[tuple[Any, ...]] = []
+        rest: Any = self
+        while rest is not None:
+            nodes.append(rest[:-1])
+            rest = rest[-1]
+        return _linked, (nodes,)
+
+
+def _linked(nodes: Sequence[tuple[Any, ...]]) -> Any:
+    """The chain of these nodes, which begins with a link."""
+    chain: Any = None
+    for number, node in enumerate(reversed(nodes)):
+        chain = (*node, chain) if (number + 1) % REACH and number + 1 < len(nodes) else Link((*node, chain))
+    return chain
 
 
 class Queue(NamedTuple):
@@ -123,6 +151,7 @@ def queue_push(queue: Queue, length: int, on: Algebra, value: Any, guard: Any, x
         next_ = _bounded(next_, inside, on)
         inside = _both(inside, own, on)
         turned = (next_ if on.oldest else on.outer(turned[0], next_), turned)
+        turned = turned if place % REACH else Link(turned)
     if guard is not None:
         extremum, later = on.inner(extremum, guard), _both(later, guard, on)
     place += 1
@@ -131,6 +160,7 @@ def queue_push(queue: Queue, length: int, on: Algebra, value: Any, guard: Any, x
         extremum = on.outer(extremum, value)
     if place not in (half, length):
         back, front = (value, guard, back), None if front is None else front[1]
+        back = back if place % REACH else Link(back)
         return Queue(place, back, extremum, front, total, waiting, turned, _guards(later, earlier, inside), age)
     neutral = xp.full_like(value, on.neutral)
     if length == 1:
@@ -184,40 +214,6 @@ def _listed(chain: Any) -> list[Any]:
     return values
 
 
-def queue_packed(queue: Sequence[Any]) -> tuple[Any, ...]:
-    """The window with lists for its chains, which can be copied and pickled however long they are."""
-    place, back, extremum, front, total, waiting, turned, *rest = queue
-    return place, _raw_list(back), extremum, _listed(front), total, _raw_list(waiting), _listed(turned), *rest
-
-
-def queue_unpacked(packed: Sequence[Any]) -> tuple[Any, ...]:
-    """The window that was packed."""
-    place, back, extremum, front, total, waiting, turned, *rest = packed
-    return place, _raw_chain(back), extremum, _chain(front), total, _raw_chain(waiting), _chain(turned), *rest
-
-
-def _raw_list(chain: Any) -> list[Any]:
-    nodes = []
-    while chain is not None:
-        nodes.append(chain[:2])
-        chain = chain[2]
-    return nodes
-
-
-def _raw_chain(nodes: Sequence[Any]) -> Any:
-    chain: Any = None
-    for node in reversed(nodes):
-        chain = (*node, chain)
-    return chain
-
-
-def _chain(values: Sequence[Any]) -> Any:
-    chain: Any = None
-    for value in reversed(values):
-        chain = (value, chain)
-    return chain
-
-
 def queue_lasting(queue: Queue, length: int, on: Algebra, xp: Namespace | None = None) -> Any:
     """In how many steps the extremum will be gone, unless it comes again; 0 where all is neutral.
 
@@ -240,8 +236,9 @@ def queue_of(contents: Sequence[Any], on: Algebra, xp: Namespace) -> Queue:
 
 def _turned(values: Sequence[Any], on: Algebra) -> Any:
     chain: Any = None
-    for value in reversed(values):
+    for number, value in enumerate(reversed(values), start=1):
         chain = (value if chain is None or on.oldest else on.outer(chain[0], value), chain)
+        chain = chain if number % REACH else Link(chain)
     return chain
 
 

@@ -127,12 +127,10 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def __getstate__(self) -> dict[str, Any]:
         # The compiled function cannot be pickled, and follows from the spec.
-        state = {name: value for name, value in self.__dict__.items() if name != "_transition"}
-        return state | {"_state": self.reward_spec.machine.packed(self._state)}
+        return {name: value for name, value in self.__dict__.items() if name != "_transition"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._state = self.reward_spec.machine.unpacked(self._state)
         self._transition = self._episode.transition
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:

@@ -26,6 +26,7 @@ from rewardspec.machines.effort_limit import Effort
 from rewardspec.machines.polynomials import ONE, ZERO, Polynomial, Term, absorb, bits, maximum, minimum
 
 _GUARD_TERMS = 8  # a propositional part with more terms than this becomes one guard, evaluated as it stands
+_ROUNDING = 1e-15  # by which the maps of discounts that compose to the same may differ
 _STEP_TERMS = 4096  # a step with more terms than this, before absorption, is refused
 
 
@@ -129,12 +130,13 @@ class Obligations:
 
     def _implies(self, j: int, k: int) -> bool:
         if (j, k) not in self._implied:
-            one, other = self.formulas[j], self.formulas[k]
-            if isinstance(one, Mapped) and isinstance(other, Mapped) and one.params == other.params:
-                one, other = one.arg, other.arg
-            elif isinstance(one, Mapped) or isinstance(other, Mapped):
-                return False  # of obligations under different maps, none is known to be larger
-            self._implied[j, k] = self._implication(one, other)
+            (one, scale, offset), (other, other_scale, other_offset) = map(
+                _map_of, (self.formulas[j], self.formulas[k])
+            )
+            # Of two lines, one is below the other if it is at both ends, which rounding may have moved.
+            ends = (other_offset - offset, other_scale + other_offset - scale - offset)
+            below = min(ends) >= -_ROUNDING
+            self._implied[j, k] = below and self._implication(one, other)
         return self._implied[j, k]
 
     def _guarded(self, formula: Formula, step: Polynomial) -> Polynomial:
@@ -209,6 +211,11 @@ class Mapped(Affine):
     """
 
     __slots__ = ()
+
+
+def _map_of(formula: Formula) -> tuple[Formula, float, float]:
+    """An obligation without its map, and the map."""
+    return (formula.arg, formula.scale, formula.offset) if isinstance(formula, Mapped) else (formula, 1.0, 0.0)
 
 
 def mapped_obligation(formula: Formula, scale: float, offset: float) -> Formula:

@@ -122,13 +122,6 @@ class MonitorReward(_Wrapper, RecordConstructorArgs):
         self._warned = False
         self._resetting = NOWHERE  # what the next step will reset
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_state": self.reward_spec.machine.packed(self._state)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._state = self.reward_spec.machine.unpacked(self._state)
-
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
