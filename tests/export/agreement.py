@@ -295,20 +295,25 @@ def differences(cases: Sequence[Case], found: Sequence[np.ndarray]) -> list[str]
 
 def main(prefixes: int) -> int:
     """Compare so many prefixes, in batches, and print a table."""
-    began, rng, length = time.time(), random.Random(0), 400
+    began, rng, length = time.time(), random.Random(0), 800
     kinds: Counter[str] = Counter()
     numbers: Counter[str] = Counter()
     wrong: list[str] = []
+    machines = 0
     while sum(kinds.values()) < prefixes:
         cases = [random_case(rng, number, length) for number in range(100)]
         for find in (rows_in_c, rows_in_js):
-            wrong += [f"{find.__name__}: {text}" for text in differences(cases, find(cases))]
+            found = [f"{find.__name__}: {text}" for text in differences(cases, find(cases))]
+            print(*found, sep="\n", end="\n" * bool(found), file=sys.stderr)
+            wrong += found
         for case in cases:
             kinds[case.kind] += length
+            machines += 1
             numbers[case.kind] += length * case.width
         print(f"{sum(kinds.values()):,} prefixes, {len(wrong)} differ", file=sys.stderr, flush=True)
-    print("# C and JavaScript beside Python\n")
-    print("Random formulas and specs on random traces: every value, bound, progress, reward, level, veto and penalty")
+    print(
+        f"{machines:,} random formulas and specs on random traces of {length} steps: every value, bound, progress, reward, level, veto and penalty"
+    )
     print("after every prefix, compared bit by bit with the step in Python.\n")
     print("    python -m tests.export.agreement", prefixes, "\n")
     print("| | prefixes | numbers compared, in each language |\n|---|---|---|")
@@ -319,7 +324,6 @@ def main(prefixes: int) -> int:
     gcc = subprocess.run(["gcc", "--version"], capture_output=True, text=True).stdout.splitlines()[0]
     node = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout.strip()
     print(f"{gcc} with `{' '.join(FLAGS)}`; node {node}; Python {platform.python_version()}.)")
-    print(*wrong[:20], sep="\n", file=sys.stderr)
     return 1 if wrong else 0
 
 

@@ -89,6 +89,9 @@ class _Printer:
                 number = self.program.atoms.index(part.args[0])
                 return f"l{number}", f"labels[{self.labels[number]}]"
             case "register":
+                place = self.source.place_in_window(part)
+                if place is not None:
+                    return f"h{place[0]}_{place[1]}", f"held{place[0]}[{place[1]}]"
                 return f"r{part.args[0]}", f"s->r[{part.args[0]}]"
             case "held":
                 return f"h{part.args[0]}", f"{self.windows[part.args[0]].held_name(bool(part.args[1]))}(s)"
@@ -188,6 +191,7 @@ class _Printer:
             lines += window.push()
             for least in (False, True):
                 lines += window.held(least) if ("held", k, least) in read else []
+            lines += window.contents() if k in self.source.looked_into(self.source.read_later()) else []
         return lines
 
     def _functions(self) -> list[str]:
@@ -287,7 +291,12 @@ class _Printer:
         bodies = []
         for row in zip(*tables, strict=True):
             code = Statements(self.program, self, first_of_equals=True)
-            lines, places = code.compute(row), [code.place[expression] for expression in row]
+            lines = []
+            for k in self.source.looked_into(row):
+                lines += [f"double held{k}[{self.program.windows[k].length}];"]
+            lines += [f"{self.m}_contents{k}(s, held{k});" for k in self.source.looked_into(row)]
+            lines += code.compute(row)
+            places = [code.place[expression] for expression in row]
             if len(self.program.steps) == 1:
                 return lines, places
             bodies.append([*lines, *(f"{name} = {place};" for name, place in zip(names, places, strict=True))])

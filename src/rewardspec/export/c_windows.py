@@ -140,6 +140,44 @@ class CWindow:
             "",
         ]
 
+    def contents(self) -> list[str]:
+        """The function that writes every value that it holds, oldest first; newer ones stand for those they hide."""
+        w, length, half = f"s->w{self.number}", self.window.length, first_half(self.window.length)
+        head = f"static void {self.prefix}_contents{self.number}(const {self.prefix}_state *s, double *held)"
+        if length == 1:
+            return [head, "{", f"    held[0] = {w};", "}", ""]
+
+        def inner(x: str, guard: str) -> str:
+            return f"{x} = {x} {self.worse} {guard} ? {x} : {guard};"
+
+        def put(*bounds: str) -> list[str]:
+            lines = [f"        double x = {w}.values[k];", *(f"        {bound}" for bound in bounds if self.guarded)]
+            if not self.oldest:
+                lines.append(f"        if (n < {length} && held[n] {self.better} x) {{ x = held[n]; }}")
+            return [*lines, "        n -= 1;", "        held[n] = x;", "    }"]
+
+        guards = [f"    double bound = {self.identity};", f"    double inside = {w}.inside;"] if self.guarded else []
+        turned = f"    const int turned = last - ({w}.place - first);"
+        waits = f"if (k < turned) {{ {inner('x', 'inside')} {inner('inside', f'{w}.guards[k]')} }}"
+        return [
+            head,
+            "{",
+            "    int k;",
+            f"    int n = {length};",
+            f"    const int first = {w}.place < {half} ? 0 : {half};",
+            f"    const int last = ({w}.place < {half} ? {length} : {half}) - 1;",
+            *([turned] if self.guarded else []),
+            *guards,
+            f"    for (k = {w}.place - 1; k >= first; k--) {{",
+            *put(inner("x", "bound"), inner("bound", f"{w}.guards[k]")),
+            f"    for (k = last; k >= (first == 0 ? {half} : 0); k--) {{",
+            *put(waits, inner("x", f"{w}.later")),
+            f"    for (k = (first == 0 ? {half} : {length}) - 1; k >= {w}.place; k--) {{",
+            *put(inner("x", f"{w}.earlier"), inner("x", f"{w}.later")),
+            "}",
+            "",
+        ]
+
     def held(self, least: bool) -> list[str]:
         """The function that gives the largest, or the least, of the values that a delay holds; it looks at them all."""
         w, length, worse = f"s->w{self.number}", self.window.length, self.worse

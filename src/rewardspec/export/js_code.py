@@ -90,6 +90,9 @@ class _Printer:
             case "label":
                 return f"l{self.program.atoms.index(number)}", f"label(labels[{text(number)}], {text(number)})"
             case "register":
+                place = self.source.place_in_window(part)
+                if place is not None:
+                    return f"h{place[0]}_{place[1]}", f"held{place[0]}[{place[1]}]"
                 return f"r{number}", f"s.r{number}"
             case "pushed":
                 return f"v{number}", f"window{number}.read(p{number})"
@@ -227,7 +230,8 @@ class _Printer:
         lines = [f"const {name} = ["]
         for row in zip(*tables, strict=True):
             code = Statements(self.program, self, first_of_equals=True)
-            body = code.compute(row)
+            body = [f"const held{k} = window{k}.contents(s.w{k});" for k in self.source.looked_into(row)]
+            body += code.compute(row)
             results = ", ".join(code.place[expression] for expression in row)
             lines += ["  (s) => {", *(f"    {line}" for line in body), f"    return [{results}];", "  },"]
         return [*lines, "];", ""]

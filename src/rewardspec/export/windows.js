@@ -41,28 +41,29 @@ function slidingWindow(length, better, worse, neutral, identity, oldest) {
       waiting, turned, later, earlier: w.earlier, inside,
     };
   }
-  // Every value that a delay holds, as far as it counts.
+  // Every value that the window holds, oldest first; newer ones stand for those that they hide.
   function contents(w) {
-    const found = [];
-    let bound = identity;
+    const newest = [], inner = (x, guard) => (worse(x, guard) ? x : guard);
+    const last = () => newest[newest.length - 1];
+    const add = (x) => newest.push(oldest || newest.length === 0 || !better(last(), x) ? x : last());
+    const listed = (chain) => { const all = []; for (let node = chain; node !== null; node = node[1]) all.push(node[0]); return all.reverse(); };
+    let bound = identity, inside = w.inside;
     for (let node = w.back; node !== null; node = node[2]) {
-      found.push(bounded(node[0], bound));
-      bound = bounded(bound, node[1]);
+      add(inner(node[0], bound));
+      bound = inner(bound, node[1]);
     }
-    for (let node = w.turned; node !== null; node = node[1]) found.push(bounded(node[0], w.later));
-    let inside = w.inside;
+    for (const x of listed(w.turned)) add(inner(x, w.later));
     for (let node = w.waiting; node !== null; node = node[2]) {
-      found.push(bounded(bounded(node[0], inside), w.later));
-      inside = bounded(inside, node[1]);
+      add(inner(node[0], inner(inside, w.later)));
+      inside = inner(inside, node[1]);
     }
-    for (let node = w.front; node !== null; node = node[1]) {
-      found.push(bounded(bounded(node[0], w.earlier), w.later));
-    }
-    if (found.length < length) found.push(neutral);
-    return found;
+    for (const x of listed(w.front)) add(inner(x, inner(w.earlier, w.later)));
+    const rest = oldest || newest.length === 0 ? neutral : last();
+    while (newest.length < length) newest.push(rest);
+    return newest.reverse();
   }
   const held = (w, best) => contents(w).reduce((a, b) => (best(b, a) ? b : a));
-  return { empty, read, push, held };
+  return { empty, read, push, contents, held };
 }
 
 const larger = (a, b) => a > b;

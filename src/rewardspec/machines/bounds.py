@@ -67,8 +67,7 @@ class Bounds:
     def __init__(self, program: Program) -> None:
         self.program = program
         windows = program.windows
-        # Each value of a window as a register beyond the program's own, oldest first; see `_apart`.
-        self._held = [(k, place) for k, window in enumerate(windows) for place in range(window.length)]
+        self._held = window_places(program)
         self._apart = None
         if windows and len(self._held) <= _MOST_APART:
             with contextlib.suppress(SynthesisError):
@@ -148,6 +147,11 @@ class Bounds:
             return functools.reduce(extreme, contents(part.args[0]))
 
         return leaf
+
+
+def window_places(program: Program) -> list[tuple[int, int]]:
+    """Window and place, oldest first, of each value that bounds know as a register beyond the program's own."""
+    return [(k, place) for k, each in enumerate(program.windows) for place in range(each.length)]
 
 
 def _ends(program: Program, effort: int) -> tuple[tuple[Expression, ...], tuple[Expression, ...], bool]:
