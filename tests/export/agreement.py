@@ -311,9 +311,8 @@ def main(prefixes: int) -> int:
             machines += 1
             numbers[case.kind] += length * case.width
         print(f"{sum(kinds.values()):,} prefixes, {len(wrong)} differ", file=sys.stderr, flush=True)
-    print(
-        f"{machines:,} random formulas and specs on random traces of {length} steps: every value, bound, progress, reward, level, veto and penalty"
-    )
+    print(f"{machines:,} random formulas and specs on random traces of {length} steps: every value, bound, progress,")
+    print("reward, level, veto and penalty ", end="")
     print("after every prefix, compared bit by bit with the step in Python.\n")
     print("    python -m tests.export.agreement", prefixes, "\n")
     print("| | prefixes | numbers compared, in each language |\n|---|---|---|")
