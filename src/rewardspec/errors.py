@@ -84,7 +84,10 @@ class MissingExtraError(Error, ImportError):
     """An optional dependency that is needed and not installed."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {package}, which is not installed. Run: pip install 'rewardspec[{extra}]'")
+        super().__init__(
+            f"{purpose} needs {package}, which is not installed. Run: pip install 'rewardspec[{extra}]', or in a "
+            f"checkout of the repository: pip install '.[{extra}]'"
+        )
         self._arguments = package, extra, purpose
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:

@@ -172,7 +172,8 @@ def test_missing_libraries_come_before_what_else_is_wrong_and_one_command_instal
     monkeypatch.setattr(extras, "_is_there", lambda module: False)
     assert main(["train", "lunar-lander", "--steps", "100"]) == 2
     assert capsys.readouterr().err == (
-        "error: Training needs jax, which is not installed. Run: pip install 'rewardspec[learn,box2d]'\n"
+        "error: Training needs jax, which is not installed. Run: pip install 'rewardspec[learn,box2d]', or in a "
+        "checkout of the repository: pip install '.[learn,box2d]'\n"
     )
 
 

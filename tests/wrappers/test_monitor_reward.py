@@ -12,7 +12,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.utils.env_checker import check_env
+from gymnasium.utils.env_checker import check_env, data_equivalence
 
 import rewardspec as rs
 from rewardspec.spec import Pair, Spec
@@ -256,10 +256,44 @@ def test_stable_baselines_takes_the_wrapper() -> None:
     envs.close()
 
 
-def test_a_wrapped_environment_can_be_pickled() -> None:
-    env = pickle.loads(pickle.dumps(MonitorReward(gym.make("CartPole-v1"), Spec([("F G true", 3)]))))
+PICKLED = Spec(
+    [
+        Pair("F(left & X X(slow & F[0,5] right))", 2, progress=True),  # control states, a window, progress
+        Pair("G[2,] slow", 1, penalty=-1),
+        Pair("F G slow", 1, payment="value"),
+    ],
+    atoms={"left": "next_obs[0] < 0", "right": "next_obs[0] > 0", "slow": "1 - clip(abs(next_obs[1]), 0, 1)"},
+    payment="delta",
+)
+
+
+@pytest.mark.parametrize("observe", OBSERVES)
+def test_a_wrapped_environment_can_be_pickled_in_the_middle_of_an_episode(observe: Any) -> None:
+    env = MonitorReward(cartpole(), PICKLED, observe=observe, record=True)
     env.reset(seed=0)
-    assert env.step(0)[1] == 3.0
+    for action in (0, 1, 1):
+        env.step(action)
+    other = pickle.loads(pickle.dumps(env))
+    assert other.observation_space == env.observation_space
+    for action in (0, 1, 0, 0):
+        assert data_equivalence(env.step(action), other.step(action))
+    assert str(env.explain()) == str(other.explain())
+    assert data_equivalence(env.reset(seed=1), other.reset(seed=1))
+
+
+def test_a_time_limit_outside_is_noticed_where_only_the_end_pays() -> None:
+    def play(payment: Any, episodes: int) -> None:
+        spec = Spec([("F G slow", 1)], atoms={"slow": "1 - clip(abs(next_obs[1]), 0, 1)"}, payment=payment)
+        env = gym.wrappers.TimeLimit(MonitorReward(gym.make("Pendulum-v1"), spec), 3)
+        for _ in range(episodes):
+            env.reset(seed=0)
+            while not env.step(env.action_space.sample())[3]:
+                pass
+
+    play("value", 8)
+    play("final", 5)
+    with pytest.warns(UserWarning, match=r"A time limit has to be inside: MonitorReward\(TimeLimit"):
+        play("final", 6)
 
 
 @pytest.mark.parametrize("payment", PAYMENTS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ from rewardspec.spec import Spec
 from rewardspec.wrappers import MonitorReward as Single
 from rewardspec.wrappers.vector import MonitorReward
 from tests.wrappers.specs import OBSERVES, PAYMENTS, PLACES, cartpole, cartpole_spec, lake, lake_spec
+from tests.wrappers.test_monitor_reward import PICKLED
 from tests.wrappers.test_observations import SPACES, Sampled
 
 COUNT = 5
@@ -371,3 +373,15 @@ def test_only_what_is_kept_can_be_explained() -> None:
     for wrong in ([3], [-1], True, "01", [0.5]):
         with pytest.raises(rs.SpecError, match="from 0 to 2"):
             MonitorReward(SyncVectorEnv([lake] * 3), lake_spec(), record=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("observe", OBSERVES)
+def test_wrapped_environments_can_be_pickled_in_the_middle_of_their_episodes(observe: Any) -> None:
+    envs = MonitorReward(SyncVectorEnv([cartpole] * 2), PICKLED, observe=observe, record=[1])
+    envs.reset(seed=0)
+    for actions in ((0, 1), (1, 1), (0, 0)):
+        envs.step(np.array(actions))
+    others = pickle.loads(pickle.dumps(envs))
+    for actions in ((1, 1), (0, 1), (0, 0)):
+        assert data_equivalence(envs.step(np.array(actions)), others.step(np.array(actions)))
+    assert str(envs.explain(1)) == str(others.explain(1))
