@@ -67,7 +67,7 @@ def cells() -> list[Cell]:
         found.append(Cell(world, False, "pays", "progress", max(1_000_000, steps) if world == "craft" else steps))
     for single in (False, True):
         found += [Cell("office", single, "ends", m, 100_000) for m in ("crm", "ql", "progress", "nearness")]
-    found += [Cell("office", False, unmatched, "no-memory", 100_000) for unmatched in ("pays", "ends")]
+    found += [Cell("office", single, "ends", "no-memory", 100_000) for single in (False, True)]
     return sorted(found, key=lambda cell: cell.steps)
 
 

@@ -161,3 +161,73 @@ def test_the_front_loads_it_when_asked_and_names_the_extra_where_it_is_missing()
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "needs stable-baselines3" in printed
     assert "pip install 'rewardspec[sb3]'" in printed
+
+
+class TestCounterfactualReplayBuffer:
+    def made(self, algorithm="DQN", env_id="CartPole-v1", n_envs=1, **kwargs):
+        import stable_baselines3 as sb3
+        from stable_baselines3.common.vec_env import DummyVecEnv
+
+        atoms = {
+            "left": lambda obs, action, next_obs: next_obs[..., 1] < 0.0,
+            "right": lambda obs, action, next_obs: next_obs[..., 1] > 0.0,
+        }
+        spec = rs.Spec([("F(left & F(right & F left))", 1)], atoms=atoms, payment="delta")
+        envs = DummyVecEnv(
+            [lambda: rs.wrappers.MonitorReward(gym.make(env_id), spec, observe="registers") for _ in range(n_envs)]
+        )
+        options = {"learning_starts": 20, "buffer_size": 5_000, "seed": 0, "device": "cpu", "batch_size": 16}
+        options |= {"policy_kwargs": {"net_arch": [8]}}
+        model = getattr(sb3, algorithm)(
+            "MlpPolicy",
+            envs,
+            replay_buffer_class=rs.sb3.CounterfactualReplayBuffer,
+            replay_buffer_kwargs={"spec": spec, **kwargs},
+            **options,
+        )
+        return model, spec
+
+    @pytest.mark.parametrize(
+        ("algorithm", "env_id"), [("DQN", "CartPole-v1"), ("SAC", "Pendulum-v1"), ("TD3", "Pendulum-v1")]
+    )
+    def test_it_learns_from_what_happened_and_from_what_would_have(self, algorithm, env_id):
+        model, _ = self.made(algorithm, env_id)
+        model.learn(60)
+        assert model.replay_buffer.size() > 2 * 60
+        assert 2 <= len(model.replay_buffer.pool) <= 16
+
+    @pytest.mark.parametrize("n_envs", [1, 3])
+    def test_every_row_pays_what_the_spec_pays_from_the_state_that_it_shows(self, n_envs):
+        model, spec = self.made(n_envs=n_envs)
+        model.learn(90)
+        buffer = model.replay_buffer
+        atoms = spec.atom_functions
+        own = buffer.observations.shape[-1] - len(rs.episodes.features.Features(spec, "registers").names)
+        # With labels of 0 and 1 the numbers shown tell the stage: which of the three has been met so far.
+        stages = {}
+        trace = [("left", 1), ("right", 2), ("left", 3)]
+        features = rs.episodes.features.Features(spec, "registers")
+        for first in (0.0, 1.0):  # the first state's label is read too
+            state = spec.start({"left": first, "right": 0.0})
+            stages[features.read(state)] = int(first)
+            for name, stage in trace[int(first) :]:
+                state, _ = spec.step(state, {n: float(n == name) for n in atoms})
+                stages[features.read(state)] = stage
+        seen = set()
+        for row in range(buffer.size()):
+            for env in range(n_envs):
+                obs, after = buffer.observations[row, env], buffer.next_observations[row, env]
+                stage = stages[tuple(float(number) for number in obs[own:])]
+                labels = {name: float(atom(None, None, after[:own])) for name, atom in atoms.items()}
+                wanted = {0: "left", 1: "right", 2: "left"}.get(stage)
+                met = wanted is not None and labels[wanted] == 1.0
+                assert stages[tuple(float(number) for number in after[own:])] == stage + met
+                assert buffer.rewards[row, env] == (1.0 if met and stage == 2 else 0.0)
+                seen.add((stage, met))
+        assert {(0, True), (1, True), (2, True)} <= seen
+
+    def test_other_observations_are_refused(self):
+        spec = rs.Spec([("F(a & F b)", 1)])
+        space = gym.spaces.Discrete(4)
+        with pytest.raises(rs.Error, match="flat Box"):
+            rs.sb3.CounterfactualReplayBuffer(10, space, space, spec=spec)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # what `__getattr__` loads, for type checkers and editors
     from rewardspec import sb3 as sb3
     from rewardspec.episodes.relabeling import relabel
     from rewardspec.logic import patterns
+    from rewardspec.spec.reward_machine import RewardMachine
     from rewardspec.synthesis.boolean.boolean_monitor import BooleanMonitor, synthesize_boolean
     from rewardspec.wrappers import probe
 
@@ -48,6 +49,7 @@ __version__ = "0.1.0"
 
 # Loaded when first used, so that importing takes little time: the module, and the name in it.
 _LATER = {
+    "RewardMachine": ("rewardspec.spec.reward_machine", "RewardMachine"),
     "BooleanMonitor": ("rewardspec.synthesis.boolean.boolean_monitor", "BooleanMonitor"),
     "audit": ("rewardspec.audit", None),
     "pages": ("rewardspec.pages", None),
@@ -77,6 +79,7 @@ __all__ = [  # noqa: RUF022  # some are loaded later; what users reach for first
     "patterns",
     "Monitor",
     "BooleanMonitor",
+    "RewardMachine",
     "Verdict",
     "Formula",
     "Atom",

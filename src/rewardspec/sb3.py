@@ -1,19 +1,26 @@
-"""Specs in Stable-Baselines3: a callback that logs what the formulas are worth; needs the extra `sb3`."""
+"""Specs in Stable-Baselines3: logging, and counterfactual experience; needs the extra `sb3`."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import gymnasium as gym
 import numpy as np
+from numpy.typing import NDArray
 
+from rewardspec.episodes.counterfactual import StatePool, replay, rows_of, state_of
+from rewardspec.episodes.features import Features
 from rewardspec.errors import Error, MissingExtraError
+from rewardspec.spec.spec import Spec
 
 try:
+    from stable_baselines3.common.buffers import ReplayBuffer
     from stable_baselines3.common.callbacks import BaseCallback
 except ImportError:
     raise MissingExtraError("stable-baselines3", "sb3", "rewardspec.sb3") from None
 
-__all__ = ["FormulaLogger"]
+__all__ = ["CounterfactualReplayBuffer", "FormulaLogger"]
 
 # SB3's table on standard output cuts longer keys to 36 characters, of which 3 are indentation and 3 an ellipsis, and
 # raises an error where two become the same.
@@ -101,3 +108,116 @@ class FormulaLogger(BaseCallback):
                 numbered = f"{number}: {key}"
             self._keys[name] = numbered
         return self._keys[name]
+
+
+class CounterfactualReplayBuffer(ReplayBuffer):
+    """A replay buffer that stores each transition as it was, and as it would have been in other states of the monitor.
+
+    For off-policy learners (DQN, SAC, TD3) in environments wrapped by `MonitorReward(env, spec, observe="registers")`
+    whose own observations are a flat `Box` of floats. States of the monitor are collected as they are met; a row of the
+    buffer is used for each, so give it a larger `buffer_size`.
+
+    Args:
+        buffer_size: As for SB3's; the other arguments of SB3's follow.
+        spec: The spec that pays.
+        max_states: The most states of the monitor to replay a transition from.
+        terminate_on_violation: As the wrapper was made: whether a violation ends the episode.
+
+    Raises:
+        Error: The observations are no flat Box with the spec's numbers at their end.
+
+    Example:
+        >>> import gymnasium as gym, rewardspec as rs
+        >>> from stable_baselines3 import DQN
+        >>> left = lambda obs, action, next_obs: next_obs[..., 0] < -0.02
+        >>> right = lambda obs, action, next_obs: next_obs[..., 0] > 0.02
+        >>> spec = rs.Spec([("F(left & F right)", 1)], atoms={"left": left, "right": right}, payment="delta")
+        >>> env = rs.wrappers.MonitorReward(gym.make("CartPole-v1"), spec, observe="registers")
+        >>> model = DQN(
+        ...     "MlpPolicy",
+        ...     env,
+        ...     replay_buffer_class=CounterfactualReplayBuffer,
+        ...     replay_buffer_kwargs={"spec": spec},
+        ...     learning_starts=50,
+        ...     seed=0,
+        ...     device="cpu",
+        ... )
+        >>> _ = model.learn(100)
+        >>> model.replay_buffer.size() > 100
+        True
+    """
+
+    def __init__(
+        self,
+        buffer_size: int,
+        observation_space: gym.Space[Any],
+        action_space: gym.Space[Any],
+        *args: Any,
+        spec: Spec,
+        max_states: int = 16,
+        terminate_on_violation: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(buffer_size, observation_space, action_space, *args, **kwargs)
+        self.spec = spec
+        self.pool = StatePool(max_states)
+        self._features = Features(spec, "registers")
+        self._own = int(np.prod(observation_space.shape or (0,))) - len(self._features.names)
+        self._terminates = terminate_on_violation
+        if not isinstance(observation_space, gym.spaces.Box) or len(observation_space.shape) != 1 or self._own < 1:
+            raise Error(
+                "CounterfactualReplayBuffer takes observations that are a flat Box with the spec's numbers at their end,"
+                f' as MonitorReward(env, spec, observe="registers") makes them. Received {observation_space}.'
+            )
+        self._began = np.ones(self.n_envs, dtype=np.bool_)
+
+    def add(
+        self,
+        obs: NDArray[Any],
+        next_obs: NDArray[Any],
+        action: NDArray[Any],
+        reward: NDArray[Any],
+        done: NDArray[Any],
+        infos: list[dict[str, Any]],
+    ) -> None:
+        """Store a transition of each environment, and what it would have been in the other states of the monitor."""
+        super().add(obs, next_obs, action, reward, done, infos)
+        before, after = (np.asarray(part)[:, : self._own] for part in (obs, next_obs))
+        read = self.spec.batch_labels(len(before))
+        if self._began.any():
+            first = {name: np.array(column)[self._began] for name, column in read.of(before, None, before).items()}
+            self.pool.add(rows_of(self.spec, self.spec.start(first, batch=int(self._began.sum()))))
+        self._began = np.asarray(done, dtype=np.bool_).reshape(-1)
+        labels = {name: np.array(column) for name, column in read.of(before, self._taken(action), after).items()}
+        cut = np.array([bool(one.get("TimeLimit.truncated", False)) for one in infos])
+        base = np.array([float(one.get("base_reward", 0.0)) for one in infos])
+        states = self.pool.rows
+        found = replay(self.spec, states, labels, base, self._began & ~cut, cut)
+        numbers = self._numbers(states)
+        shown = np.asarray(obs)[:, self._own :]
+        for k in range(len(states)):
+            if np.array_equal(np.broadcast_to(numbers[k].astype(obs.dtype), shown.shape), shown):
+                continue  # that is what happened, and is stored
+            later = self._numbers(found.states[:, k])
+            ended = np.asarray(done).reshape(-1).astype(np.bool_)
+            if self._terminates:
+                ended = ended | found.violated[:, k]
+            super().add(
+                np.concatenate([before, np.broadcast_to(numbers[k], shown.shape)], axis=1).astype(obs.dtype),
+                np.concatenate([after, later], axis=1).astype(next_obs.dtype),
+                action,
+                found.rewards[:, k],
+                ended,
+                infos,
+            )
+        self.pool.add(found.states)
+
+    def _numbers(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._features.read_batch(state_of(self.spec, rows), len(rows))
+
+    def _taken(self, action: NDArray[Any]) -> NDArray[Any]:
+        """The actions as the environment took them: SB3 stores continuous ones scaled to [-1, 1]."""
+        space = self.action_space
+        if isinstance(space, gym.spaces.Box):
+            return np.asarray(space.low + 0.5 * (action + 1.0) * (space.high - space.low), dtype=space.dtype)
+        return np.asarray(action).reshape(-1)

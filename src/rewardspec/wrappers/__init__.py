@@ -2,6 +2,7 @@
 
 from rewardspec.wrappers import vector
 from rewardspec.wrappers.monitor_reward import MonitorReward
+from rewardspec.wrappers.multi_task import MultiTask
 from rewardspec.wrappers.probing import probe
 
-__all__ = ["MonitorReward", "probe", "vector"]
+__all__ = ["MonitorReward", "MultiTask", "probe", "vector"]

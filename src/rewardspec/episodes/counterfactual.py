@@ -1,0 +1,132 @@
+"""Counterfactual experience: what a transition would have paid in every other state that a spec's monitor could be in.
+
+A monitor's step depends on the transition through its labels alone. So one transition of the environment is as many
+transitions of its product with the spec as the monitor has states: of a finite monitor all of them, with registers
+those met so far. Toro Icarte et al. (JAIR 2022) call it CRM. `replay` is the batched pure function, for any learner;
+`StatePool` collects states; `rewardspec.sb3.CounterfactualReplayBuffer` puts both into Stable-Baselines3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.errors import Error
+from rewardspec.machines.array_code import State
+from rewardspec.spec.spec import Spec
+
+Matrix = NDArray[np.float64]
+
+
+class Replayed(NamedTuple):
+    """What came of B transitions in each of K states.
+
+    Attributes:
+        states: The states after, as rows of numbers, shape (B, K, numbers).
+        rewards: What each pays, shape (B, K).
+        violated: Whether a veto is in force after it, shape (B, K).
+    """
+
+    states: Matrix
+    rewards: Matrix
+    violated: NDArray[np.bool_]
+
+
+def rows_of(spec: Spec, state: State) -> Matrix:
+    """States of a NumPy batch as rows of numbers: the penalty in force, the levels, and all that the program holds.
+
+    Example:
+        >>> spec = Spec([("F(key & F door)", 1)], payment="delta")
+        >>> rows_of(spec, spec.start({"key": np.array([0.0, 1.0]), "door": np.zeros(2)})).shape[0]
+        2
+    """
+    columns = [spec.penalty_in_force(state), *spec.levels(state), *spec.machine.columns(state)]
+    rows: Matrix = np.column_stack(np.broadcast_arrays(*columns)).astype(np.float64)
+    return rows + 0.0  # turns -0.0 into 0.0, so that equal states are equal rows
+
+
+def state_of(spec: Spec, rows: Matrix) -> State:
+    """The states of a NumPy batch that these rows stand for; the formulas' values, which no step reads, are 0."""
+    count = len(spec.machine.head.payments)
+    penalty, *columns = np.ascontiguousarray(rows.T)
+    values = (np.zeros(len(rows)),) * len(spec.pairs)
+    return spec.machine.of_columns(columns[count:], (penalty, tuple(columns[:count]), values))
+
+
+def replay(
+    spec: Spec,
+    states: Matrix,
+    labels: Mapping[str, Any],
+    base_reward: Any = 0.0,
+    terminated: Any = False,
+    truncated: Any = False,
+) -> Replayed:
+    """Replay each of B transitions from each of K states of a spec: a pure function, and one batched step.
+
+    Args:
+        spec: The spec.
+        states: The states, as `rows_of` gives them, shape (K, numbers).
+        labels: For each atom its label on each transition, shape (B,).
+        base_reward: The environment's own reward on each, shape (B,) or one number.
+        terminated: Whether each ended the episode, likewise.
+        truncated: Whether it was cut off there, likewise.
+
+    Example:
+        >>> spec = Spec([("F(key & F door)", 1)], payment="delta")
+        >>> start = rows_of(spec, spec.start({"key": np.zeros(1), "door": np.zeros(1)}))
+        >>> with_key = replay(spec, start, {"key": np.ones(1), "door": np.zeros(1)}).states[0]
+        >>> replay(spec, np.concatenate([start, with_key]), {"key": np.zeros(1), "door": np.ones(1)}).rewards
+        array([[0., 1.]])
+    """
+    sizes = {np.size(column) for column in labels.values()}
+    if len(sizes) > 1:
+        raise Error(f"All atoms should have as many labels as there are transitions. Received {sorted(sizes)}.")
+    count, each = max(sizes, default=1), len(states)
+
+    def spread(column: Any) -> NDArray[Any]:
+        return np.repeat(np.broadcast_to(np.asarray(column).reshape(-1), count), each)
+
+    before = state_of(spec, np.tile(states, (count, 1)))
+    read = {name: spread(column).astype(np.float64) for name, column in labels.items()}
+    flags = spread(terminated).astype(np.bool_), spread(truncated).astype(np.bool_)
+    after, rewards = spec.step(before, read, spread(base_reward).astype(np.float64), *flags)
+    violated = np.broadcast_to(np.asarray(spec.violated(after), dtype=np.bool_), count * each)
+    rows = rows_of(spec, after)
+    shape = count, each
+    return Replayed(rows.reshape(*shape, -1), np.asarray(rewards).reshape(shape), violated.reshape(shape))
+
+
+class StatePool:
+    """The different states of a spec's monitor that have been met, up to a number of them.
+
+    Args:
+        most: The most states to keep; later ones are passed over.
+
+    Attributes:
+        rows: The states, shape (K, numbers).
+    """
+
+    def __init__(self, most: int = 64) -> None:
+        if most < 1:
+            raise Error(f"A pool should keep at least one state. Received {most!r}.")
+        self.most = most
+        self.rows: Matrix = np.zeros((0, 0))
+        self._known: set[bytes] = set()
+
+    def __len__(self) -> int:
+        """The number of states."""
+        return len(self.rows)
+
+    def add(self, rows: Matrix) -> None:
+        """Keep those that are not known yet, while there is room."""
+        fresh = []
+        for row in np.asarray(rows, dtype=np.float64).reshape(-1, np.shape(rows)[-1]):
+            key = row.tobytes()
+            if len(self._known) < self.most and key not in self._known:
+                self._known.add(key)
+                fresh.append(row)
+        if fresh:
+            self.rows = np.concatenate([self.rows.reshape(-1, len(fresh[0])), fresh])
