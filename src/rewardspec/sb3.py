@@ -166,7 +166,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         self._terminates = terminate_on_violation
         if not isinstance(observation_space, gym.spaces.Box) or len(observation_space.shape) != 1 or self._own < 1:
             raise Error(
-                "CounterfactualReplayBuffer takes observations that are a flat Box with the spec's numbers at their end,"
+                "CounterfactualReplayBuffer takes observations that are a flat Box with the spec's numbers at the end,"
                 f' as MonitorReward(env, spec, observe="registers") makes them. Received {observation_space}.'
             )
         self._began = np.ones(self.n_envs, dtype=np.bool_)

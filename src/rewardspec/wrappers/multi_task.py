@@ -21,7 +21,7 @@ class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Pays by one of several specs, another one each episode, and shows the learner which, and how far it is.
 
     An observation is a flat `Box`: the environment's own (a `Discrete` one as one-hot), which task it is as one-hot,
-    and what `observe` shows of that task's monitor, with zeros behind where another task has more. `info["task"]` is the
+    and what `observe` shows of that task's monitor, with zeros behind where another has more. `info["task"]` is the
     task's number, and `info["formula_values"]` are the values of its formulas.
 
     Args:
