@@ -72,7 +72,8 @@ def test_windows_of_batches_that_start_anew_hold_the_last_values(library, guarde
         "jax": (jnp, jnp.array),
     }[library]
     rng, size = random.Random(f"{library} {guarded} {semantics}"), 3
-    for length, (op, neutral) in itertools.product(LENGTHS, KINDS):
+    # The same code runs in every library; where it is compiled, a few lengths do.
+    for length, (op, neutral) in itertools.product(LENGTHS if library != "jax" else (1, 4), KINDS):
         program, window = window_of(length, op, neutral, guarded, semantics)
         push, begin, restart = window.push, window.begin, window.restart
         if library == "jax":
