@@ -95,7 +95,8 @@ def test_without_matplotlib_there_is_a_table_and_a_hint(tmp_path, monkeypatch, c
     assert "rewardspec report DIR" in page
     assert capsys.readouterr().err == (
         "No curves: Drawing learning curves needs matplotlib, which is not installed. Run: pip install "
-        "'rewardspec[plot]', or in a checkout of the repository: pip install '.[plot]', then write this report again with: rewardspec report DIR\n"
+        "'rewardspec[plot]', or in a checkout of the repository: pip install '.[plot]', then write "
+        "this report again with: rewardspec report DIR\n"
     )
 
 
