@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -71,7 +71,7 @@ class Bounds:
         self._apart = None
         if windows and len(self._held) <= _MOST_APART:
             with contextlib.suppress(SynthesisError):
-                self._apart = _ends(_taken_apart(program), _EFFORT_APART)
+                self._apart = _ends(taken_apart(program), _EFFORT_APART)
         ends = self._apart
         if ends is None:
             ends = _ends(program, _EFFORT)
@@ -161,16 +161,49 @@ def _ends(program: Program, effort: int) -> tuple[tuple[Expression, ...], tuple[
     return tuple(dual(value) for value in worst.values), best.values, best.exact and worst.exact
 
 
-def _taken_apart(program: Program) -> Program:
-    """The program with a register for each value of its windows, the oldest of each window first."""
-    count = len(program.registers)
-    firsts = list(itertools.accumulate((window.length for window in program.windows), initial=count))
-    read: dict[Expression, Expression] = {}
-    for k, each in enumerate(program.windows):
-        members = [register(firsts[k] + place) for place in range(each.length)]
+def _first_members(program: Program) -> list[int]:
+    """For each window, the number of its oldest value's register in the program that is taken apart."""
+    lengths = (window.length for window in program.windows)
+    return list(itertools.accumulate(lengths, initial=len(program.registers)))
+
+
+def _reads_of_members(program: Program) -> dict[Expression, Expression]:
+    """What each window gives, in terms of these registers."""
+    reads = {}
+    for k, (each, first) in enumerate(zip(program.windows, _first_members(program), strict=False)):
+        members = [register(first + place) for place in range(each.length)]
         outer = minimum if each.op == "min" else maximum
-        read[window(k)] = members[0] if each.op == "last" else outer(*members)
-    change = Substitution(read)
+        reads[window(k)] = members[0] if each.op == "last" else outer(*members)
+    return reads
+
+
+def sees_violations(program: Program, later: Sequence[Expression]) -> bool:
+    """Whether what windows give tells as soon as what they hold does that nothing above the least value can come.
+
+    Args:
+        program: The program.
+        later: For each control state, the largest value ahead, in terms of registers and windows.
+    """
+    if not 0 < sum(window.length for window in program.windows) <= _MOST_APART:
+        return True
+    search = _Search(Effort(_EFFORT_APART), both_at_once=True)
+    reads = _reads_of_members(program)
+
+    def when_positive(expression: Expression) -> Polynomial:
+        constants = {part: ONE for part in expression.parts() if part.op == "constant" and part != ZERO}
+        return search.some_letter(substitute(expression, reads | constants))
+
+    try:
+        exact = largest(taken_apart(program), effort=_EFFORT_APART).values
+        return all(when_positive(a) == when_positive(b) for a, b in zip(later, exact, strict=True))
+    except SynthesisError:
+        return True  # to look into them would take too long
+
+
+def taken_apart(program: Program) -> Program:
+    """The program with a register for each value of its windows, the oldest of each window first."""
+    firsts = _first_members(program)
+    change = Substitution(_reads_of_members(program))
 
     def apart(step: Step) -> Step:
         changed = step.map(change)

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from rewardspec.machines.bounds import largest
-from rewardspec.machines.expressions import ONE, Substitution, held, maximum
+from rewardspec.machines.bounds import largest, sees_violations, taken_apart
+from rewardspec.machines.expressions import ONE, Expression, Substitution, held, maximum
 from rewardspec.machines.program import Program, Semantics, after_letter, side_by_side
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import PAYMENTS
@@ -39,9 +39,11 @@ def compose(pairs: Sequence[Pair], max_registers: int, semantics: Semantics = "d
     """
     synthesis = Synthesis(max_registers)
     programs = [synthesis.program(pair.formula) for pair in pairs]
-    for number, pair in enumerate(pairs):
+    for number, (pair, program) in enumerate(zip(pairs, programs, strict=True)):
         if pair.progress and semantics == "degree":
-            programs[number] = value_and_progress(with_progress(programs[number], pair.formula, synthesis))
+            programs[number] = value_and_progress(with_progress(program, pair.formula, synthesis))
+        elif pair.vetoes and program.windows and not sees_violations(program, _ahead(program)):
+            programs[number] = taken_apart(program)
     joint = side_by_side(programs)
     if not pairs:
         return joint
@@ -54,13 +56,20 @@ def compose(pairs: Sequence[Pair], max_registers: int, semantics: Semantics = "d
     joint = replace(joint, registers=named.registers, atoms=atoms, semantics=semantics)
     for number, pair in enumerate(pairs):
         if pair.vetoes:
-            # What a window holds is not known without looking into it: never too little.
-            unknown = Substitution({held(k): ONE for k in range(len(joint.windows))})
-            later = [unknown(value) for value in largest(joint.output(values[number])).values]
+            later = _ahead(joint.output(values[number]))
             for control, (row, step) in enumerate(zip(outputs, joint.steps, strict=True)):
                 (upper,) = after_letter(joint, control, [later[joint.successor(control)]])
                 row.append(maximum(step.outputs[values[number]], upper))
     return joint.with_outputs([tuple(row) for row in outputs])
+
+
+def _ahead(program: Program) -> list[Expression]:
+    """For each control state the largest value that going on can lead to, or more where a window would tell less.
+
+    What a window holds is not known without looking into it: never too little.
+    """
+    unknown = Substitution({held(k): ONE for k in range(len(program.windows))})
+    return [unknown(value) for value in largest(program).values]
 
 
 class RewardHead:
