@@ -32,7 +32,7 @@ def faked(tmp_path, monkeypatch):
     signs.mkdir()
     acts: dict[str, str] = {}
 
-    def write_outputs(directory, study, cells):
+    def write_outputs(directory, study, cells, width):
         path = directory / "table.txt"
         table = "".join(f"{cell.task} {cell.reward}\n" for cell in cells)
         path.write_text(table)
@@ -167,7 +167,7 @@ def test_a_file_in_the_directorys_place_is_refused_before_training(name, tmp_pat
 
 
 def test_interrupted_while_writing_it_says_that_results_are_kept(tmp_path, faked, capsys, monkeypatch):
-    def interrupt(directory, study, cells):
+    def interrupt(directory, study, cells, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("rewardspec.experiments.outputs.write_outputs", interrupt)

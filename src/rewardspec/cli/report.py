@@ -45,16 +45,18 @@ def write_report(directory: str) -> None:
     study, cells = open_results(directory)
     print("Writing the report …", file=sys.stderr, flush=True)
     try:
-        written = write_outputs(Path(directory), study, cells)
+        width = min(shutil.get_terminal_size((120, 24)).columns, 120)
+        written = write_outputs(Path(directory), study, cells, width=width)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"Interrupted. The results in {directory!r} are kept; write the report with: rewardspec report {directory}"
         ) from None
     print(written.table)
-    for path in written.files:
-        print(f"Wrote {path}")
+    first, *others = written.files
+    print(f"Wrote {first}")
+    if others:
+        print(textwrap.fill(f"Beside it: {', '.join(path.name for path in others)}", width))
     if written.highlights:
-        width = min(shutil.get_terminal_size((120, 24)).columns, 120)
         print("\nWhat to see:")
         for line in written.highlights:
             print(textwrap.fill(line, width, initial_indent="  ", subsequent_indent="  "))

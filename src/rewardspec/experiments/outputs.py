@@ -36,7 +36,9 @@ class Outputs:
     highlights: tuple[str, ...]
 
 
-def write_outputs(directory: Path, study: Study, cells: Iterable[Cell], *, tell: Notify = to_stderr) -> Outputs:
+def write_outputs(
+    directory: Path, study: Study, cells: Iterable[Cell], *, tell: Notify = to_stderr, width: int = 120
+) -> Outputs:
     """Write tables, curves, summaries and the report, each file whole or not at all.
 
     Cells that there are none of leave gaps. Without matplotlib there are no curves, and it is told what to do.
@@ -46,6 +48,7 @@ def write_outputs(directory: Path, study: Study, cells: Iterable[Cell], *, tell:
         study: The study.
         cells: Its cells, in any order. They are gone through once, so that they need not be in memory together.
         tell: Told why there are no curves or no report, where there are none.
+        width: Characters of a line of the table's text.
 
     Raises:
         Error: There are no cells, two are the same, or a file cannot be written.
@@ -63,7 +66,7 @@ def write_outputs(directory: Path, study: Study, cells: Iterable[Cell], *, tell:
     except OSError as error:
         raise Error(f"Cannot make the directory {str(directory)!r}: {error.strerror}. Give another one.") from None
     files = [_write(directory / name, content) for name, content in contents_of(results, curves, tell).items()]
-    return Outputs(tuple(files), to_text(completion_table(results)), tuple(highlights(results)))
+    return Outputs(tuple(files), to_text(completion_table(results), width), tuple(highlights(results)))
 
 
 def contents_of(results: Summaries, curves: dict[tuple[str, str], Curve], tell: Notify = to_stderr) -> dict[str, bytes]:
