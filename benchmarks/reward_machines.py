@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from rewardspec.learning.finite_tables import FiniteTables, finite_tables
-from rewardspec.learning.guidance import Guidance, stage_potential
+from rewardspec.learning.guidance import guided
 from rewardspec.learning.q_learning import learn_tables
 from rewardspec.learning.settings import QLearning
 from rewardspec.learning.training_log import TrainingLog
-from rewardspec.tasks.worlds import craft_world, machines, memory_task, office_world
+from rewardspec.tasks.worlds import machines, memory_task, office_world
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "reward_machines"
@@ -100,20 +100,8 @@ def tables(cell: Cell, board: int) -> FiniteTables:
         return found.without_memory()
     if cell.method not in ("nearness", "progress"):
         return found
-    env: Any = task.make().unwrapped
-    every = machines(cell.world)[slice(None) if number is None else slice(number - 1, number)]  # type: ignore[arg-type]
-    grid = office_world() if cell.world == "office" else craft_world(board)
-    near = grid.nearness(0.9)
-    rows = []
-    for machine in every:
-        if cell.method == "nearness":
-            guide = Guidance(machine, near, 0.9)
-            rows += [guide(state, near) for state in machine.states]
-        else:
-            rows += [np.full(len(grid.cells), value) for value in stage_potential(machine).values()]
-    state = found.product.state
-    potential = np.stack(rows)[env.memory[state], env.place[state]].astype(np.float32)
-    return dataclasses.replace(found, potential=potential)
+    world: Any = task.make().unwrapped
+    return guided(found, world, cell.method)  # type: ignore[arg-type]
 
 
 def curve(log: TrainingLog, cell: Cell) -> np.ndarray:

@@ -18,16 +18,19 @@ offered, both functions of the machine's state and of what is seen:
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import SpecError
+from rewardspec.learning.finite_tables import FiniteTables
 from rewardspec.logic.formulas import And, Atom, Constant, Formula, FormulaLike, Not, Or
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.spec.reward_machine import RewardMachine
+from rewardspec.tasks.worlds.machine_worlds import MachineWorld
 
 Floats = NDArray[np.float64]
 
@@ -94,6 +97,37 @@ def stage_potential(machine: RewardMachine | FormulaLike) -> dict[int, float]:
     if not np.isfinite(start):
         raise SpecError("No way leads from the initial state of the machine to an edge that pays.")
     return {state: max(0.0, 1.0 - left[state] / start) for state in machine.states}
+
+
+def guided(
+    tables: FiniteTables, env: MachineWorld, by: Literal["nearness", "progress"] = "nearness", discount: float = 0.9
+) -> FiniteTables:
+    """The tables of a world with reward machines, with a potential that guides the learner.
+
+    Args:
+        tables: The tables.
+        env: The world.
+        by: Whether by nearness to what is owed next, or by the share of what is done.
+        discount: The learner's discount.
+
+    Example:
+        >>> from rewardspec.learning.finite_tables import finite_tables
+        >>> from rewardspec.tasks import worlds
+        >>> tables = finite_tables(worlds.memory_task("office"), None, None)
+        >>> guided(tables, worlds.OfficeWorld()).potential.shape == tables.group.shape
+        True
+    """
+    near = env.grid.nearness(discount)
+    rows: list[Floats] = []
+    for machine in env.machines:
+        if by == "nearness":
+            guide = Guidance(machine, near, discount)
+            rows += [guide(state, near) for state in machine.states]
+        else:
+            rows += [np.full(len(env.grid.cells), value) for value in stage_potential(machine).values()]
+    state = tables.product.state
+    potential = np.stack(rows)[env.memory[state], env.place[state]].astype(np.float32)
+    return dataclasses.replace(tables, potential=potential)
 
 
 def _ways(machine: RewardMachine) -> dict[int, Sequence[tuple[Formula, int]]]:

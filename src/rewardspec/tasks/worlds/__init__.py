@@ -9,11 +9,13 @@ Example:
     ((6, 2), 0.0)
 """
 
+from rewardspec.tasks.worlds.further_tasks import FURTHER, further_task
 from rewardspec.tasks.worlds.labeled_grids import LabeledGrid, craft_world, formulas, machines, office_world, published
 from rewardspec.tasks.worlds.machine_worlds import LabeledWorld, MachineWorld, letter_atoms
 from rewardspec.tasks.worlds.memory_tasks import CraftWorld, OfficeWorld, memory_task
 
 __all__ = [
+    "FURTHER",
     "CraftWorld",
     "LabeledGrid",
     "LabeledWorld",
@@ -21,6 +23,7 @@ __all__ = [
     "OfficeWorld",
     "craft_world",
     "formulas",
+    "further_task",
     "letter_atoms",
     "machines",
     "memory_task",

@@ -1,0 +1,312 @@
+"""The page of the tasks that need memory, with its figures.
+
+    python benchmarks/reward_machines.py     # the curves, into benchmarks/results/reward_machines
+    python docs/scripts/memory.py            # docs/memory.md and docs/images/memory
+
+The audit's picture and the machine's are what their commands draw.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import reward_machines as benchmark  # noqa: E402
+
+from rewardspec.audit.solving import solve  # noqa: E402
+from rewardspec.errors import Error  # noqa: E402
+from rewardspec.finite.models import finite_model  # noqa: E402
+from rewardspec.finite.products import build_product  # noqa: E402
+from rewardspec.spec.reward_machine import RewardMachine  # noqa: E402
+from rewardspec.tasks.worlds import FURTHER, further_task, machines  # noqa: E402
+
+PAGE = ROOT / "docs" / "memory.md"
+IMAGES = ROOT / "docs" / "images" / "memory"
+COLORS = {"ql": "#8a6d3b", "crm": "#3b6ea5", "progress": "#6a9a3a", "nearness": "#c2452d", "no-memory": "#777788"}
+NAMES = {
+    "ql": "Q-learning",
+    "crm": "counterfactual (CRM)",
+    "progress": "CRM, guided by progress",
+    "nearness": "CRM, guided by nearness",
+    "no-memory": "without memory",
+}
+
+TEXT = """# Tasks that need memory
+
+Office World and Craft World are the benchmark of reward machines ([Toro Icarte et al., JAIR
+2022](https://arxiv.org/abs/2010.03950)): grids with letters on them, and tasks such as "coffee, then the office, and
+no plant on the way", for which an agent has to remember what it has done. Their maps, machines, settings and learning
+curves are published; this page meets them. [The guide](guides/reward_machines.md) is for people who come from reward
+machines.
+
+## As published
+
+`rewardspec`'s tabular Q-learning, plain and with counterfactual experience, with the published settings, on the
+published machines as the published program runs them: 60 runs in Office World, 6 on each of the 11 maps of Craft
+World. Bands are the published quartiles, dots our medians.
+
+![Learning curves in four panels: our medians lie in the published bands](images/memory/published.svg)
+
+{published}
+
+A published curve has no point at the very end, where the last one before it is compared. Made by `python
+benchmarks/reward_machines.py` and `python docs/scripts/memory.py`.
+
+The same loop written plainly, with dictionaries and one update at a time, takes for 60 runs of Office World in CPU
+time:
+
+{ratios}
+
+## What the office machines pay for
+
+In the published program a letter that no edge matches leads to the same state as the end of the task, and pays the
+same: in the last stage of each task, stepping on a plant earns the reward of 1. This was reported in 2022 ([issue
+50](https://github.com/RodrigoToroIcarte/reward_machines/issues/50), with a fix in [pull request
+51](https://github.com/RodrigoToroIcarte/reward_machines/pull/51)), and the published optima and curves contain it.
+`rewardspec audit office-1` finds it by solving the world:
+
+    base: misaligned. Every optimal policy breaks a plant, which pays more: 0.349 against 0.229 for the
+      best way to do the task.
+    formula: aligned. Every optimal policy does the task safely, after 15 steps.
+    The machine and formula, !n U (f & !n U (g & !n)): differs on: f; n: the machine has paid, the formula is false
+
+![Two maps: the machine's optimal path ends on a plant, the formula's in the office](images/memory/plant.png)
+
+Made by `rewardspec audit office-1 --picture docs/images/memory/plant.png`; `office-2` to `office-4` are the other
+tasks. The machine:
+
+![The first machine of Office World](images/memory/machine.svg)
+
+## As meant
+
+With machines in which a plant ends the episode and pays nothing, which say what the formulas say
+(`machine.difference(formula)` finds no trace), 60 runs each. Steps until the median run has {learned} of the optimum:
+
+{meant}
+
+## Ahead
+
+All tasks, a new one each episode, as published. On top of counterfactual experience, a potential guides the learner:
+one that counts what is still owed (*progress*, from Boolean labels alone), or one that says how near what is owed
+next is (*nearness*; [guidance](guides/reward_machines.md#guidance)). Both come from the machine, or the formula, and
+a labeling; both keep what is optimal. The learning rate, the discount, ε and the measure are the published ones, and
+values start at 0.
+
+![Learning curves of Office World and Craft World: the guided learners rise first](images/memory/ahead.svg)
+
+{ahead}
+
+As published, the guided learner in Office World settles a little below the optimum for a while: the formula does not
+tell it that plants pay.
+
+## Without memory
+
+One task, as meant. The learner that sees the cell and not how far the task has come is the same in all else.
+
+![Learning curves: with memory the task is learned, without it is not](images/memory/no_memory.svg)
+
+## What reward machines say only with many states
+
+A formula counts, sets deadlines and takes degrees; a machine needs a state for each number, and has no word for
+degrees. *States* are those of the smallest reward machine for the formula, read as true or false; *registers* what
+our monitor holds, a window counting as one; *value* and *steps* are those of the best way to do the task, found by
+solving it (discount 0.99).
+
+{further}
+
+They are `further_task(name)` in `rewardspec.tasks.worlds`.
+"""
+
+
+def results() -> dict[str, Any]:
+    """All that the benchmark has written, by name."""
+    return {path.stem: json.loads(path.read_text()) for path in sorted(benchmark.RESULTS.glob("*.json"))}
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def told(step: int | None, budget: int) -> str:
+    """A number of steps, or that it was not reached."""
+    return f"{step:,}" if step else f"not in {budget:,}"
+
+
+def published_table(found: dict[str, Any]) -> str:
+    """How many tenths of training lie within the published quartiles."""
+    theirs = json.loads(benchmark.PUBLISHED.read_text(encoding="utf-8"))["curves"]
+    rows, outside = [], []
+    for cell in benchmark.cells():
+        if cell.name not in found or cell.unmatched != "pays" or cell.method not in ("ql", "crm"):
+            continue
+        result = found[cell.name]
+        compared = benchmark.compared(cell, result, theirs)
+        inside = [low <= ours <= high for _, ours, (low, _, high) in compared]
+        world = f"{cell.world.capitalize()}, {'one task' if cell.single else 'all tasks'}"
+        tenths = f"{sum(inside)} of {len(inside)}"
+        rows.append([world, NAMES[cell.method], str(result["runs"]), tenths, f"{result['cpu_seconds']:,.0f} s"])
+        outside += [
+            f"- {world}, {NAMES[cell.method]}, at {step:,} steps: {ours:.4f}, published {low:.4f} to {high:.4f}."
+            for (step, ours, (low, _, high)), good in zip(compared, inside, strict=True)
+            if not good
+        ]
+    head = ["", "learner", "runs", "medians within the published quartiles, of the tenths of training", "CPU time"]
+    return "\n".join([table(head, rows), *(["", "Outside:", "", *outside] if outside else [])])
+
+
+def ratio_table(found: dict[str, Any]) -> str:
+    """The CPU time of the plain loop, and of ours."""
+    rows = [
+        [NAMES[method], f"{row['plain_cpu_seconds']:,.0f} s", f"{row['our_cpu_seconds']:,.1f} s", f"{row['ratio']:g}"]
+        for method, row in found["ratios"].items()
+    ]
+    return table(["", "plainly", "here, all runs together", "ratio"], rows)
+
+
+def steps_table(found: dict[str, Any], columns: dict[str, str], methods: list[str]) -> str:
+    """Steps until learned, a row for each method."""
+    rows = []
+    for method in methods:
+        row = [NAMES[method]]
+        for start in columns:
+            result = found.get(f"{start}-{method}")
+            row.append("–" if result is None else told(median_steps(result), result["cell"]["steps"]))
+        rows.append(row)
+    return table(["", *columns.values()], rows)
+
+
+def median_steps(result: dict[str, Any]) -> int | None:
+    """The steps that the median run needs; None where it does not get there."""
+    steps = sorted(step or 10**12 for step in result["steps_to_learn"])
+    middle = steps[(len(steps) - 1) // 2]
+    return middle if middle < 10**12 else None
+
+
+def further_table() -> str:
+    """The tasks that go beyond the benchmark: sizes, and the best way to do each."""
+    rows = []
+    for name, (words, formula) in FURTHER.items():
+        task = further_task(name)
+        spec = task.spec("formula")
+        try:
+            states = str(len(RewardMachine.of_formula(formula).states) + 1)
+        except Error:
+            states = "–"
+        states = "none says it" if name == "degrees" else states
+        product = build_product(finite_model(task.make()), spec)
+        optimal = solve(product, 0.99).optimal[0]
+        node, total, steps = int(product.starts[0]), 0.0, 0
+        for step in range(1, 101):
+            action = int(optimal[node].argmax())
+            rows_of_node = np.flatnonzero((product.node == node) & (product.model.action[product.row] == action))
+            reward = float(product.reward[rows_of_node[0]])
+            node, total = int(product.successor[rows_of_node[0]]), total + reward
+            steps = step if reward > 0.0 else steps
+        registers = str(len(spec.program.registers) + len(spec.program.windows))
+        rows.append([words, f"`{formula}`", states, registers, f"{total:.3g}", str(steps)])
+    return table(["task", "formula", "states", "registers", "value", "steps"], rows)
+
+
+def page() -> str:
+    """The page."""
+    found = results()
+    both = {"office-multi-meant": "all tasks", "office-single-meant": "the third alone"}
+    ahead = {"office-multi-published": "Office World", "craft-multi-published": "Craft World"}
+    return TEXT.format(
+        published=published_table(found),
+        ratios=ratio_table(found),
+        learned=benchmark.LEARNED,
+        meant=steps_table(found, both, ["ql", "crm", "progress", "nearness"]),
+        ahead=steps_table(found, ahead, ["crm", "progress", "nearness"]),
+        further=further_table(),
+    )
+
+
+# Figures.
+
+
+def figure(columns: int, rows: int = 1) -> tuple[Any, Any]:
+    """A figure in colors that are read on light and on dark pages."""
+    from matplotlib.figure import Figure
+
+    made = Figure(figsize=(4.6 * columns, 3.1 * rows), layout="constrained")
+    made.patch.set_facecolor("#ffffff")
+    axes = made.subplots(rows, columns, squeeze=False).ravel()
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.set_ylim(-0.02, 1.08)
+        axis.set_xlabel("thousands of steps")
+        axis.set_ylabel("share of the optimum")
+        axis.grid(alpha=0.25)
+    return made, axes
+
+
+def draw_curve(axis: Any, result: dict[str, Any], method: str, band: bool = True) -> None:
+    """Our median, and the quartiles around it."""
+    steps, low, median, high = np.array(result["curve"]).T
+    axis.plot(steps / 1_000, median, color=COLORS[method], label=NAMES[method], linewidth=1.6)
+    if band:
+        axis.fill_between(steps / 1_000, low, high, color=COLORS[method], alpha=0.2, linewidth=0)
+
+
+def figures() -> None:
+    """Draw all figures."""
+    from rewardspec.drawing.run_plot import save
+
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    found = results()
+    theirs = json.loads(benchmark.PUBLISHED.read_text(encoding="utf-8"))["curves"]
+    made, axes = figure(2, 2)
+    panels = [(world, single) for world in ("office", "craft") for single in (False, True)]
+    for axis, (world, single) in zip(axes, panels, strict=True):
+        for method in ("ql", "crm"):
+            name = f"{world}-{'single' if single else 'multi'}-published-{method}"
+            steps, low, _, high = np.array(theirs[f"{world}{'-single' if single else ''}-{method}"]).T
+            axis.fill_between(
+                steps, low, high, color=COLORS[method], alpha=0.35, linewidth=0.8, label=f"{NAMES[method]}, published"
+            )
+            if name in found:
+                rows = np.array(found[name]["curve"])
+                rows = rows[len(rows) // 40 :: len(rows) // 20]
+                axis.plot(rows[:, 0] / 1_000, rows[:, 2], "o", color=COLORS[method], markersize=3.5, label="here")
+        axis.set_title(f"{world.capitalize()} World, {'one task' if single else 'all tasks'}", loc="left", fontsize=10)
+    axes[0].legend(fontsize=7, frameon=False, loc="center right")
+    save(made, str(IMAGES / "published.svg"))
+
+    made, axes = figure(2)
+    for axis, world in zip(axes, ("office", "craft"), strict=True):
+        for method in ("crm", "progress", "nearness"):
+            if f"{world}-multi-published-{method}" in found:
+                draw_curve(axis, found[f"{world}-multi-published-{method}"], method)
+        axis.axhline(benchmark.LEARNED, color="#777788", linewidth=0.8, linestyle=":")
+        axis.set_title(f"{world.capitalize()} World, all tasks", loc="left", fontsize=10)
+        axis.set_xlim(0, 50 if world == "office" else 1_200)
+    axes[0].legend(fontsize=7, frameon=False, loc="lower right")
+    save(made, str(IMAGES / "ahead.svg"))
+
+    made, axes = figure(1)
+    for method in ("crm", "ql", "no-memory"):
+        draw_curve(axes[0], found[f"office-single-meant-{method}"], method)
+    axes[0].set_title("Office World, the third task", loc="left", fontsize=10)
+    axes[0].legend(fontsize=7, frameon=False, loc="center left")
+    save(made, str(IMAGES / "no_memory.svg"))
+    (IMAGES / "machine.svg").write_text(machines("office", "pays")[0].to_svg(), encoding="utf-8")
+
+
+def main() -> None:
+    """Write the page and the figures."""
+    figures()
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
