@@ -178,7 +178,7 @@ def test_the_command_writes_what_the_methods_give(tmp_path, capsys):
     spec.save(tmp_path / "spec.toml")
     assert main(["export", str(tmp_path / "spec.toml"), "--to", "js", "--name", "m", "-o", str(tmp_path / "x")]) == 0
     assert (tmp_path / "x").read_text(encoding="utf-8") == spec.to_js()
-    assert main(["export", "G a", "--robustness", "-o", str(tmp_path / "r.js")]) == 0
+    assert main(["export", "G a", "--semantics", "robustness", "-o", str(tmp_path / "r.js")]) == 0
     assert "finite" in (tmp_path / "r.js").read_text(encoding="utf-8")
 
 

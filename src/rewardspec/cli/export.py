@@ -34,7 +34,6 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--to", choices=("c", "js"), help="the language (default: as FILE ends)")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write it")
     parser.add_argument("--name", help="what identifiers start with (default: as FILE is called)")
-    parser.add_argument("--robustness", action="store_true", help="labels are any numbers, and values robustness")
     parser.set_defaults(run=run)
 
 
@@ -56,4 +55,4 @@ def _machine(arguments: argparse.Namespace) -> Monitor | Spec:
     if arguments.formula.endswith(".toml"):
         draft = read_draft(arguments.formula, atoms=False)  # labels are given
         return Spec(draft.pairs, **draft.options)
-    return synthesize(formula_of(arguments), semantics="robustness" if arguments.robustness else "degree")
+    return synthesize(formula_of(arguments), semantics=arguments.semantics)
