@@ -82,10 +82,12 @@ def success(end: Ending):
 
 
 ATOMS = {"key": key, "door": door, "goal": goal}
-TASK = rs.patterns.sequence("key", "door", "goal") & rs.patterns.within("goal", 100)
+ORDER, IN_TIME = rs.patterns.sequence("key", "door", "goal"), rs.patterns.within("goal", 100)
+GUIDED = [rs.Pair(ORDER, 0.5, name="order", progress=True), rs.Pair(IN_TIME, 0.5, name="in time")]
 SPECS = {
-    "sparse": rs.Spec([rs.Pair(TASK, 1, name="task")], ATOMS, payment="delta"),
-    "progress": rs.Spec([rs.Pair(TASK, 1, name="task", progress=True)], ATOMS, payment="delta"),
+    "sparse": rs.Spec([rs.Pair(ORDER & IN_TIME, 1, name="task")], ATOMS, payment="delta"),
+    "guided": rs.Spec(GUIDED, ATOMS, payment="delta"),
+    "progress": rs.Spec([rs.Pair(ORDER & IN_TIME, 1, name="task", progress=True)], ATOMS, payment="delta"),
 }
 MEASURES = {"success": Measure(success, reads="ending")}
 DOORKEY = Task.of(make, SPECS, name="doorkey", title="DoorKey 5×5", measures=MEASURES)

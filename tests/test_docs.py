@@ -33,6 +33,14 @@ def test_every_guide_shows_something_that_runs():
     assert [page.name for page in guides if not (blocks(page, "pycon") or blocks(page, "console"))] == []
 
 
+def test_the_index_of_guides_says_what_each_is_about():
+    index = (DOCS / "guides" / "index.md").read_text(encoding="utf-8")
+    guides = {path.name for path in (DOCS / "guides").iterdir() if path.suffix in (".md", ".ipynb")} - {"index.md"}
+    assert set(re.findall(r"^- \[.+\]\((\S+)\): \w.+$", index, flags=re.MULTILINE)) == guides
+    listed = re.findall(r"^```\{toctree\}\n(?::.*\n)*\n((?:\w+\n)+)```$", index, flags=re.MULTILINE)
+    assert sorted("".join(listed).split()) == sorted(name.partition(".")[0] for name in guides)
+
+
 def test_start_names_every_extra():
     table = (DOCS / "start.md").read_text(encoding="utf-8").split("<!-- extras -->\n")[1]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
