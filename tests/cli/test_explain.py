@@ -88,3 +88,10 @@ def test_policies_play_and_probe(here, capsys):
 def test_bad_input_is_refused(arguments, message, capsys):
     assert main(["explain", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_played_episode_is_a_page_with_pictures(here, capsys):
+    assert main(["explain", "pole.toml", "--env", "CartPole-v1", "--max-steps", "5", "-o", "episode.html"]) == 0
+    assert "Wrote episode.html" in capsys.readouterr().err
+    page = (here / "episode.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == 6

@@ -20,6 +20,7 @@ from rewardspec.spec.toml_reading import read_draft
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
+    from rewardspec.tasks.task import Task
 
 _ENDS = ("base_reward", "terminated", "truncated")
 _STEPS = 10_000
@@ -33,7 +34,7 @@ def add_parser(commands: Any) -> None:
         "say for every step of an episode which formula, atom and earlier step decided its reward",
         """
         rewardspec explain spec.toml --trace episode.csv
-        rewardspec explain spec.toml --env CartPole-v1 --seed 3 -o episode.png
+        rewardspec explain spec.toml --env CartPole-v1 --seed 3 -o episode.html
         rewardspec explain spec.toml --env CartPole-v1 --policy CartPole-v1-spec.npz
         rewardspec explain "F(key & F door)" --trace episode.csv
         """,
@@ -58,7 +59,10 @@ def add_parser(commands: Any) -> None:
         "--rows", metavar="N", type=int, help="the most rows of the table; 0 for every step (default: 12)"
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="also write it: .png, .svg or .pdf is a plot, .csv every step"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="also write it: .html is a page with a slider, .png, .svg or .pdf a plot, .csv every step",
     )
     parser.set_defaults(run=run)
 
@@ -70,26 +74,28 @@ def run(arguments: argparse.Namespace) -> int:
     if (arguments.trace is None) == (arguments.env is None and arguments.policy is None):
         raise Error("Give an episode: either --trace FILE.csv, or --env ID to play one.")
     with importing_from_here():
-        explanation = _recorded(arguments) if arguments.trace is not None else _played(arguments)
+        explanation, frames = (_recorded(arguments), None) if arguments.trace is not None else _played(arguments)
     if arguments.rows is None:
         print(explanation)
     else:
         print(explanation.to_text(arguments.rows or None))
     if arguments.output is not None:
-        _write(explanation, arguments.output)
+        _write(explanation, frames, arguments.output)
         print(f"Wrote {arguments.output}", file=sys.stderr)
     return 0
 
 
 def _check_output(path: str) -> None:
     """Raise an Error unless an explanation can be written to a file of this name."""
-    if Path(path).suffix.lower() != ".csv":
+    if Path(path).suffix.lower() not in (".csv", ".html"):
         check_picture_path(path)
 
 
-def _write(explanation: Explanation, path: str) -> None:
+def _write(explanation: Explanation, frames: list[Any] | None, path: str) -> None:
     if Path(path).suffix.lower() == ".csv":
         explanation.to_csv(path)
+    elif Path(path).suffix.lower() == ".html":
+        explanation.to_html(path, frames)
     else:
         save(explanation.plot(), path)
 
@@ -112,7 +118,8 @@ def _recorded(arguments: argparse.Namespace) -> Explanation:
     return explain(spec, episode | {name: np.array(column) for name, column in ends.items()})
 
 
-def _played(arguments: argparse.Namespace) -> Explanation:
+def _played(arguments: argparse.Namespace) -> tuple[Explanation, list[Any] | None]:
+    """The episode, and pictures of its states for a page, where the environment can draw itself."""
     from rewardspec.wrappers.monitor_reward import MonitorReward
     from rewardspec.wrappers.probing import play
 
@@ -121,8 +128,21 @@ def _played(arguments: argparse.Namespace) -> Explanation:
     spec = spec_in(arguments.formula, arguments)
     task, policy = task_and_policy(arguments)
     spec = spec if spec.atom_functions or not task.atoms else spec.replace(atoms=task.atoms)
-    with contextlib.closing(task.make()) as env:
+    drawn = Path(arguments.output or "").suffix.lower() == ".html" and _can_be_drawn(task)
+    with contextlib.closing(task.make(**({"render_mode": "rgb_array_list"} if drawn else {}))) as env:
         wrapped = MonitorReward(env, spec, record=True)
         env.action_space.seed(arguments.seed)
         play(wrapped, player(arguments, task, policy, env, spec), arguments.seed, arguments.max_steps)
-        return wrapped.explain()
+        explanation = wrapped.explain()
+        frames = list(env.render() or ()) if drawn else []
+        return explanation, frames if len(frames) == len(explanation) else None
+
+
+def _can_be_drawn(task: Task) -> bool:
+    """Whether the environment gives pictures, which may need more than is installed."""
+    try:
+        with contextlib.closing(task.make(render_mode="rgb_array")) as env:
+            env.reset()
+            return env.render() is not None
+    except Exception:  # whatever an environment raises where it cannot
+        return False

@@ -18,13 +18,16 @@ class Run {
     const { machine, length, isSpec, result, lower, upper, progress, kept } = this;
     const first = Math.floor(from / EVERY);
     let state = first === 0 ? null : kept[first - 1];
-    const labels = {};
+    const labels = {}, every = Math.max(1, Math.floor(length / 2000));
+    let low = 0, high = 1;
     const columns = machine.atoms.map((atom) => [atom, signals.get(atom)]);
     for (let k = first * EVERY; k < length; k++) {
       for (const [atom, column] of columns) labels[atom] = column[k];
       state = this.step(state, labels, k);
       result[k] = isSpec ? state.reward : state.value;
-      if (lower) [lower[k], upper[k]] = machine.bounds(state);
+      // Of many steps, only as many bounds as a screen has pixels: they cost more than the step.
+      if (lower && (k % every === 0 || k === first * EVERY)) [low, high] = machine.bounds(state);
+      if (lower) { lower[k] = low; upper[k] = high; }
       if (progress) progress[k] = machine.progress(state);
       if ((k + 1) % EVERY === 0) kept[(k + 1) / EVERY - 1] = state;
     }
@@ -149,8 +152,9 @@ export class Board {
     this.panels.atoms.forEach((panel, k) => { panel.now.textContent = number(this.signals.get(this.atoms[k])[step], 3); });
     this.panels.formulas.forEach((panel, k) => {
       if (!panel) return;
-      const { result, lower, upper, progress } = this.monitors[k];
-      const possible = lower ? `, ${number(lower[step], 3)} to ${number(upper[step], 3)} possible` : "";
+      const { result, lower, progress, machine } = this.monitors[k];
+      const [low, high] = lower ? machine.bounds(this.monitors[k].at(step, this.signals)) : [0, 1];
+      const possible = lower ? `, ${number(low, 3)} to ${number(high, 3)} possible` : "";
       const done = progress ? `, progress ${number(progress[step], 3)}` : "";
       panel.now.textContent = `${number(result[step], 3)}${possible}${done}`;
     });
