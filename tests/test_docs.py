@@ -114,6 +114,16 @@ def test_every_pattern_about_time_has_a_picture_that_is_true():
         assert pictures.path(name).read_text(encoding="utf-8") == pictures.picture(name)
 
 
+def test_the_live_figures_are_what_their_script_writes():
+    figures = script("live_figures")
+    pages = figures.figures()
+    assert {path.stem for path in figures.FOLDER.glob("*.html")} == set(pages)
+    for name, text in pages.items():
+        assert (figures.FOLDER / f"{name}.html").read_text(encoding="utf-8") == text
+    shown = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "guides").glob("*.md"))
+    assert all(f"_static/live/{name}.html" in shown for name in pages)
+
+
 def test_a_site_is_searched_for_dead_links_and_for_what_it_loads(tmp_path):
     (tmp_path / "index.html").write_text('<p id="top"><a href="b.html#there">b</a><a href="https://elsewhere">c</a>')
     (tmp_path / "b.html").write_text('<p id="there"><script src="https://elsewhere/x.js"></script><a href="a.html#no">')

@@ -281,10 +281,13 @@ def rows_in_js(cases: Sequence[Case]) -> list[np.ndarray]:
 
 
 def differences(cases: Sequence[Case], found: Sequence[np.ndarray]) -> list[str]:
-    """What is not the same, bit by bit; NaN is NaN."""
+    """What is not the same, bit by bit; NaN is NaN, and the zeros of bounds and progress have no sign."""
     told = []
     for case, rows in zip(cases, found, strict=True):
         expected = np.array(case.rows, dtype=float)
+        if case.source.head is None:  # zeros of either sign are the same labels, of which windows keep any
+            rows = np.column_stack([rows[:, :1], rows[:, 1:] + 0.0])
+            expected = np.column_stack([expected[:, :1], expected[:, 1:] + 0.0])
         same = (expected.view(np.uint64) == rows.view(np.uint64)) | (np.isnan(expected) & np.isnan(rows))
         if not same.all():
             position, column = np.argwhere(~same)[0]
@@ -313,7 +316,7 @@ def main(prefixes: int) -> int:
         print(f"{sum(kinds.values()):,} prefixes, {len(wrong)} differ", file=sys.stderr, flush=True)
     print(f"{machines:,} random formulas and specs on random traces of {length} steps: every value, bound, progress,")
     print("reward, level, veto and penalty ", end="")
-    print("after every prefix, compared bit by bit with the step in Python.\n")
+    print("after every prefix, compared bit by bit with Python; of bounds and progress, but for the sign of a zero.\n")
     print("    python -m tests.export.agreement", prefixes, "\n")
     print("| | prefixes | numbers compared, in each language |\n|---|---|---|")
     for kind, count in sorted(kinds.items()):

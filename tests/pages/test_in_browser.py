@@ -9,6 +9,7 @@ import time
 import pytest
 
 import rewardspec as rs
+from rewardspec.pages.live_figure import figure_html
 from rewardspec.pages.play_server import PlayServer
 
 pytestmark = pytest.mark.browser
@@ -113,6 +114,21 @@ def test_the_browser_steps_as_python_does(playing):
     spec = rs.Spec([(formula, 1) for formula in formulas], payment="delta")
     expected = [row.reward for row in spec.explain(board["signals"])]
     assert board["rewards"][1:] == expected[1:]
+
+
+def test_a_live_figure_needs_no_server(page, tmp_path):
+    path = tmp_path / "figure.html"
+    signals = {"goal": [0.0, 0.5, 1.0], EVIL: [1.0, 1.0, 0.0]}
+    spec = rs.Spec([("F goal", 2), (f"G {rs.Atom(EVIL)}", 1)], penalty=-1)
+    path.write_text(figure_html(spec, signals, "A figure"), encoding="utf-8")
+    page.goto(path.as_uri())
+    until(page, "playground.board.specs.value.result[1] === 2")
+    assert page.evaluate("[...playground.board.specs.value.result]") == [0, 2, -1]
+    assert page.evaluate("globalThis.hit === undefined")
+    page.locator("canvas").first.click(position={"x": 3, "y": 5})
+    until(page, "playground.board.monitors[0].result[0] > 0.9")
+    page.click("#again")
+    until(page, "playground.board.monitors[0].result[0] === 0")
 
 
 def test_formulas_are_completed_and_errors_have_a_caret(playing):

@@ -97,7 +97,7 @@ def answer(request: Any) -> dict[str, Any]:
     if len(whole) == len(pairs):
         try:
             spec = Spec(whole, max_registers=MOST_REGISTERS, **options)
-            specs = _specs(spec)
+            specs = specs_under_each_payment(spec)
             result |= {"lint": _lint(spec), "python": python_of(spec), "toml": dumps_spec(Spec(whole, **options))}
         except Error as error:
             result["error"] = str(error)
@@ -202,7 +202,7 @@ def _answer_of_pair(entry: Mapping[str, Any], semantics: Any) -> tuple[dict[str,
         return told, None, "null"
 
 
-def _specs(spec: Spec) -> str:
+def specs_under_each_payment(spec: Spec) -> str:
     """An object with the spec's reward under each way to pay."""
     formulas = tuple(map(str, spec.formulas))
     ways = []
