@@ -6,7 +6,7 @@ import pytest
 from rewardspec.experiments.comparisons import compare, highlights, over_environments, profiles
 from tests.experiments.synthetic import REWARDS, STUDY, cell_of, log_of, summaries_of, summary_of
 
-QUANTITATIVE, BEST = STUDY.contrasts
+QUANTITATIVE, BEST, *_ = STUDY.contrasts
 
 
 def cell_with(reward, *run_means, task="taxi"):

@@ -232,9 +232,9 @@ def test_further_measures_have_columns_of_their_own(monkeypatch):
     columns = log.columns() | {"quick_arrival": np.full(len(log), 0.25)}
     cell = dataclasses.replace(learning_cell("frozen_lake", "base"), log=TrainingLog.of(log.runs, columns))
     text = report(Summaries(study, [summarize(cell, study)]), {}, None)
-    assert text.count("Quick arrival (%)") == 1  # in the table of all tasks
+    assert text.count("<h3>Quick arrival</h3>") == 1  # in the table of all tasks
     assert '<th scope="col" class="number">Quick arrival</th>' in text
-    assert text.count("25.0 [25.0, 25.0]") == 2
+    assert text.count("25.0 [25.0, 25.0]") == 3
 
 
 def test_plots_keep_their_parts_apart():

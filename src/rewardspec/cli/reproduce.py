@@ -18,12 +18,20 @@ def add_parser(commands: Any) -> None:
         """
         rewardspec reproduce --quick
         rewardspec reproduce -o results
+        rewardspec reproduce --as-paper
         rewardspec reproduce --envs frozen-lake taxi --rewards boolean quantitative --seeds 100
         rewardspec reproduce --engine ray --address 10.0.0.1:6379
         """,
     )
-    parser.add_argument("-o", "--output", metavar="DIR", help="where results go (default: results, or results/quick)")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", help="where results go (default: results, or in it quick, as-paper)"
+    )
     parser.add_argument("--quick", action="store_true", help="small budgets: everything in about two minutes")
+    parser.add_argument(
+        "--as-paper",
+        action="store_true",
+        help="the environments, settings and counting that the paper's published numbers speak for",
+    )
     parser.add_argument("--envs", nargs="+", metavar="ENV", help="these environments alone (default: all twelve)")
     parser.add_argument(
         "--rewards", nargs="+", metavar="REWARD", help="of base, boolean, quantitative, best (default: all)"
@@ -38,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rewardspec import tasks
     from rewardspec.experiments.paper.evaluation import paper_study
 
-    study = paper_study()
+    study = paper_study(as_published=arguments.as_paper)
     names = None if arguments.envs is None else [tasks.get(name).name for name in arguments.envs]
     with options_for(seeds="--seeds", block="--seeds-per-job"):
         jobs = study.jobs(
@@ -49,4 +57,5 @@ def run(arguments: argparse.Namespace) -> int:
             block=arguments.seeds_per_job,
             source=source_of(arguments),
         )
-    return run_study(arguments, study, jobs, arguments.output or ("results/quick" if arguments.quick else "results"))
+    parts = ["results", *["as-paper"] * arguments.as_paper, *["quick"] * arguments.quick]
+    return run_study(arguments, study, jobs, arguments.output or "/".join(parts))

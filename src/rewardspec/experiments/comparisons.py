@@ -27,12 +27,14 @@ class Comparison:
         reward: The one reward.
         other: The other.
         difference: The difference of the means over runs, with the 95 % interval of the difference.
+        measure: The measure of success; None for the task's first.
     """
 
     task: str
     reward: str
     other: str
     difference: Estimate
+    measure: str | None = None
 
     @property
     def standing(self) -> Standing:
@@ -43,20 +45,31 @@ class Comparison:
 
 
 def compare(results: Summaries, contrast: Contrast) -> list[Comparison]:
-    """A reward beside the best of the others, in every task that has results of all of them."""
+    """A reward beside the best of the others, in every task that has results of all of them by that measure."""
     found = []
     for row in map(results.of, results.study.tasks):
-        if contrast.reward in row and set(contrast.others) <= set(row):
-            other = max((row[name] for name in contrast.others), key=lambda cell: cell.completion.value)
-            found.append(_beside(row[contrast.reward], other))
+        cells = [row.get(name) for name in (contrast.reward, *contrast.others)]
+        if all(cell is not None and _has(cell, contrast.measure) for cell in cells):
+            other = max((row[name] for name in contrast.others), key=lambda cell: _mean(cell, contrast.measure).value)
+            found.append(_beside(row[contrast.reward], other, contrast.measure))
     return found
 
 
-def _beside(cell: Summary, other: Summary) -> Comparison:
-    one, two = cell.completion_over_runs, other.completion_over_runs
+def _has(cell: Summary, measure: str | None) -> bool:
+    return measure is None or measure in cell.further_measures
+
+
+def _mean(cell: Summary, measure: str | None) -> Estimate:
+    """A measure over all of training, by its name; the first one by default."""
+    return cell.completion_over_runs if measure is None else cell.further_measures[measure]
+
+
+def _beside(cell: Summary, other: Summary, measure: str | None = None) -> Comparison:
+    one, two = _mean(cell, measure), _mean(other, measure)
     half = math.hypot(one.half_width, two.half_width)
     difference = one.value - two.value
-    return Comparison(cell.task, cell.reward, other.reward, Estimate(difference, difference - half, difference + half))
+    interval = Estimate(difference, difference - half, difference + half)
+    return Comparison(cell.task, cell.reward, other.reward, interval, measure)
 
 
 def over_environments(results: Summaries) -> dict[str, Estimate]:
@@ -137,7 +150,8 @@ def _titles(results: Summaries, found: Comparison) -> tuple[str, str]:
 
 def _amount(results: Summaries, found: Comparison) -> str:
     """A difference with its interval; of shares, in percentage points."""
-    share, one = results.study.tasks[found.task].measure.share, found.difference
+    task, one = results.study.tasks[found.task], found.difference
+    share = (task.measure if found.measure is None else task.measures[found.measure]).share
     value, low, high = (
         (f"{100 * number:+.1f}" if share else f"{number:+.4g}").replace("-", "−")
         for number in (one.value, one.low, one.high)

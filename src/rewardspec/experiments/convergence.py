@@ -17,6 +17,7 @@ negative; next to an average of 0 every change is large, except none at all.
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +37,37 @@ QUORUM = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
+class Rule:
+    """When a run counts as converged, and how the mean over runs is taken.
+
+    Attributes:
+        span: Span of the moving average, and number of episodes from one checkpoint to the next.
+        pairs: How many pairs of checkpoints have to agree.
+        most_change: The greatest change from checkpoint to checkpoint, in rewards; None for the relative tolerance
+            that adapts to noise.
+        first: The number of a run's first episode.
+        counts_all: Whether a run that does not converge counts as 0 in the mean. Else the mean is over those that do,
+            and there is none where fewer than half do.
+    """
+
+    span: int = SPAN
+    pairs: int = PAIRS
+    most_change: float | None = None
+    first: int = 1
+    counts_all: bool = False
+
+
+DEFAULT = Rule()
+
+
+@dataclasses.dataclass(frozen=True)
 class Convergence:
     """When each run of a cell converged.
 
     Attributes:
         episodes: The number of episodes after which the test first held, 0 where it never did, shape (runs,).
         seconds: Each run's share of the wall-clock time until then, NaN where it never did, shape (runs,).
+        rule: How the means are taken.
 
     Example:
         >>> seen = Convergence(np.array([192, 0, 256]), np.array([0.1, np.nan, 0.3]))
@@ -51,6 +77,7 @@ class Convergence:
 
     episodes: NDArray[np.int64]
     seconds: NDArray[np.float64]
+    rule: Rule = Rule()
 
     @property
     def share(self) -> float:
@@ -59,13 +86,18 @@ class Convergence:
 
     @property
     def mean_episode(self) -> float | None:
-        """The mean over the runs that converged; None if they are fewer than half."""
-        return float(self.episodes[self.episodes > 0].mean()) if self._enough else None
+        """The mean that the rule asks for; None if too few runs converged."""
+        met = self.episodes > 0
+        numbers = np.where(met, self.episodes + self.rule.first - 1, 0)
+        return self._mean(numbers) if self._enough else None
 
     @property
     def mean_seconds(self) -> float | None:
-        """The mean over the runs that converged; None if they are fewer than half."""
-        return float(self.seconds[self.episodes > 0].mean()) if self._enough else None
+        """The same of the seconds."""
+        return self._mean(np.nan_to_num(self.seconds)) if self._enough else None
+
+    def _mean(self, numbers: NDArray[Any]) -> float:
+        return float(numbers.mean() if self.rule.counts_all else numbers[self.episodes > 0].mean())
 
     @property
     def mean_episode_counting_zero(self) -> float:
@@ -78,10 +110,10 @@ class Convergence:
 
     @property
     def _enough(self) -> bool:
-        return self.share >= QUORUM and self.share > 0.0
+        return self.share >= (0.0 if self.rule.counts_all else QUORUM) and self.share > 0.0
 
 
-def convergence_of(log: TrainingLog, seconds: float) -> Convergence:
+def convergence_of(log: TrainingLog, seconds: float, rule: Rule = DEFAULT) -> Convergence:
     """When the runs of a cell converged, in episodes and in seconds.
 
     Runs are trained together, so that a run's seconds are amortised: it is charged with an equal part of the cell's
@@ -90,9 +122,10 @@ def convergence_of(log: TrainingLog, seconds: float) -> Convergence:
     Args:
         log: The cell's episodes.
         seconds: Wall-clock seconds of the cell's training.
+        rule: When a run counts as converged.
     """
     rewards, lengths = by_run(log, log.reward)
-    episodes = first_convergence(rewards, lengths)
+    episodes = first_convergence(rewards, lengths, span=rule.span, pairs=rule.pairs, most_change=rule.most_change)
     ends = np.cumsum(lengths)
     found = np.full(log.runs, np.nan)
     met = episodes > 0
@@ -101,11 +134,16 @@ def convergence_of(log: TrainingLog, seconds: float) -> Convergence:
         last = log.seconds[ends[met] - 1]
         passed = np.divide(log.seconds[at], last, out=np.ones_like(last), where=last > 0)
         found[met] = passed * seconds / log.runs
-    return Convergence(episodes, found)
+    return Convergence(episodes, found, rule)
 
 
 def first_convergence(
-    rewards: NDArray[np.float64], lengths: NDArray[np.int64] | None = None, *, span: int = SPAN, pairs: int = PAIRS
+    rewards: NDArray[np.float64],
+    lengths: NDArray[np.int64] | None = None,
+    *,
+    span: int = SPAN,
+    pairs: int = PAIRS,
+    most_change: float | None = None,
 ) -> NDArray[np.int64]:
     """The number of episodes after which each run's rewards had converged, 0 for never.
 
@@ -114,18 +152,21 @@ def first_convergence(
         lengths: How many of them are the run's own, the rest being padding, shape (runs,); None for all.
         span: Span of the moving average, and distance of the checkpoints.
         pairs: How many pairs of checkpoints have to agree.
+        most_change: The greatest change of rewards from checkpoint to checkpoint, in place of the relative tolerance.
 
     Example:
         >>> first_convergence(np.array([[7.0] * 400, [-7.0] * 400, list(range(400))]))
         array([192, 192,   0])
     """
-    changes = _relative_changes(checkpoints(rewards, span))
+    averages = checkpoints(rewards, span)
+    changes = _relative_changes(averages) if most_change is None else np.diff(averages, axis=1)
     runs, count = changes.shape
     if count < pairs:
         return np.zeros(runs, dtype=np.int64)
     recent = np.lib.stride_tricks.sliding_window_view(changes, pairs, axis=1)
     with np.errstate(invalid="ignore"):  # an infinite change has no deviation, and passes no test
-        tolerance = np.clip(NOISE * recent.std(axis=2), *TOLERANCE)
+        adapted = np.clip(NOISE * recent.std(axis=2), *TOLERANCE)
+        tolerance = adapted if most_change is None else np.full_like(adapted, most_change)
         settled = (np.abs(recent) <= tolerance[:, :, None]).all(axis=2)
     if lengths is not None:
         settled &= (np.arange(pairs + 1, count + 2) * span)[None] <= np.asarray(lengths)[:, None]

@@ -168,7 +168,8 @@ def _contrast(results: Summaries, contrast: Contrast) -> dict[str, Any]:
 
 
 def _compared(study: Study, found: Comparison, *, named: bool) -> dict[str, Any]:
-    scale = 100 if study.tasks[found.task].measure.share else 1
+    task = study.tasks[found.task]
+    scale = 100 if (task.measure if found.measure is None else task.measures[found.measure]).share else 1
     difference = found.difference
     half = "" if math.isnan(difference.half_width) else f" ± {scale * difference.half_width:.2f}"
     return {

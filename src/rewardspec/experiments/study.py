@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from rewardspec.errors import Error, did_you_mean
+from rewardspec.experiments.convergence import Rule
 from rewardspec.experiments.jobs import Job, expected_seconds
 from rewardspec.learning.env_batches import Source
 from rewardspec.learning.envpool_batch import is_pooled
@@ -113,12 +114,14 @@ class Contrast:
         title: Its name for people.
         reward: The one reward.
         others: The others.
+        measure: The measure of success that they are compared by; the first of a task's by default.
     """
 
     name: str
     title: str
     reward: str
     others: tuple[str, ...]
+    measure: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,6 +164,8 @@ class Study:
         references: What a publication reports, to be shown beside the results.
         rivals: The rewards that others are measured by when a star says that one led to a suboptimal policy.
         is_full: Whether a cell was given all that `references` speak of: from the task, settings and number of runs.
+        convergence: When the runs of a task count as converged.
+        notes: How its setting differs from the tasks' own, point by point.
         description: The study in plain values, from which `study_of` makes it again, elsewhere or later.
     """
 
@@ -174,6 +179,8 @@ class Study:
     references: References = dataclasses.field(default_factory=dict)
     rivals: tuple[str, ...] = ()
     is_full: Callable[[Task, Mapping[str, Any], int], bool] = lambda task, config, runs: True
+    convergence: Callable[[Task], Rule] = lambda task: Rule()
+    notes: tuple[str, ...] = ()
     description: Mapping[str, Any]
 
     @property
@@ -274,7 +281,7 @@ def study_of(description: Mapping[str, Any]) -> Study:
     if kind == "paper":
         from rewardspec.experiments.paper.evaluation import paper_study
 
-        return paper_study()
+        return paper_study(as_published=bool(description.get("as_published", False)))
     if kind == "own":
         from rewardspec.experiments.own_study import own_study
 

@@ -41,10 +41,11 @@ class Summary:
         final: Task completion in the last tenth of training: the mean of the runs' means, with the interval over runs.
         final_reward: What the learner was paid for an episode in that tenth.
         final_base_reward: What the environment itself pays for an episode in that tenth.
-        final_measures: The further measures of success in that tenth, by name: means over runs.
+        further_measures: The further measures of success over all of training, by name: means over runs.
+        final_measures: The same in that tenth.
         violated: Share of all episodes that violated a veto of the spec.
         final_violated: Share of those in the last tenth that did.
-        convergence_episode: Mean episode of convergence of the runs that converged; None if fewer than half did.
+        convergence_episode: Mean episode of convergence, as the study takes it; None if too few runs converged.
         convergence_seconds: Mean seconds until then, of a run's share of the time.
         converged: Share of the runs that converged.
         convergence_episode_counting_zero: Mean over all runs, where a run that did not converge counts as 0.
@@ -71,6 +72,7 @@ class Summary:
     final: Estimate
     final_reward: float
     final_base_reward: float
+    further_measures: Mapping[str, Estimate]
     final_measures: Mapping[str, Estimate]
     violated: float
     final_violated: float
@@ -106,8 +108,9 @@ def summarize(cell: Cell, study: Study) -> Summary:
     if not len(log):
         raise Error(f"No run of {cell.task} with the reward {cell.reward!r} finished an episode. Train it for longer.")
     late = in_the_end(log, cell.unit)
+    further = dict(list(log.measures.items())[1:])
     scores, final_scores = run_means(log, log.task_completion), run_means(log, log.task_completion, late)
-    seen = convergence_of(log, cell.seconds)
+    seen = convergence_of(log, cell.seconds, study.convergence(study.tasks[cell.task]))
     return Summary(
         task=cell.task,
         reward=cell.reward,
@@ -122,9 +125,8 @@ def summarize(cell: Cell, study: Study) -> Summary:
         final=mean_over_runs(final_scores),
         final_reward=float(log.reward[late].mean()),
         final_base_reward=float(log.base_reward[late].mean()),
-        final_measures={
-            name: mean_over_runs(run_means(log, column, late)) for name, column in list(log.measures.items())[1:]
-        },
+        further_measures={name: mean_over_runs(run_means(log, column)) for name, column in further.items()},
+        final_measures={name: mean_over_runs(run_means(log, column, late)) for name, column in further.items()},
         violated=float(log.violated.mean()),
         final_violated=float(log.violated[late].mean()),
         convergence_episode=seen.mean_episode,

@@ -84,9 +84,12 @@ def tables_of(results: Summaries) -> dict[str, Table]:
     """The tables of a study, by a short name, the most telling first."""
     study = results.study
     tables = {"table": completion_table(results)}
+    if study.references:
+        tables["differences"] = differences_table(results)
     if study.references or any(cell.converged for cell in results.all()):
         tables["convergence"] = convergence_table(results)
-    return tables | {"ends": ends_table(results)}
+    further = dict.fromkeys(name for cell in results.all() for name in cell.final_measures)
+    return tables | {name: further_table(results, name) for name in further} | {"ends": ends_table(results)}
 
 
 def completion_table(results: Summaries) -> Table:
@@ -113,6 +116,27 @@ def completion_table(results: Summaries) -> Table:
     return _table(results, _measured(study), [group], notes)
 
 
+def differences_table(results: Summaries) -> Table:
+    """Ours less what is published, in percentage points."""
+    study = results.study
+    found = [
+        100.0 * cell.completion.value - study.references[cell.task][cell.reward].completion
+        for cell in results.all()
+        if cell.reward in study.references.get(cell.task, {})
+    ]
+    near = sum(abs(difference) <= 3.0 for difference in found)
+    notes = [
+        f"Our task completion less the paper's, in percentage points. Of {len(found)} cells, {near} lie within 3 "
+        f"points; the mean distance is {sum(map(abs, found)) / max(len(found), 1):.2f} points."
+    ]
+
+    def show(cell: Summary, task: Task) -> str:
+        published = study.references.get(cell.task, {}).get(cell.reward)
+        return "" if published is None else f"{100.0 * cell.completion.value - published.completion:+.2f}"
+
+    return _table(results, "Ours beside the paper's", [_Group("Ours less the paper's (points)", show)], notes)
+
+
 def convergence_table(results: Summaries) -> Table:
     """When rewards converged, in episodes and in seconds, ours and published."""
     groups = [
@@ -121,11 +145,31 @@ def convergence_table(results: Summaries) -> Table:
     ]
     rivals = "another of the paper's rewards" if results.study.references else "another reward"
     notes = [
-        "Episode and seconds of convergence: mean over the runs whose rewards converged; None where fewer than half "
-        "did. Runs are trained together, and seconds are a run's equal part of the wall-clock time. Star: converged, "
-        f"and {rivals} completes more."
+        f"Episode and seconds of convergence: {_counting(results.study)}. Runs are trained together, and seconds are a "
+        f"run's equal part of the wall-clock time. Star: converged, and {rivals} completes more."
     ]
     return _table(results, "Convergence", groups, notes)
+
+
+def further_table(results: Summaries, name: str) -> Table:
+    """A further measure of success, over all of training and at its end."""
+    words = {
+        task.title: measure.words.rstrip(".")
+        for task in results.study.tasks.values()
+        if (measure := task.measures.get(name)) is not None
+    }
+    notes = ["Means over runs with the 95 % interval over runs; shares in percent. Bold: the best of the row."]
+    if len(words) > 1:
+        notes.append("What is measured: " + "; ".join(f"{title}: {text}" for title, text in words.items()) + ".")
+    groups = [_further(name, "All of training", late=False), _further(name, "Last tenth", late=True)]
+    return _table(results, name.replace("_", " ").capitalize(), groups, notes)
+
+
+def _counting(study: Study) -> str:
+    """How the means of convergence are taken."""
+    if any(study.convergence(task).counts_all for task in study.tasks.values()):
+        return "mean over all runs, one that did not converge counting as 0, and None where none did"
+    return "mean over the runs whose rewards converged; None where fewer than half did"
 
 
 def ends_table(results: Summaries) -> Table:
@@ -136,8 +180,6 @@ def ends_table(results: Summaries) -> Table:
         _Group(f"IQM{unit}", lambda cell, task: _text(cell.iqm, task), lambda cell: cell.iqm.value),
         _Group("Converged (%)", lambda cell, _: f"{100 * cell.converged:.0f}"),
     ]
-    further = dict.fromkeys(name for cell in results.all() for name in cell.final_measures)
-    groups += [_further(results.study, name) for name in further]
     notes = [
         "Last tenth: the same over the last tenth of training (episodes for Q-learning, else steps), with the 95 % "
         "interval over runs. IQM: interquartile mean of the runs' means over all of training, with the 95 % interval "
@@ -172,15 +214,21 @@ def _seconds_of(cell: Reference) -> tuple[str, bool]:
     return seconds_text(cell.seconds), cell.seconds_star
 
 
-def _further(study: Study, name: str) -> _Group:
+def _further(name: str, title: str, *, late: bool) -> _Group:
     """A group for one of the further measures, which not every task need have."""
-    share = any(name in task.measures and task.measures[name].share for task in study.tasks.values())
+
+    def found(cell: Summary) -> Estimate | None:
+        return (cell.final_measures if late else cell.further_measures).get(name)
 
     def show(cell: Summary, task: Task) -> str:
-        return estimate_text(cell.final_measures[name], share) if name in cell.final_measures else ""
+        estimate = found(cell)
+        return "" if estimate is None else estimate_text(estimate, task.measures[name].share)
 
-    title = name.replace("_", " ").capitalize()
-    return _Group(f"{title}{' (%)' * share}", show)
+    def value(cell: Summary) -> float:
+        estimate = found(cell)
+        return -math.inf if estimate is None else estimate.value
+
+    return _Group(title, show, value)
 
 
 def _is_share(study: Study) -> bool:

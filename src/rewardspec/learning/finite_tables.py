@@ -21,6 +21,10 @@ Floats = NDArray[np.float32]
 Integers = NDArray[np.int32]
 
 
+TABLE_OBSERVE = (None, "registers", "alternation")
+"""What a learner of tables can be shown of a monitor; see `finite_tables`."""
+
+
 class FormulaTables(NamedTuple):
     """A formula that measures success, beside the same environment; outcomes are numbered alike.
 
@@ -44,7 +48,7 @@ class FiniteTables:
 
     Attributes:
         task: The task.
-        product: The product.
+        product: The product; a node of it has two in the tables where the learner sees whether steps are even.
         observed: What the learner sees at each node, numbered from 0, shape (N,).
         observations: How many different observations there are.
         group: The environment's state at each node, without any memory, numbered from 0, shape (N,): nodes of one group
@@ -96,6 +100,11 @@ class FiniteTables:
         found[self.group[order], place] = order
         return found
 
+    def seen(self, node: int, steps: int) -> int:
+        """The number of what the learner sees at a node of the product after so many steps: a row of its table."""
+        nodes = len(self.product)
+        return int(self.observed[node + nodes * (steps % (len(self.observed) // nodes))])
+
     @property
     def completion(self) -> Floats:
         """The task's first measure, read off the last state, of an episode that ends there, shape (N, A, O)."""
@@ -109,7 +118,9 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
         task: A task with a finite model.
         spec: The spec that pays, or None for the environment's own reward.
         observe: `"registers"` for a learner that sees the node, state and configuration of the monitor; None for one
-            that sees the state alone.
+            that sees the state alone; `"alternation"` for one that sees the state and whether the number of steps is
+            even, which is all that the control state of the paper's printed construction tells. Of a state, it sees
+            what the task's `shown` says.
 
     Example:
         >>> from rewardspec import tasks
@@ -119,13 +130,13 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
         >>> finite_tables(task, task.spec("boolean"), None).observations  # the states that can be reached
         400
     """
-    if observe not in (None, "registers"):
+    if observe not in TABLE_OBSERVE:
         raise Error(f"A table can be learned on the state alone (observe=None) or with the registers. Got {observe!r}.")
     with contextlib.closing(task.make()) as env:
         model = finite_model(env)
         place = getattr(env.unwrapped, "place", None)  # of environments that have a memory of their own
     product = build_product(model, base_spec() if spec is None else spec)
-    rows, nodes = product.row, len(product)
+    rows = product.row
     table = _dense(product)
 
     def floats(column: NDArray[np.generic]) -> Floats:
@@ -143,13 +154,13 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
         for name, measure in task.measures.items()
         if measure.reads == "last_obs"
     }
-    seen, observed = np.unique(product.state, return_inverse=True)
+    observed = _observed(task, product, observe)
     places = product.state if place is None else np.asarray(place)[product.state]
-    return FiniteTables(
+    tables = FiniteTables(
         task=task,
         product=product,
-        observed=(observed if observe is None else np.arange(nodes)).astype(np.int32),
-        observations=len(seen) if observe is None else nodes,
+        observed=observed,
+        observations=int(observed.max()) + 1,
         group=np.unique(places, return_inverse=True)[1].astype(np.int32),
         starts=product.starts.astype(np.int32),
         start_chances=start_chances.astype(np.float32),
@@ -167,6 +178,36 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
             if measure.formula is not None
         },
     )
+    return _alternating(tables) if observe == "alternation" else tables
+
+
+def _alternating(tables: FiniteTables) -> FiniteTables:
+    """The same with every node twice: for an even number of steps so far and, behind those, for an odd one."""
+    nodes = len(tables.observed)
+    to_odd = np.where(tables.successor < 0, -1, tables.successor + nodes).astype(np.int32)
+    twice = {
+        name: np.concatenate([getattr(tables, name)] * 2)
+        for name in ("group", "chances", "reward", "truncated_reward", "base_reward", "last_state", "violated")
+    }
+    return dataclasses.replace(
+        tables,
+        **twice,
+        observed=np.concatenate([tables.observed, tables.observed + tables.observations]),
+        observations=2 * tables.observations,
+        successor=np.concatenate([to_odd, tables.successor]),
+        measures={name: np.concatenate([column] * 2) for name, column in tables.measures.items()},
+    )
+
+
+def _observed(task: Task, product: Product, observe: str | None) -> Integers:
+    """The number of what the learner sees at each node; with the registers and all of the state, the node's own."""
+    nodes = len(product)
+    if observe == "registers" and task.shown is None:
+        return np.arange(nodes, dtype=np.int32)
+    shown = product.state if task.shown is None else np.asarray(task.shown(product.state))
+    columns = [shown.reshape(nodes, -1), product.configuration[:, None]][: 1 + (observe == "registers")]
+    _, observed = np.unique(np.concatenate(columns, axis=1), axis=0, return_inverse=True)
+    return observed.reshape(nodes).astype(np.int32)
 
 
 def _dense(product: Product) -> Callable[[NDArray[np.generic], float], NDArray[np.generic]]:

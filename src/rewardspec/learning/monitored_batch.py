@@ -38,8 +38,8 @@ class MonitoredBatch:
         actions: How actions are chosen.
         obs: The environments' own observations, as they are.
         keeps_last: Whether to keep `last`.
-        last: What a policy would have seen next where an episode was truncated by the last step, had it gone on;
-            elsewhere it means nothing. None where none was.
+        last: What a policy would have seen next where an episode ended by the last step, had it gone on; elsewhere
+            what it does see. None where none ended.
     """
 
     def __init__(self, task: Task, batch: EnvBatch, runs: int, spec: Spec | None, observe: str | None) -> None:
@@ -92,7 +92,7 @@ class MonitoredBatch:
         self._paid += reward
         self._base += step.reward
         ended = np.flatnonzero(step.terminated | step.truncated)
-        self.last = self._shown(step.next_obs) if self.keeps_last and step.truncated.any() else None
+        self.last = self._shown(step.next_obs) if self.keeps_last and ended.size else None
         if ended.size:
             self._record(ended, step.next_obs, step.terminated)
             if self._payer is not None:

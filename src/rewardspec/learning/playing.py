@@ -179,14 +179,16 @@ def _table_chooser(policy: Policy, run: int, first: Any) -> Callable[[Any, Any],
     product, values = tables.product, policy.arrays["table"][run]
     node = int(product.starts[np.flatnonzero(product.model.starts == int(first))[0]])
     action: int | None = None
+    steps = -1
 
     def choose(obs: Any, state: Any) -> int:
-        nonlocal node, action
+        nonlocal node, action, steps
+        steps += 1
         if action is not None:
             after = product.follow(node, action, int(obs))
             assert after is not None, "an episode that ended is not asked for an action"
             node = after
-        action = int(np.argmax(values[tables.observed[node]]))
+        action = int(np.argmax(values[tables.seen(node, steps)]))
         return action
 
     return choose

@@ -8,8 +8,8 @@ taken are computed with the update, for the whole rollout.
 Where the paper is silent this follows CleanRL's `ppo.py` and `ppo_continuous_action.py`: separate networks, orthogonal
 initialization, Adam with ε = 1e-5, learning rate annealed to 0, gradient clipping, advantages normalized in each
 minibatch, clipped value loss; for continuous actions also normalized observations and rewards and a standard deviation
-that does not depend on the observation. As there, an episode that is truncated counts as one that terminated, unless
-the settings say that its last value is to be bootstrapped.
+that does not depend on the observation. Other than there, the value of the last state is bootstrapped where an episode
+is truncated, unless the settings say that it counts as one that terminated.
 """
 
 from __future__ import annotations

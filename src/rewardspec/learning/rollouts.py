@@ -36,11 +36,12 @@ class Rollouts:
 
     def __init__(self, envs: MonitoredBatch, config: PPO, seeds: Sequence[int]) -> None:
         self.envs = envs
-        envs.keeps_last = config.bootstrap_truncated
+        envs.keeps_last = config.bootstrap_truncated or config.normalize_observations
         self.config = config
         self.shape = (len(seeds), config.envs)
-        self.observations = NormalizedObservations(len(seeds), envs.observation_size) if config.normalize else None
-        self.rewards = NormalizedRewards(*self.shape, config.discount) if config.normalize else None
+        normalizes = config.normalize_observations
+        self.observations = NormalizedObservations(len(seeds), envs.observation_size) if normalizes else None
+        self.rewards = NormalizedRewards(*self.shape, config.discount) if config.normalize_rewards else None
         self._rngs = [np.random.default_rng((seed, 1)) for seed in seeds]
         self._obs = self._prepared(envs.reset())
 
@@ -66,26 +67,20 @@ class Rollouts:
             seen, paid, terminated, truncated = self.envs.step(played)
             dones[t] = (terminated | truncated).reshape(self.shape)
             if self.envs.last is not None:
-                cut["truncated"][t] = truncated.reshape(self.shape)
-                cut["last_obs"][t] = self._scaled(self.envs.last)
+                last = self._prepared(self.envs.last, dones[t] > 0.0)
+                if cut:
+                    cut["truncated"][t] = truncated.reshape(self.shape)
+                    cut["last_obs"][t] = last
             reward = paid.reshape(self.shape)
             rewards[t] = reward if self.rewards is None else self.rewards(reward, terminated.reshape(self.shape))
             self._obs = self._prepared(seen)
         by_run = {"obs": obs, "actions": np.stack(actions), "rewards": rewards, "dones": dones, **cut}
         return {name: np.swapaxes(array, 0, 1) for name, array in by_run.items()} | {"next_obs": self._obs}
 
-    def _prepared(self, seen: Floats) -> Floats:
-        """What the policies see, shape (runs, environments, size)."""
+    def _prepared(self, seen: Floats, counted: NDArray[np.bool_] | None = None) -> Floats:
+        """What the policies see, shape (runs, environments, size); running moments take in those counted, or all."""
         obs = seen.reshape(*self.shape, -1)
-        return obs if self.observations is None else self.observations(obs)
-
-    def _scaled(self, seen: Floats) -> Floats:
-        """The same by the moments that there are."""
-        obs = seen.reshape(*self.shape, -1)
-        if self.observations is None:
-            return obs
-        moments = self.observations.moments
-        return normalized(obs, moments.mean[:, None], moments.variance[:, None])
+        return obs if self.observations is None else self.observations(obs, counted)
 
     def _noise(self, outputs: int, *, continuous: bool) -> Floats:
         """For every step what makes the policies random; drawn for each run by itself.
@@ -119,13 +114,20 @@ class RunningMoments:
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.mean = np.zeros(shape)
         self.variance = np.ones(shape)
-        self.count = 1e-4
+        self.count = np.full((shape[0], *(1,) * (len(shape) - 1)), 1e-4)
 
-    def update(self, samples: Doubles) -> None:
-        """Update with samples of shape (runs, samples, *sample)."""
-        count = samples.shape[1]
-        mean = samples.mean(axis=1)
-        variance = samples.var(axis=1) if count > 1 else 0.0
+    def update(self, samples: Doubles, counted: NDArray[np.bool_] | None = None) -> None:
+        """Update with samples of shape (runs, samples, *sample): with all, or those counted, shape (runs, samples)."""
+        if counted is None:
+            count: Any = samples.shape[1]
+            mean = samples.mean(axis=1)
+            variance = samples.var(axis=1) if count > 1 else 0.0
+        else:
+            weights = counted.reshape(*counted.shape, *(1,) * (samples.ndim - 2)).astype(np.float64)
+            count = weights.sum(axis=1)
+            some = np.maximum(count, 1.0)
+            mean = (weights * samples).sum(axis=1) / some
+            variance = (weights * (samples - mean[:, None]) ** 2).sum(axis=1) / some
         total = self.count + count
         delta = mean - self.mean
         self.mean = self.mean + delta * (count / total)
@@ -147,9 +149,14 @@ class NormalizedObservations:
     def __init__(self, runs: int, size: int) -> None:
         self.moments = RunningMoments((runs, size))
 
-    def __call__(self, obs: Any) -> NDArray[np.float32]:
-        """The normalized observations, shape (runs, environments, size), these taken into account already."""
-        self.moments.update(obs)
+    def __call__(self, obs: Any, counted: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
+        """The normalized observations, shape (runs, environments, size), these taken into account already.
+
+        Args:
+            obs: The observations.
+            counted: Which of them are taken into account, shape (runs, environments); all by default.
+        """
+        self.moments.update(obs, counted)
         return normalized(obs, self.moments.mean[:, None], self.moments.variance[:, None])
 
 

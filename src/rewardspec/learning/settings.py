@@ -73,7 +73,7 @@ class QLearning:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PPO:
-    """Settings of PPO; `PPO.discrete()` and `PPO.continuous()` are those of the paper's evaluation.
+    """Settings of PPO; `PPO.discrete()` and `PPO.continuous()` are those of the paper's evaluation but for truncation.
 
     Attributes:
         unit: What its budget is counted in.
@@ -92,7 +92,8 @@ class PPO:
         entropy_coefficient: Weight of the policy's entropy.
         value_coefficient: Weight of the value loss.
         max_grad_norm: Where the gradient's norm is clipped.
-        normalize: Whether observations and rewards are scaled by their running moments.
+        normalize_observations: Whether observations are scaled by their running moments.
+        normalize_rewards: Whether rewards are scaled by the deviation of the discounted return so far.
         bootstrap_truncated: Whether an episode that is truncated goes on as far as its value is concerned, as it does
             in theory; else it counts as one that terminated, as in CleanRL and so in the paper.
     """
@@ -113,8 +114,9 @@ class PPO:
     entropy_coefficient: float = 0.01
     value_coefficient: float = 0.5
     max_grad_norm: float = 0.5
-    normalize: bool = False
-    bootstrap_truncated: bool = False
+    normalize_observations: bool = False
+    normalize_rewards: bool = False
+    bootstrap_truncated: bool = True
 
     def __post_init__(self) -> None:
         _check_counts(self, "total_steps", "rollout_steps", "envs", "minibatches", "epochs")
@@ -135,12 +137,12 @@ class PPO:
 
     @classmethod
     def discrete(cls, **changes: Any) -> PPO:
-        """The paper's settings for discrete actions, with some changed."""
+        """The paper's settings for discrete actions, truncated episodes bootstrapped, with some changed."""
         return cls(**changes)
 
     @classmethod
     def continuous(cls, **changes: Any) -> PPO:
-        """The paper's settings for continuous actions, with some changed."""
+        """The paper's settings for continuous actions, truncated episodes bootstrapped, with some changed."""
         settings: dict[str, Any] = {
             "total_steps": 1_000_000,
             "rollout_steps": 2048,
@@ -149,7 +151,8 @@ class PPO:
             "minibatches": 32,
             "epochs": 10,
             "entropy_coefficient": 0.0,
-            "normalize": True,
+            "normalize_observations": True,
+            "normalize_rewards": True,
         }
         return cls(**(settings | changes))
 

@@ -14,7 +14,7 @@ from rewardspec.episodes.features import OBSERVE
 from rewardspec.errors import Error, MissingExtraError, did_you_mean
 from rewardspec.learning.env_batches import Source
 from rewardspec.learning.envpool_batch import is_pooled
-from rewardspec.learning.finite_tables import finite_tables
+from rewardspec.learning.finite_tables import TABLE_OBSERVE, finite_tables
 from rewardspec.learning.policies import Policy
 from rewardspec.learning.ppo import learn_actors
 from rewardspec.learning.q_learning import learn_tables
@@ -60,7 +60,8 @@ def train(
         spec: The spec that pays, or None for the environment's own reward.
         config: The learner's settings, which also say which learner: Q-learning is for finite tasks.
         seeds: The seed of each run, from 0 to 2³² - 1.
-        observe: What of the monitor the learner sees: None, `"registers"`, and for PPO also `"control"` or `"values"`.
+        observe: What of the monitor the learner sees: None, `"registers"`, for PPO also `"control"` or `"values"`, for
+            Q-learning also `"alternation"`.
         progress: Called now and then with how much is done and of how much: episodes of Q-learning, steps of PPO.
         source: Where environments come from for which there is no array physics: `"gymnasium"`, or `"envpool"` where
             it has them, which is two to three times as quick and draws other random numbers.
@@ -73,7 +74,7 @@ def train(
         (6000, (20, 11, 4))
     """
     seeds = _checked_seeds(seeds)
-    if observe is not None and observe not in OBSERVE:
+    if observe not in (None, *OBSERVE) and not (isinstance(config, QLearning) and observe in TABLE_OBSERVE):
         raise Error(
             f"`observe` should be None or one of {', '.join(OBSERVE)}. Received {observe!r}."
             f"{did_you_mean(str(observe), OBSERVE)}"

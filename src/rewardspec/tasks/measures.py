@@ -74,6 +74,18 @@ class Measure:
         """The value of a formula over the task's atoms at the end of an episode."""
         return cls(as_formula(formula), words or f"Value of `{formula}` at the end.", reads="formula")
 
+    @classmethod
+    def of_return(cls, threshold: float | None = None, words: str = "") -> Measure:
+        """The sum of the environment's own rewards or, with a threshold, whether it is at least that much.
+
+        Example:
+            >>> Measure.of_return(-100.0)(Ending(obs=None, length=90, base_return=-89.0, terminated=True))
+            1.0
+        """
+        if threshold is None:
+            return cls(lambda ending: ending.base_return, words or RETURN.words, "ending", share=False)
+        return cls(lambda ending: ending.base_return >= threshold, words, "ending")
+
     @property
     def formula(self) -> Formula | None:
         """The formula that is measured, or None."""
@@ -104,7 +116,7 @@ class RecordMeasures(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         >>> for action in [2, 2, 1, 1, 1, 2]:  # right, right, down, down, down, right
         ...     *_, info = env.step(action)
         >>> info["measures"], info["task_completion"]
-        ({'task_completion': 1.0}, 1.0)
+        ({'task_completion': 1.0, 'own_criterion': 1.0}, 1.0)
     """
 
     def __init__(self, env: gym.Env[Any, Any], task: str | Task) -> None:

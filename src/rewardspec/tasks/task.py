@@ -114,6 +114,8 @@ class Task:
         budget: How much training it is given.
         batch: Makes many copies of the environment that are stepped together, from the task and a list of seeds; see
             `rewardspec.learning.env_batches`. None steps Gymnasium's environments one after the other.
+        shown: What a learner of tables is shown of the states of a finite environment, where that is less than which
+            state it is: from an array of states, a number or a row of numbers for each.
         notes: Further points about the task by heading, for pages.
         base_bonus: What is added to the reward of Gymnasium's environment, for learners that batch their own copy.
         extra: The optional dependency that the environment needs.
@@ -142,6 +144,7 @@ class Task:
     intent: Intent | None = None
     budget: TrainingBudget = TrainingBudget()
     batch: Callable[..., Any] | None = None
+    shown: Callable[[Any], Any] | None = None
     notes: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     base_bonus: AtomFunction | None = None
     extra: str | None = None

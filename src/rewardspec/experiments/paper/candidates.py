@@ -19,7 +19,7 @@ from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import Payment
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.distances import nearness
-from rewardspec.tasks.label_functions import closeness, lookup, namespace, unit
+from rewardspec.tasks.label_functions import closeness, lookup, namespace, truth, unit
 from rewardspec.tasks.paper import (
     acrobot,
     bipedal_walker,
@@ -96,6 +96,12 @@ def acrobot_height(obs: Any, action: Any, next_obs: Any) -> Any:
     return unit((acrobot.tip_height(next_obs) + 2.0) / 3.0)
 
 
+def pole_lost(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Whether the pole has fallen or the cart has left the track."""
+    fallen = abs(next_obs[..., 2]) > cart_pole.MAX_ANGLE
+    return truth(fallen | (abs(next_obs[..., 0]) > cart_pole.TRACK_END))
+
+
 def car_energy(obs: Any, action: Any, next_obs: Any) -> Any:
     """Mechanical energy of the car, from rest at the bottom (0) to what carries it over the highest point (1)."""
     position, speed = next_obs[..., 0], next_obs[..., 1]
@@ -110,6 +116,11 @@ def moving_right(obs: Any, action: Any, next_obs: Any) -> Any:
 def moving_left(obs: Any, action: Any, next_obs: Any) -> Any:
     """Speed to the left as a share of the greatest."""
     return unit(-next_obs[..., 1] / car.MAX_SPEED)
+
+
+def lander_slow(obs: Any, action: Any, next_obs: Any) -> Any:
+    """How near the lander is to standing still."""
+    return closeness((next_obs[..., 2] ** 2 + next_obs[..., 3] ** 2) ** 0.5, 1.0)
 
 
 def pendulum_energy(obs: Any, action: Any, next_obs: Any) -> Any:
@@ -166,7 +177,7 @@ ATOMS: dict[str, Atoms] = {
         "height": acrobot_height,
         "at_goal": acrobot.at_goal,
     },
-    "cart_pole": {"reach_goal": cart_pole.reach_goal, "balanced": cart_pole.balanced},
+    "cart_pole": {"reach_goal": cart_pole.reach_goal, "balanced": cart_pole.balanced, "lost": pole_lost},
     "mountain_car": {
         "energy": car_energy,
         "right": moving_right,
@@ -190,6 +201,7 @@ ATOMS: dict[str, Atoms] = {
         "legs": lunar_lander.legs_contact,
         "upright": lunar_lander.upright,
         "calm": lunar_lander.angular_velocity_score,
+        "slow": lander_slow,
     },
     "island_navigation": {"near": near_goal_on_the_island},
     "conveyor_belt": {"off": conveyor_belt.vase_off_conveyor, "reach_vase": conveyor_belt.reach_vase},
@@ -217,9 +229,15 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
         Candidate((("F G height", 10),), "potential", None, "The base reward, shaped by the tip's height."),
     ),
     "cart_pole": (
+        Candidate(
+            (*_POLE, Pair("G !lost", 0, veto=True, penalty=-10)),
+            "delta",
+            None,
+            "Both parts of the task, paid by their change, and a fine for losing the pole or the track.",
+        ),
+        Candidate(_POLE, "delta", None, "The same without the fine."),
         Candidate((("F G (reach_goal & balanced)", 10),), "delta", None, "The worse of the two parts, by its change."),
         Candidate(_POLE, "delta", "registers", "Both parts of the task apart, paid by their change."),
-        Candidate(_POLE, "delta", None, "The same, without showing what has been paid already."),
         Candidate((), "delta", "registers", "The paper's own formulas, paid by their change.", papers_pairs=True),
         Candidate((("F G reach_goal", 1), ("F G balanced", 1)), "value", None, "Both parts, paid every step."),
     ),
@@ -236,12 +254,18 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
     ),
     "pendulum": (
         Candidate(
+            (("F G upright", 1), ("F G (upright & stabilised)", 1)),
+            "value",
+            None,
+            "Height pays every step, and so does the worse of height and rest.",
+        ),
+        Candidate((("F G (upright & stabilised)", 1),), "value", None, "The worse of height and rest pays every step."),
+        Candidate(
             (("F G energy", 10), ("F G (upright & stabilised)", 10)),
             "delta",
             None,
             "Gains of energy pay on the way up, and the worse of height and rest at the top.",
         ),
-        Candidate((("F G (upright & stabilised)", 1),), "value", None, "The worse of height and rest pays every step."),
         Candidate((("F G upright", 1), ("F G stabilised", 1)), "value", None, "Height and rest pay apart."),
         Candidate((("F G upright", 5), ("F G stabilised", 5)), "delta", None, "Changes of height and rest pay."),
     ),
@@ -279,6 +303,24 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
         Candidate((("F G (smooth & upright)", 10),), "delta", None, "The worse of the two parts, paid by its change."),
     ),
     "lunar_lander": (
+        Candidate(
+            (("F G near", 20), ("F G legs", 10), ("F G upright", 10), ("F G calm", 10)),
+            "potential",
+            None,
+            "The base reward, shaped by the four parts of a good landing.",
+        ),
+        Candidate(
+            (("F G near", 50), ("F G (near & legs & slow)", 50), ("F G upright", 20)),
+            "potential",
+            None,
+            "The base reward, shaped by nearness and by what has to come together at the end.",
+        ),
+        Candidate(
+            (("F G near", 80), ("F G legs", 40), ("F G upright", 40), ("F G calm", 40)),
+            "potential",
+            None,
+            "As the first, four times as strong.",
+        ),
         Candidate(_LANDING, "delta", None, "The four parts of a good landing, paid by their change."),
         Candidate(_LANDING, "potential", None, "The base reward, shaped by them."),
         Candidate(

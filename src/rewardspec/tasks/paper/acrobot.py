@@ -74,7 +74,10 @@ TASK = Task(
             {"reach_goal": reach_goal, "velocity": velocity},
         ),
     },
-    measures={"task_completion": Measure(task_completion)},
+    measures={
+        "task_completion": Measure(task_completion),
+        "own_criterion": Measure.of_return(-100.0, "Whether the return is at least -100, Gymnasium's threshold."),
+    },
     budget=TrainingBudget(quick_steps=64 * 512, step_seconds=(8e-5, 2.5e-6)),
     notes=docstring_notes(__doc__),
 )

@@ -75,7 +75,10 @@ TASK = Task(
         "boolean as printed": Spec(PRINTED, {"upright": is_upright, "smooth": is_smooth}),
         "quantitative as printed": Spec(PRINTED, {"upright": upright, "smooth": smooth}),
     },
-    measures={"task_completion": Measure(task_completion)},
+    measures={
+        "task_completion": Measure(task_completion),
+        "own_criterion": Measure.of_return(300.0, "Whether the return is at least 300, Gymnasium's threshold."),
+    },
     budget=TrainingBudget(steps=500_000, quick_steps=4 * 2048, step_seconds=(5e-4, 1.7e-4)),
     notes=docstring_notes(__doc__),
     extra="box2d",

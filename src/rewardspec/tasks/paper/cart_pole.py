@@ -22,7 +22,7 @@ from gymnasium.envs.classic_control.cartpole import CartPoleEnv
 
 from rewardspec.spec import Spec
 from rewardspec.tasks.label_functions import closeness, namespace, truth, unit
-from rewardspec.tasks.measures import Measure
+from rewardspec.tasks.measures import Ending, Measure
 from rewardspec.tasks.task import Task, TrainingBudget, docstring_notes
 
 GOAL_POSITION = 2.0
@@ -35,6 +35,8 @@ MAX_ANGLE = 0.209
 """Angle in radians (about 12 degrees) at which the pole counts as fallen."""
 TRACK_END = 2.4
 """Position at which the environment ends the episode."""
+SOLVED_STEPS = 475
+"""The mean return, 1 for every step, from which Gymnasium calls CartPole-v1 solved."""
 
 
 def balanced(obs: Any, action: Any, next_obs: Any) -> Any:
@@ -68,6 +70,11 @@ def task_completion(obs: Any) -> Any:
     return 0.5 * reach_goal(obs, None, obs) + 0.5 * balanced(obs, None, obs)
 
 
+def long_enough(ending: Ending) -> Any:
+    """Whether the episode had at least 475 steps, Gymnasium's threshold."""
+    return ending.length >= SOLVED_STEPS
+
+
 class GoalCartPole(CartPoleEnv):
     """CartPole whose reward is 1 plus the cart's proximity to the goal position."""
 
@@ -97,7 +104,7 @@ TASK = Task(
             [("F G reach_goal", 2), ("G balanced", 4)], {"reach_goal": reach_goal, "balanced": balanced}
         ),
     },
-    measures={"task_completion": Measure(task_completion)},
+    measures={"task_completion": Measure(task_completion), "own_criterion": Measure(long_enough, reads="ending")},
     budget=TrainingBudget(quick_steps=64 * 512, step_seconds=(8e-5, 2.5e-6)),
     notes=docstring_notes(__doc__),
     base_bonus=proximity,

@@ -99,7 +99,10 @@ TASK = Task(
     base_reward="-1 for every step, -100 for a fall.",
     specs={"boolean": Spec(PAIRS, ATOMS), "quantitative": Spec(PAIRS, ATOMS)},
     variants={"boolean as printed": Spec(PRINTED, ATOMS), "quantitative as printed": Spec(PRINTED, ATOMS)},
-    measures={"task_completion": Measure(task_completion)},
+    measures={
+        "task_completion": Measure(task_completion),
+        "own_criterion": Measure.of_return(words="Return; -13 is the best (Sutton and Barto, example 6.6)."),
+    },
     intent=Intent("reach_goal", "reach_cliff", mishap="falls off the cliff"),
     notes=docstring_notes(__doc__),
 )

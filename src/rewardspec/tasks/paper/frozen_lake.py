@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rewardspec.spec import Pair, Spec
 from rewardspec.tasks.distances import nearness, steps_to
 from rewardspec.tasks.label_functions import lookup
-from rewardspec.tasks.measures import Measure
+from rewardspec.tasks.measures import Ending, Measure
 from rewardspec.tasks.task import Intent, Task, docstring_notes
 
 
@@ -66,6 +66,11 @@ def task_completion(obs: Any) -> Any:
     return lookup(tables().nearness, obs)
 
 
+def reached(ending: Ending) -> Any:
+    """Whether the goal was reached; Gymnasium's threshold is a mean of 0.7."""
+    return ending.base_return
+
+
 ATOMS = {"reach_goal": reach_goal, "reach_hole": reach_hole}
 PAIRS = [("F reach_goal", 10), Pair("G !reach_hole", 0, veto=True, penalty=-10), ("F G true", -1)]
 PRINTED = [PAIRS[0], ("G !reach_hole", -10), PAIRS[2]]
@@ -81,7 +86,7 @@ TASK = Task(
     base_reward="1 at the goal, 0 elsewhere.",
     specs={"boolean": Spec(PAIRS, ATOMS), "quantitative": Spec(PAIRS, ATOMS)},
     variants={"boolean as printed": Spec(PRINTED, ATOMS), "quantitative as printed": Spec(PRINTED, ATOMS)},
-    measures={"task_completion": Measure(task_completion)},
+    measures={"task_completion": Measure(task_completion), "own_criterion": Measure(reached, reads="ending")},
     intent=Intent("reach_goal", "reach_hole", mishap="falls through a hole"),
     notes=docstring_notes(__doc__),
 )

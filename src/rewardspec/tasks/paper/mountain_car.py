@@ -63,7 +63,12 @@ TASK = Task(
             [("F reach_goal", 50), ("F velocity", 25)], {"reach_goal": reach_goal, "velocity": velocity}
         ),
     },
-    measures={"task_completion": Measure(task_completion)},
+    measures={
+        "task_completion": Measure(task_completion),
+        "own_criterion": Measure.of_return(
+            -110.0, "Whether the flag was reached within 110 steps, Gymnasium's threshold."
+        ),
+    },
     budget=TrainingBudget(quick_steps=64 * 512, step_seconds=(6e-5, 2e-6)),
     notes=docstring_notes(__doc__),
 )

@@ -65,7 +65,10 @@ TASK = Task(
         "boolean": Spec(PAIRS, {"upright": is_upright, "stabilised": is_stabilised}),
         "quantitative": Spec(PAIRS, {"upright": upright, "stabilised": stabilised}),
     },
-    measures={"task_completion": Measure(task_completion)},
+    measures={
+        "task_completion": Measure(task_completion),
+        "own_criterion": Measure.of_return(words="Return; Gymnasium names no threshold."),
+    },
     budget=TrainingBudget(steps=1_000_000, quick_steps=8 * 2048, step_seconds=(1.4e-4, 1.4e-5)),
     notes=docstring_notes(__doc__),
 )

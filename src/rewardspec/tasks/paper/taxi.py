@@ -155,7 +155,10 @@ TASK = Task(
             ATOMS,
         ),
     },
-    measures={"task_completion": Measure(task_completion)},
+    measures={
+        "task_completion": Measure(task_completion),
+        "own_criterion": Measure.of_return(words="Return; Gymnasium's threshold is a mean of 8."),
+    },
     intent=Intent(
         "reach_goal",
         "act_drop_off & !(has_passenger & at_destination) | act_pick_up & !at_passenger",
