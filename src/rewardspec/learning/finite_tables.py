@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,7 +185,7 @@ def _alternating(tables: FiniteTables) -> FiniteTables:
     """The same with every node twice: for an even number of steps so far and, behind those, for an odd one."""
     nodes = len(tables.observed)
     to_odd = np.where(tables.successor < 0, -1, tables.successor + nodes).astype(np.int32)
-    twice = {
+    twice: dict[str, Any] = {
         name: np.concatenate([getattr(tables, name)] * 2)
         for name in ("group", "chances", "reward", "truncated_reward", "base_reward", "last_state", "violated")
     }

@@ -303,6 +303,7 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
         Candidate((("F G (smooth & upright)", 10),), "delta", None, "The worse of the two parts, paid by its change."),
     ),
     "lunar_lander": (
+        Candidate(_LANDING, "delta", None, "The four parts of a good landing, paid by their change."),
         Candidate(
             (("F G near", 20), ("F G legs", 10), ("F G upright", 10), ("F G calm", 10)),
             "potential",
@@ -319,9 +320,8 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
             (("F G near", 80), ("F G legs", 40), ("F G upright", 40), ("F G calm", 40)),
             "potential",
             None,
-            "As the first, four times as strong.",
+            "The same, four times as strong.",
         ),
-        Candidate(_LANDING, "delta", None, "The four parts of a good landing, paid by their change."),
         Candidate(_LANDING, "potential", None, "The base reward, shaped by them."),
         Candidate(
             (("F G near", 5), ("F G (near & legs & upright & calm)", 5)), "delta", None, "The worst of the four counts."

@@ -13,7 +13,7 @@ from typing import Any
 from rewardspec.experiments.convergence import Rule
 from rewardspec.experiments.paper.candidates import CANDIDATES
 from rewardspec.experiments.study import BASE, Budget, Contrast, Reference, Reward, Study, own_reward
-from rewardspec.learning.settings import PPO
+from rewardspec.learning.settings import PPO, QLearning
 from rewardspec.learning.training import default_config
 from rewardspec.tasks import registry
 from rewardspec.tasks.paper import as_published as published
@@ -110,9 +110,11 @@ def published_budget(task: Task, quick: bool = False) -> Budget:
         (False, True, False)
     """
     budget = paper_budget(task, quick)
-    config = dataclasses.replace(budget.config, bootstrap_truncated=False)
+    config = budget.config
     if isinstance(config, PPO):
-        config = dataclasses.replace(config, normalize_rewards=False)
+        config = dataclasses.replace(config, bootstrap_truncated=False, normalize_rewards=False)
+    elif isinstance(config, QLearning):
+        config = dataclasses.replace(config, bootstrap_truncated=False)
     return dataclasses.replace(budget, config=config)
 
 
