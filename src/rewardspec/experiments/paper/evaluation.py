@@ -130,7 +130,10 @@ def _is_full(budget: Callable[[Task], Budget]) -> Callable[[Task, Mapping[str, A
 
     def is_full(task: Task, config: Mapping[str, Any], runs: int) -> bool:
         whole = budget(task)
-        return runs >= whole.seeds and all(config.get(name) == value for name, value in vars(whole.config).items())
+        # A setting that is not told is younger than the result, and was then what it is by default.
+        return runs >= whole.seeds and all(
+            config.get(name, value) == value for name, value in vars(whole.config).items()
+        )
 
     return is_full
 
