@@ -201,3 +201,13 @@ def test_help_shows_an_example(command, capsys):
     with pytest.raises(SystemExit):
         main([command, "--help"])
     assert f"  rewardspec {command} " in capsys.readouterr().out.partition("example:\n")[2]
+
+
+def test_a_formula_or_an_atom_measures_success(here, capsys):
+    (here / "mine.toml").write_text('atoms.goal = "next_obs == 15"\npairs = [["F goal", 1]]\n')
+    for measure in ("F goal", "goal"):
+        output = run(capsys, "FrozenLake-v1", "--spec", "mine.toml", "--measure", measure, "--episodes", "20")
+        assert "success " in output
+        assert "return " not in output
+    assert main(["train", "FrozenLake-v1", "--spec", "mine.toml", "--measure", "F gaol", "--episodes", "20"]) == 2
+    assert "gaol" in capsys.readouterr().err

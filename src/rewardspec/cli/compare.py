@@ -10,6 +10,7 @@ from typing import Any
 from rewardspec.cli.options import (
     OBSERVE_CHOICES,
     add_learner_options,
+    add_measure,
     add_no_references,
     command,
     config_changes,
@@ -43,12 +44,7 @@ def add_parser(commands: Any) -> None:
         action=argparse.BooleanOptionalAction,
         help="learn from the environment's own reward as well (default: where no --spec is given)",
     )
-    parser.add_argument(
-        "--measure",
-        metavar="FORMULA",
-        help="what counts as success: the value of a formula over the specs' atoms at the end of an episode, or an "
-        "atom, whose last label counts (default: the task's measure, which is the return where it brings none)",
-    )
+    add_measure(parser)
     parser.add_argument(
         "--observe", choices=OBSERVE_CHOICES, default="registers", help="what of the monitors the learner sees"
     )

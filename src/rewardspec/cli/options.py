@@ -168,6 +168,16 @@ def importing_from_here() -> Iterator[None]:
         sys.path.remove(here)
 
 
+def add_measure(parser: argparse.ArgumentParser) -> None:
+    """The option that says what counts as success."""
+    parser.add_argument(
+        "--measure",
+        metavar="FORMULA",
+        help="what counts as success: the value of a formula over the atoms at the end of an episode, or an atom, "
+        "whose last label counts (default: the task's measure, which is the return where it brings none)",
+    )
+
+
 def add_learner_options(parser: argparse.ArgumentParser) -> None:
     """The options that say how and how long to learn."""
     parser.add_argument(

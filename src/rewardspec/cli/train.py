@@ -12,6 +12,7 @@ from rewardspec.cli.audit import aligned
 from rewardspec.cli.options import (
     OBSERVE_CHOICES,
     add_learner_options,
+    add_measure,
     add_no_references,
     command,
     config_changes,
@@ -55,6 +56,7 @@ def add_parser(commands: Any) -> None:
     )
     reward.add_argument("--spec", metavar="FILE", help="pay by this spec, a TOML file")
     add_no_references(parser)
+    add_measure(parser)
     parser.add_argument(
         "--observe", choices=OBSERVE_CHOICES, help="what of the monitor the learner sees (default: the reward's)"
     )
@@ -77,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     from rewardspec import tasks
+    from rewardspec.experiments.own_study import measured_by
     from rewardspec.experiments.study import Budget
     from rewardspec.learning.animation import check_recording, check_target, record
     from rewardspec.learning.training import check_extras, with_learner
@@ -87,6 +90,8 @@ def _run(arguments: argparse.Namespace) -> int:
     task = with_learner(tasks.get(arguments.env, specs={}), arguments.learner)
     check_extras([task], source=source)
     name, reward = _reward(arguments, task)
+    if arguments.measure is not None:
+        task = measured_by(task if reward.spec is None else task.replace(specs={name: reward.spec}), arguments.measure)
     with options_for(seeds="--seeds", total_steps="--steps", episodes="--episodes"):
         config = Budget(arguments.seeds, arguments.seeds, _config(arguments, task)).config
     target = arguments.output or f"{task.name}-{name}.npz"

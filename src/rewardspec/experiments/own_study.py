@@ -88,13 +88,22 @@ def task_with(env: str, specs: Mapping[str, str], measure: str | None = None, le
     """
     task = with_learner(registry.get(env, specs={}), learner)
     loaded = {name: _with_atoms(loads_spec(text), task) for name, text in specs.items()}
-    changes: dict[str, Any] = {"specs": loaded} if loaded else {}
-    if measure is not None:
-        formula = as_formula(measure)
-        last = isinstance(formula, Atom)
-        words = f"The last label of `{measure}`." if last else ""
-        changes["measures"] = {"success": Measure.of_formula(patterns.stay(formula) if last else formula, words)}
-    return task.replace(**changes) if changes else task
+    return measured_by(task.replace(specs=loaded) if loaded else task, measure)
+
+
+def measured_by(task: Task, measure: str | None) -> Task:
+    """The task with another measure of success.
+
+    Args:
+        task: The task, whose specs have the atoms.
+        measure: A formula, whose value at the end of an episode counts, or an atom, whose last label does.
+    """
+    if measure is None:
+        return task
+    formula = as_formula(measure)
+    last = isinstance(formula, Atom)
+    words = f"The last label of `{measure}`." if last else ""
+    return task.replace(measures={"success": Measure.of_formula(patterns.stay(formula) if last else formula, words)})
 
 
 def _with_atoms(spec: Spec, task: Task) -> Spec:
