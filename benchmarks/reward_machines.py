@@ -67,14 +67,15 @@ def cells() -> list[Cell]:
         found.append(Cell(world, False, "pays", "progress", max(1_000_000, steps) if world == "craft" else steps))
     for single in (False, True):
         found += [Cell("office", single, "ends", m, 100_000) for m in ("crm", "ql", "progress", "nearness")]
+    found += [Cell("office", False, unmatched, "straight", 100_000) for unmatched in ("pays", "ends")]
     found += [Cell("office", single, "ends", "no-memory", 100_000) for single in (False, True)]
     return sorted(found, key=lambda cell: cell.steps)
 
 
 def config(cell: Cell) -> QLearning:
     """The published settings; guided learners start at 0, since the potential says where to look."""
-    guided = cell.method in ("nearness", "progress")
-    counterfactual = guided or cell.method == "crm"
+    is_guided = cell.method in ("nearness", "straight", "progress")
+    counterfactual = is_guided or cell.method == "crm"
     return QLearning(
         steps=cell.steps,
         max_steps=1_000,
@@ -83,7 +84,7 @@ def config(cell: Cell) -> QLearning:
         epsilon=0.1,
         epsilon_decay=1.0,
         epsilon_min=0.1,
-        initial_value=0.0 if guided else 2.0,
+        initial_value=0.0 if is_guided else 2.0,
         ties="random",
         starts="in turn",
         bootstrap_truncated=counterfactual,  # the published Q-learning takes the time limit for an ending
@@ -98,7 +99,7 @@ def tables(cell: Cell, board: int) -> FiniteTables:
     found = finite_tables(task, None, None)
     if cell.method == "no-memory":
         return found.without_memory()
-    if cell.method not in ("nearness", "progress"):
+    if cell.method not in ("nearness", "straight", "progress"):
         return found
     world: Any = task.make().unwrapped
     return guided(found, world, cell.method)  # type: ignore[arg-type]

@@ -127,3 +127,34 @@ def test_the_map_of_an_audit_shows_rooms():
     lines = draw_path(map_of(env, start), [start, int(env.unwrapped.P[start][0][0][1])])
     assert lines[0].count("|") == 3
     assert "-" in lines[3]
+
+
+@pytest.mark.parametrize("name", worlds.FURTHER)
+def test_further_tasks_can_be_done_as_they_are_said(name):
+    """Solved exactly, each has a way to do it, and that way satisfies the formula by its definition."""
+    from rewardspec.audit.solving import solve
+    from rewardspec.finite.products import build_product
+
+    task = worlds.further_task(name)
+    spec = task.spec("formula")
+    product = build_product(finite_model(task.make()), spec)
+    optimal = solve(product, 0.99).optimal[0]
+    env = task.make()
+    obs, _ = env.reset(seed=0)
+    node, letters = int(product.starts[0]), [spec.labels(obs, None, obs)]
+    for _ in range(60):
+        action = int(optimal[node].argmax())
+        after, *_ = env.step(action)
+        letters.append(spec.labels(obs, action, after))
+        node, obs = product.follow(node, action, int(after)), after
+    values = rs.evaluate_prefixes(worlds.FURTHER[name].formula, {a: [one[a] for one in letters] for a in spec.atoms})
+    assert max(values) == pytest.approx(1 / 3 if name == "degrees" else 1.0)
+
+
+def test_straight_steps_are_never_more_than_those_around_walls():
+    for grid in (worlds.office_world(), worlds.craft_world(2)):
+        for letter, steps in grid.straight_steps_to.items():
+            assert (steps <= grid.steps_to[letter]).all()
+    assert all(
+        (worlds.craft_world(2).straight_steps_to[a] == s).all() for a, s in worlds.craft_world(2).steps_to.items()
+    )

@@ -100,14 +100,18 @@ def stage_potential(machine: RewardMachine | FormulaLike) -> dict[int, float]:
 
 
 def guided(
-    tables: FiniteTables, env: MachineWorld, by: Literal["nearness", "progress"] = "nearness", discount: float = 0.9
+    tables: FiniteTables,
+    env: MachineWorld,
+    by: Literal["nearness", "straight", "progress"] = "nearness",
+    discount: float = 0.9,
 ) -> FiniteTables:
     """The tables of a world with reward machines, with a potential that guides the learner.
 
     Args:
         tables: The tables.
         env: The world.
-        by: Whether by nearness to what is owed next, or by the share of what is done.
+        by: Whether by nearness to what is owed next, in steps or as if there were no walls (`"straight"`); or by the
+            share of what is done (`"progress"`).
         discount: The learner's discount.
 
     Example:
@@ -117,10 +121,10 @@ def guided(
         >>> guided(tables, worlds.OfficeWorld()).potential.shape == tables.group.shape
         True
     """
-    near = env.grid.nearness(discount)
+    near = env.grid.nearness(discount, straight=by == "straight")
     rows: list[Floats] = []
     for machine in env.machines:
-        if by == "nearness":
+        if by != "progress":
             guide = Guidance(machine, near, discount)
             rows += [guide(state, near) for state in machine.states]
         else:
