@@ -83,7 +83,7 @@ def success(end: Ending):
 
 ATOMS = {"key": key, "door": door, "goal": goal}
 ORDER, IN_TIME = rs.patterns.sequence("key", "door", "goal"), rs.patterns.within("goal", 100)
-GUIDED = [rs.Pair(ORDER, 0.5, name="order", progress=True), rs.Pair(IN_TIME, 0.5, name="in time")]
+GUIDED = [rs.Pair(ORDER, 0.5, name="order", progress=True), rs.Pair(IN_TIME, 0.5, name="in time", veto=False)]
 SPECS = {
     "sparse": rs.Spec([rs.Pair(ORDER & IN_TIME, 1, name="task")], ATOMS, payment="delta"),
     "guided": rs.Spec(GUIDED, ATOMS, payment="delta"),
