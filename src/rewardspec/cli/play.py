@@ -29,6 +29,9 @@ def add_parser(commands: Any) -> None:
     parser.epilog = f"{parser.epilog}\n\nOnly this machine can reach it. Ctrl-C ends it."
     parser.add_argument("formula", metavar="FORMULA", nargs="?", help="a formula, or a spec file, to start with")
     parser.add_argument("--syntax", choices=tuple(DIALECTS), default="rewardspec", help="how the formula is written")
+    parser.add_argument(
+        "--semantics", choices=("degree", "robustness"), default="degree", help="what the labels of a formula are"
+    )
     parser.add_argument("--port", type=int, default=0, help="where to listen (default: a free port)")
     parser.add_argument("--no-browser", action="store_true", help="print the address, and open nothing")
     parser.set_defaults(run=run)
@@ -59,7 +62,7 @@ def _first(arguments: argparse.Namespace) -> Spec | None:
         draft = read_draft(text, atoms=False)  # labels are drawn
         return Spec(draft.pairs, **draft.options)
     try:
-        return Spec([(parse(text, syntax=arguments.syntax), 1)])
+        return Spec([(parse(text, syntax=arguments.syntax), 1)], semantics=arguments.semantics)
     except FormulaError:
         if looks_like_a_file(text):
             raise Error(f"{text!r} is no formula. A spec file's name ends in .toml.") from None
