@@ -83,12 +83,15 @@ def success(end: Ending):
 
 ATOMS = {"key": key, "door": door, "goal": goal}
 ORDER, IN_TIME = rs.patterns.sequence("key", "door", "goal"), rs.patterns.within("goal", 100)
-GUIDED = [rs.Pair(ORDER, 0.5, name="order", progress=True), rs.Pair(IN_TIME, 0.5, name="in time", veto=False)]
-SPECS = {
-    "sparse": rs.Spec([rs.Pair(ORDER & IN_TIME, 1, name="task")], ATOMS, payment="delta"),
-    "guided": rs.Spec(GUIDED, ATOMS, payment="delta"),
-    "progress": rs.Spec([rs.Pair(ORDER & IN_TIME, 1, name="task", progress=True)], ATOMS, payment="delta"),
+PAIRS = {
+    "sparse": [rs.Pair(ORDER & IN_TIME, 1, name="task")],
+    "guided": [
+        rs.Pair(ORDER, 0.5, name="order", progress=True),
+        rs.Pair(IN_TIME, 0.5, name="in time", veto=False),
+    ],
+    "progress": [rs.Pair(ORDER & IN_TIME, 1, name="task", progress=True)],
 }
+SPECS = {name: rs.Spec(pairs, ATOMS, payment="delta") for name, pairs in PAIRS.items()}
 MEASURES = {"success": Measure(success, reads="ending")}
 DOORKEY = Task.of(make, SPECS, name="doorkey", title="DoorKey 5×5", measures=MEASURES)
 LARGER = Task.of(make_larger, SPECS, name="doorkey6", title="DoorKey 6×6", measures=MEASURES)
