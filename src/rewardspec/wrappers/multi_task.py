@@ -47,7 +47,7 @@ class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         >>> env = MultiTask(world, specs)
         >>> obs, info = env.reset(seed=0)
         >>> info["task"], obs.shape, obs[108:112].tolist()
-        (0, (119,), [1.0, 0.0, 0.0, 0.0])
+        (0, (118,), [1.0, 0.0, 0.0, 0.0])
         >>> obs, info = env.reset()
         >>> info["task"]
         1
