@@ -8,6 +8,7 @@ The audit's picture and the machine's are what their commands draw.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -15,18 +16,28 @@ from typing import Any
 
 import numpy as np
 
+from rewardspec.audit.solving import solve
+from rewardspec.errors import Error
+from rewardspec.finite.models import finite_model
+from rewardspec.finite.products import build_product
+from rewardspec.spec.reward_machine import RewardMachine
+from rewardspec.tasks.worlds import FURTHER, further_task, machines
+
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks"))
 
-import reward_machines as benchmark  # noqa: E402
 
-from rewardspec.audit.solving import solve  # noqa: E402
-from rewardspec.errors import Error  # noqa: E402
-from rewardspec.finite.models import finite_model  # noqa: E402
-from rewardspec.finite.products import build_product  # noqa: E402
-from rewardspec.spec.reward_machine import RewardMachine  # noqa: E402
-from rewardspec.tasks.worlds import FURTHER, further_task, machines  # noqa: E402
+def load(path: Path) -> Any:
+    """A script of the repository, as a module."""
+    name = f"{path.parent.name}_{path.stem}"
+    found = importlib.util.spec_from_file_location(name, path)
+    assert found is not None
+    assert found.loader is not None
+    sys.modules[name] = module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
 
+
+benchmark = load(ROOT / "benchmarks" / "reward_machines.py")
 PAGE = ROOT / "docs" / "memory.md"
 IMAGES = ROOT / "docs" / "images" / "memory"
 COLORS = {"ql": "#8a6d3b", "crm": "#3b6ea5", "progress": "#6a9a3a", "nearness": "#c2452d", "no-memory": "#777788"}

@@ -21,7 +21,7 @@ def test_the_page_is_what_its_script_writes():
 
 
 def test_a_curve_is_a_mean_over_the_last_episodes():
-    benchmark = script(ROOT / "benchmarks" / "reward_machines.py")
+    benchmark = script(ROOT / "docs/scripts/memory.py").benchmark
     from rewardspec.learning.training_log import COLUMNS, TrainingLog
 
     rng = np.random.default_rng(0)
@@ -36,7 +36,7 @@ def test_a_curve_is_a_mean_over_the_last_episodes():
 
 
 def test_every_cell_that_is_reported_was_run_as_it_is_described():
-    benchmark = script(ROOT / "benchmarks" / "reward_machines.py")
+    benchmark = script(ROOT / "docs/scripts/memory.py").benchmark
     cells = {cell.name: cell for cell in benchmark.cells()}
     for path in benchmark.RESULTS.glob("*.json"):
         if path.stem != "ratios":
