@@ -168,14 +168,17 @@ def test_nothing_typed_becomes_code():
 
 
 def test_the_playground_ends_at_an_interrupt():
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rewardspec", "play", "F goal", "--no-browser"], stdout=subprocess.PIPE, text=True
-    )
-    line = process.stdout.readline()
-    assert line.startswith("The playground is at http://127.0.0.1:")
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 0
-    process.stdout.close()
+    # Where the tests run in the background, a shell has told them to ignore interrupts, and children inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    command = [sys.executable, "-m", "rewardspec", "play", "F goal", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        signal.signal(signal.SIGINT, before)
+        try:
+            assert process.stdout.readline().startswith("The playground is at http://127.0.0.1:")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
 
 
 def test_what_cannot_be_played_is_told(tmp_path, capsys):
