@@ -119,7 +119,7 @@ def test_the_ends_of_training_are_those_of_the_report():
     lengths = np.array([90, 5, 5, 200, 30, 30])
     log = TrainingLog.of(
         2,
-        dict.fromkeys((*COLUMNS, "task_completion"), np.zeros(6))
+        dict.fromkeys((*COLUMNS, "task_completion", "own_criterion"), np.zeros(6))
         | {"run": [0, 0, 0, 1, 1, 1], "length": lengths, "end_step": [90, 95, 100, 200, 230, 260]}
         | {"task_completion": [0.0, 0.2, 0.4, 0.1, 1.0, 0.5], "reward": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]},
     )

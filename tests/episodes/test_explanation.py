@@ -13,6 +13,7 @@ from rewardspec.episodes.causes import cause_prefixes, decide_prefixes
 from rewardspec.episodes.explanation import explain
 from rewardspec.episodes.waiting import waited_for
 from rewardspec.errors import RecordingError
+from rewardspec.logic.formulas import AllButTimes, AtLeastTimes
 from rewardspec.logic.parsing import parse
 from rewardspec.logic.semantics import evaluate, evaluate_prefixes
 from rewardspec.spec import Pair, Spec
@@ -75,7 +76,10 @@ def test_a_value_that_stays_keeps_its_cause_and_one_that_changes_has_one_of_this
     for step in range(1, len(values)):
         if values[step] == values[step - 1] and causes[step - 1].atom is not None:
             assert causes[step] == causes[step - 1]
-        elif values[step] != values[step - 1]:
+        elif values[step] != values[step - 1] and not any(
+            isinstance(part, AtLeastTimes | AllButTimes) for part in formula.subformulas()
+        ):
+            # Of a count, a step that makes another one the k-th best may be no cause itself.
             end_moved = unaffected_by_the_last_letter(formula, trace, step)
             assert causes[step].step == step or end_moved
 
