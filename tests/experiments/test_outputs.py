@@ -116,7 +116,7 @@ def test_a_full_disk_is_told_and_old_files_stay(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     (tmp_path / "report.html").write_text("of yesterday", encoding="utf-8")
-    monkeypatch.setattr(outputs, "contents_of", lambda results, curves, tell: {"report.html": b"of today"})
+    monkeypatch.setattr(outputs, "contents_of", lambda results, curves, tell, further: {"report.html": b"of today"})
     monkeypatch.setattr(outputs, "write_whole", full)
     with pytest.raises(Error, match=r"report\.html'?: No space left on device.*results themselves are safe"):
         write_outputs(tmp_path, two_cells()[:1])
@@ -142,7 +142,7 @@ def test_logs_are_not_held_in_memory_together(tmp_path, monkeypatch):
             # The one just given may still be held by the loop over it; those before it may not.
             assert all(log() is None for log in alive[:-1])
 
-    monkeypatch.setattr(outputs, "contents_of", lambda results, curves, tell: {})
+    monkeypatch.setattr(outputs, "contents_of", lambda results, curves, tell, further: {})
     write_outputs(tmp_path, cells())
     assert len(alive) == 3
 
@@ -171,3 +171,12 @@ def test_a_study_of_ones_own_has_all_outputs_and_no_percentages(tmp_path):
     assert "-162.5" in table
     assert "MountainCar-v0: rewards compared" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert written.highlights == ("far is level with Base, as far as so many runs can tell: +0 [+0, +0].",)
+
+
+def test_further_measures_have_curves_of_their_own(tmp_path):
+    cell = learning_cell("frozen_lake", "base")
+    columns = cell.log.columns() | {"own_criterion": cell.log.task_completion}
+    write_outputs(tmp_path, [dataclasses.replace(cell, log=TrainingLog.of(cell.log.runs, columns))])
+    assert {"curves_own_criterion.png", "curves_own_criterion.svg"} <= {path.name for path in tmp_path.iterdir()}
+    assert "own criterion" in (tmp_path / "curves_own_criterion.svg").read_text(encoding="utf-8")
+    assert 'aria-label="Learning curves by own_criterion."' in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -58,7 +58,7 @@ Curves = Mapping[tuple[str, str], Curve]
 """Curves by task and reward."""
 
 
-def curve_of(cell: Cell, *, share: bool = True, points: int = POINTS) -> Curve:
+def curve_of(cell: Cell, *, share: bool = True, points: int = POINTS, measure: str | None = None) -> Curve:
     """The learning curve of a cell.
 
     Each run is smoothed by itself, over 21 of its episodes; then runs are averaged where they are after equally many
@@ -69,8 +69,10 @@ def curve_of(cell: Cell, *, share: bool = True, points: int = POINTS) -> Curve:
         cell: The cell.
         share: Whether the measure lies in [0, 1], as then what is known of it does.
         points: With how many points.
+        measure: Which measure of success; the first by default.
     """
     log = cell.log
+    column = log.task_completion if measure is None else log.measures[measure]
     counts = np.bincount(log.run, minlength=log.runs)
     starts = np.cumsum(counts) - counts
     position = log.end_step if cell.unit == "steps" else np.arange(len(log)) - starts[log.run] + 1
@@ -78,7 +80,7 @@ def curve_of(cell: Cell, *, share: bool = True, points: int = POINTS) -> Curve:
     values = np.empty((np.count_nonzero(counts), points))
     for place, run in enumerate(np.flatnonzero(counts)):
         rows = slice(starts[run], starts[run] + counts[run])
-        values[place] = np.interp(grid, position[rows], moving_average(log.task_completion[rows], WINDOW))
+        values[place] = np.interp(grid, position[rows], moving_average(column[rows], WINDOW))
     mean, runs = values.mean(axis=0), len(values)
     if runs < 2:
         return Curve(cell.unit, grid, mean, mean, mean)
@@ -89,8 +91,8 @@ def curve_of(cell: Cell, *, share: bool = True, points: int = POINTS) -> Curve:
     return Curve(cell.unit, grid, mean, low, high)
 
 
-def figure_of_all(study: Study, curves: Curves) -> Any:
-    """A matplotlib figure with a panel for each task of a study."""
+def figure_of_all(study: Study, curves: Curves, measure: str | None = None) -> Any:
+    """A matplotlib figure with a panel for each task of a study, of one measure of success; the first by default."""
     across = min(_COLUMNS, len(study.tasks))
     rows = math.ceil(len(study.tasks) / across)
     width, height = max(6.5, 3.25 * across), 0.9 + 2.57 * rows  # inches, 0.9 of them for the legend
@@ -99,15 +101,19 @@ def figure_of_all(study: Study, curves: Curves) -> Any:
     axes = figure.subplots(rows, across, squeeze=False)
     for axis, (name, task) in zip(axes.ravel(), study.tasks.items(), strict=False):
         _panel(
-            axis, study, task, {reward: curves[name, reward] for reward in study.rewards if (name, reward) in curves}
+            axis,
+            study,
+            task,
+            {reward: curves[name, reward] for reward in study.rewards if (name, reward) in curves},
+            measure,
         )
         axis.set_title(task.title, loc="left", color=INK, fontweight="bold", fontsize=11.5, pad=9)
         axis.set_title(learner_words(task.learner), loc="right", color=SOFT_INK, fontsize=8.5, pad=9)
     for axis in axes.ravel()[len(study.tasks) :]:
         axis.set_axis_off()
     for axis, task in zip(axes[:, 0], list(study.tasks.values())[::across], strict=True):
-        axis.set_ylabel(_measured(task), color=SOFT_INK)
-    _legend(figure, study)
+        axis.set_ylabel(_measured(task, measure), color=SOFT_INK)
+    _legend(figure, study, published=measure is None)
     return figure
 
 
@@ -137,8 +143,8 @@ def figure_of_profiles(study: Study, profiles: Mapping[str, NDArray[np.float64]]
     return figure
 
 
-def _measured(task: Task) -> str:
-    return next(iter(task.measures)).replace("_", " ")
+def _measured(task: Task, measure: str | None = None) -> str:
+    return (measure or next(iter(task.measures))).replace("_", " ")
 
 
 def to_png(figure: Any) -> bytes:
@@ -172,7 +178,7 @@ def _rounded(path: str) -> str:
     return re.sub(r"\s*([A-Za-z])\s*", r"\1", short).strip()
 
 
-def _panel(axis: Any, study: Study, task: Task, curves: Mapping[str, Curve]) -> None:
+def _panel(axis: Any, study: Study, task: Task, curves: Mapping[str, Curve], measure: str | None = None) -> None:
     drawn: list[Curve] = []
     colors = colors_of(study)
     for reward, curve in curves.items():
@@ -184,7 +190,7 @@ def _panel(axis: Any, study: Study, task: Task, curves: Mapping[str, Curve]) -> 
         drawn.append(curve)
     if curves:
         # At the edge, where curves end: what is published, a mean over all of training.
-        for reward, published in study.references.get(task.name, {}).items():
+        for reward, published in ({} if measure else study.references.get(task.name, {})).items():
             level = [published.completion / 100]
             where = {"transform": axis.get_yaxis_transform(), "clip_on": False, "zorder": 3}
             axis.plot([1.025], level, "<", markersize=5.5, color=colors[reward], markeredgewidth=0, **where)
@@ -192,7 +198,7 @@ def _panel(axis: Any, study: Study, task: Task, curves: Mapping[str, Curve]) -> 
         axis.text(0.5, 0.62, "no results yet", color=SOFT_INK, ha="center", va="center", transform=axis.transAxes)
         axis.set_xticks([])
     axis.set_xlim(0.0, _end(max((float(curve.position[-1]) for curve in curves.values()), default=1.0)))
-    _plain(axis, share=task.measure.share)
+    _plain(axis, share=(task.measure if measure is None else task.measures.get(measure, task.measure)).share)
     unit = next((curve.unit for curve in curves.values()), "episodes" if task.learner == "q-learning" else "steps")
     axis.set_xlabel(unit, color=SOFT_INK, fontsize=9)
     axis.xaxis.set_major_formatter(lambda number, _: _short(number))
@@ -219,12 +225,12 @@ def _plain(axis: Any, share: bool = True) -> None:
     axis.tick_params(axis="x", length=3)
 
 
-def _legend(figure: Any, study: Study, **style: Any) -> None:
+def _legend(figure: Any, study: Study, *, published: bool = True, **style: Any) -> None:
     from matplotlib.lines import Line2D
 
     colors = colors_of(study)
     entries = [Line2D([], [], color=colors[reward], linewidth=2.6, label=reward) for reward in study.rewards]
-    if study.references:
+    if study.references and published:
         mark: dict[str, Any] = {"marker": "<", "linestyle": "", "markersize": 6, "markeredgewidth": 0}
         entries.append(Line2D([], [], color=SOFT_INK, label="paper, mean of training", **mark))
     look = {"frameon": False, "labelcolor": INK, "handlelength": 1.4, "borderaxespad": 0.3, **style}

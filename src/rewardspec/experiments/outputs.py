@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from rewardspec.atomic_files import write_whole
 from rewardspec.errors import Error, MissingExtraError
@@ -14,7 +15,7 @@ from rewardspec.experiments.curves import Curve, curve_of, figure_of_all, to_png
 from rewardspec.experiments.report import report
 from rewardspec.experiments.results import Notify, to_stderr
 from rewardspec.experiments.study import Cell, Study
-from rewardspec.experiments.summaries import Summaries, as_json_data, summarize
+from rewardspec.experiments.summaries import Summaries, Summary, as_json_data, summarize
 from rewardspec.experiments.table import completion_table, tables_of
 from rewardspec.experiments.table_formats import to_csv, to_latex, to_markdown, to_text
 
@@ -53,11 +54,17 @@ def write_outputs(
     Raises:
         Error: There are no cells, two are the same, or a file cannot be written.
     """
-    summaries, curves = [], {}
+    summaries: list[Summary] = []
+    curves: dict[tuple[str, str], Curve] = {}
+    further: dict[str, dict[tuple[str, str], Curve]] = {}
     for cell in cells:
         if len(cell.log):  # else no run finished an episode, and there is nothing to report
             summaries.append(summarize(cell, study))
-            curves[cell.task, cell.reward] = curve_of(cell, share=study.tasks[cell.task].measure.share)
+            task = study.tasks[cell.task]
+            curves[cell.task, cell.reward] = curve_of(cell, share=task.measure.share)
+            for name in set(list(cell.log.measures)[1:]) & set(task.measures):
+                found = curve_of(cell, share=task.measures[name].share, measure=name)
+                further.setdefault(name, {})[cell.task, cell.reward] = found
     if not summaries:
         raise Error("No run has finished an episode yet, so there is nothing to report. Train first, or for longer.")
     results = Summaries(study, summaries)
@@ -65,25 +72,42 @@ def write_outputs(
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Error(f"Cannot make the directory {str(directory)!r}: {error.strerror}. Give another one.") from None
-    files = [_write(directory / name, content) for name, content in contents_of(results, curves, tell).items()]
+    files = [_write(directory / name, content) for name, content in contents_of(results, curves, tell, further).items()]
     return Outputs(tuple(files), to_text(completion_table(results), width), tuple(highlights(results)))
 
 
-def contents_of(results: Summaries, curves: dict[tuple[str, str], Curve], tell: Notify = to_stderr) -> dict[str, bytes]:
-    """Contents of the output files by name; `tell` is called where curves or report are missing."""
+def contents_of(
+    results: Summaries,
+    curves: dict[tuple[str, str], Curve],
+    tell: Notify = to_stderr,
+    further: Mapping[str, dict[tuple[str, str], Curve]] = MappingProxyType({}),
+) -> dict[str, bytes]:
+    """Contents of the output files by name; `tell` is called where curves or report are missing.
+
+    Args:
+        results: All summaries.
+        curves: The learning curves.
+        tell: Told what is missing.
+        further: The curves of further measures, by the measure's name.
+    """
     tables = tables_of(results)
     pictures: dict[str, bytes] = {}
     svg, hint = None, ""
+    more: dict[str, str] = {}
     try:
         figure = figure_of_all(results.study, curves)
         svg = to_svg(figure)
         pictures = {"curves.png": to_png(figure), "curves.svg": svg.encode()}
+        for name, drawn in sorted(further.items()):
+            figure = figure_of_all(results.study, drawn, name)
+            more[name] = to_svg(figure)
+            pictures |= {f"curves_{name}.png": to_png(figure), f"curves_{name}.svg": more[name].encode()}
     except MissingExtraError as error:
         hint = f"{error}, then write this report again with: rewardspec report DIR"
         tell(f"No curves: {hint}")
     texts = {}
     try:
-        texts["report.html"] = report(results, curves, svg, hint)
+        texts["report.html"] = report(results, curves, svg, hint, more)
     except MissingExtraError as error:
         tell(f"No report: {error}, then write it with: rewardspec report DIR")
     texts |= {

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from rewardspec.audit.auditing import LEARNER_DISCOUNT, audit_task
@@ -57,7 +58,13 @@ _MACHINE_COLORS = {
 }
 
 
-def report(results: Summaries, drawn: Curves, picture: str | None, hint: str = "") -> str:
+def report(
+    results: Summaries,
+    drawn: Curves,
+    picture: str | None,
+    hint: str = "",
+    further: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """The page as HTML.
 
     Args:
@@ -65,6 +72,7 @@ def report(results: Summaries, drawn: Curves, picture: str | None, hint: str = "
         drawn: The learning curves.
         picture: The figure of all of them as SVG, or None where nothing can be drawn.
         hint: What to say in its place.
+        further: The figures of further measures as SVG, by the measure's name.
 
     Raises:
         MissingExtraError: Jinja is not installed.
@@ -99,6 +107,7 @@ def report(results: Summaries, drawn: Curves, picture: str | None, hint: str = "
         tables=tables,
         curves=None if picture is None else safe(plot(picture, "all", said)),
         hint=hint,
+        further={name: safe(plot(svg, name, f"Learning curves by {name}.")) for name, svg in further.items()},
         share=shares,
         contrasts=contrasts,
         compared={name for contrast in contrasts for name in contrast["by_task"]},

@@ -346,12 +346,15 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
     "sokoban": (
         Candidate(
             (("F G (reach_goal & !wall_penalty)", 100),),
+            "potential",
+            "registers",
+            "The base reward, shaped by goal and box together.",
+        ),
+        Candidate(
+            (("F G (reach_goal & !wall_penalty)", 100),),
             "delta",
             "registers",
             "Goal and box together: the worse counts.",
-        ),
-        Candidate(
-            (("F G (reach_goal & !wall_penalty)", 100),), "potential", "registers", "The base reward, shaped by it."
         ),
         Candidate((("F G (reach_goal & !wall_penalty)", 100),), "final", "registers", "It pays once, at the end."),
         Candidate((("F G reach_goal", 100), ("F G !wall_penalty", 100)), "delta", None, "The two apart."),
