@@ -127,18 +127,16 @@ def report(directory: str, share: float = 0.9) -> None:
         found = [
             steps_to(share, log.measures["success"][rows], log.end_step[rows]) for rows in map(log.episodes_of, runs)
         ]
-        medians[cell.reward] = np.median(found)
+        medians[cell.reward] = float(np.median(found))
         never = sum(np.isinf(steps) for steps in found)
         least, most = min(found), max(found)
         print(
             f"{cell.reward:<10} median {medians[cell.reward]:>9,.0f}   from {least:>7,.0f} to {most:>7,.0f}   "
             f"{log.runs} runs, {never} of them never"
         )
-    for other in (name for name in medians if name != "progress"):
-        if np.isfinite(medians.get("progress", np.inf)):
-            known = np.isfinite(medians[other])
-            ratio = medians["progress"] / (medians[other] if known else cell.config["total_steps"])
-            print(f"progress / {other}: {'' if known else 'less than '}{ratio:.2f}")
+    for name, steps in medians.items():
+        if name != "sparse":
+            print(f"{name} / sparse: {steps / medians['sparse']:.2f}")
 
 
 if __name__ == "__main__":
