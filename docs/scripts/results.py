@@ -41,7 +41,8 @@ def main(source: Path, wall_time: str | None = None) -> None:
         shutil.copyfile(source / "summaries.json", TARGET / "as_paper_summaries.json")
         return
     if results.missing():
-        write("both_measures.md", BOTH_MEASURES + table + "\n" + by_both(results))
+        write("both_measures.md", "\n".join([BOTH_MEASURES + table, by_both(results), OWN_CURVES]))
+        shutil.copyfile(source / "curves_own_criterion.png", TARGET / "curves_own_criterion.png")
         return
     for name in FILES:
         shutil.copyfile(source / name, TARGET / name)
@@ -65,6 +66,13 @@ out, which is a weak reason; each speaks for a whole row at least, but for Pendu
 |---|---|---|
 {readings}
 
+"""
+
+OWN_CURVES = """### Learning curves by each environment's own criterion
+
+![Each environment's own criterion over training, for its rewards](curves_own_criterion.png)
+
+Smoothed over 21 episodes of each run; bands are 95 % intervals over runs.
 """
 
 BOTH_MEASURES = """## Both measures, as far as they have been trained

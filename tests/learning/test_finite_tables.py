@@ -56,3 +56,28 @@ def test_a_learner_that_sees_the_state_alone_sees_fewer_things():
 def test_what_a_table_cannot_observe_is_refused():
     with pytest.raises(rs.Error, match="state alone"):
         finite_tables(tasks.get("taxi"), None, "values")
+
+
+def test_alternation_tells_even_from_odd_numbers_of_steps():
+    task = tasks.get("frozen_lake")
+    plain = finite_tables(task, task.spec("quantitative"), None)
+    twice = finite_tables(task, task.spec("quantitative"), "alternation")
+    nodes = len(plain.observed)
+    assert (len(twice.observed), twice.observations) == (2 * nodes, 2 * plain.observations)
+    goes_on = plain.successor >= 0
+    np.testing.assert_array_equal(twice.successor[:nodes][goes_on], plain.successor[goes_on] + nodes)
+    np.testing.assert_array_equal(twice.successor[nodes:], plain.successor)
+    np.testing.assert_array_equal(twice.reward, np.concatenate([plain.reward, plain.reward]))
+    assert [twice.seen(3, steps) for steps in range(3)] == [
+        twice.observed[3],
+        twice.observed[3 + nodes],
+        twice.seen(3, 0),
+    ]
+
+
+def test_a_learner_of_tables_is_shown_what_its_task_shows():
+    task = tasks.get("frozen_lake")
+    rows = task.replace(shown=lambda states: states // 4, id=None)
+    tables = finite_tables(rows, None, None)
+    assert tables.observations == 4
+    np.testing.assert_array_equal(tables.observed, tables.product.state // 4)
