@@ -65,11 +65,19 @@ ATOMS = ("p", "a", "b", "c", "start")
 PATIENCE = 2.0  # seconds for one figure of a peer
 
 
-def median(measure: Callable[[], float], rounds: int) -> float:
+Run = Callable[[], float]  # measures once, and gives seconds
+
+
+def median(measure: Run, rounds: int) -> float:
     return statistics.median(measure() for _ in range(rounds))
 
 
-def one_trace(monitor: rs.Monitor, bound: int, rounds: int) -> float:
+def in_turns(runs: list[Run], rounds: int) -> list[float]:
+    """The median of each, measured in turns, since a machine is not as quick at one time as at another."""
+    return [statistics.median(column) for column in zip(*([run() for run in runs] for _ in range(rounds)), strict=True)]
+
+
+def one_trace(monitor: rs.Monitor, bound: int) -> Run:
     rng = np.random.default_rng(0)
     letters = [dict(zip(monitor.atoms, row, strict=True)) for row in rng.random((5_000, len(monitor.atoms))).tolist()]
     state, step = monitor.initial_state(), monitor.step
@@ -82,11 +90,11 @@ def one_trace(monitor: rs.Monitor, bound: int, rounds: int) -> float:
         return (time.process_time() - start) / len(letters)
 
     for _ in range(2 * bound // len(letters) + 1):
-        run()
-    return median(run, rounds)
+        run()  # until the window is full
+    return run
 
 
-def numpy_batch(monitor: rs.Monitor, bound: int, rounds: int, steps: int = 500) -> float:
+def numpy_batch(monitor: rs.Monitor, bound: int, steps: int = 500) -> Run:
     rng = np.random.default_rng(0)
     letters = [{atom: rng.random(BATCH) for atom in monitor.atoms} for _ in range(4)]
     state, step = monitor.initial_state(batch=BATCH), monitor.step
@@ -99,11 +107,11 @@ def numpy_batch(monitor: rs.Monitor, bound: int, rounds: int, steps: int = 500) 
         return (time.process_time() - start) / (steps * BATCH)
 
     for _ in range(2 * bound // steps + 1):
-        run()
-    return median(run, rounds)
+        run()  # until the window is full
+    return run
 
 
-def jax_batch(monitor: rs.Monitor, bound: int, rounds: int, steps: int = 500) -> float:
+def jax_batch(monitor: rs.Monitor, bound: int, steps: int = 500) -> Run:
     import jax
     import jax.numpy as jnp
 
@@ -127,8 +135,8 @@ def jax_batch(monitor: rs.Monitor, bound: int, rounds: int, steps: int = 500) ->
         return (time.perf_counter() - start) / (steps * BATCH)
 
     for _ in range(2 * bound // steps + 1):
-        run()
-    return median(run, rounds)
+        run()  # until the window is full
+    return run
 
 
 def synthesis(formula: str, rounds: int) -> float:
@@ -230,13 +238,12 @@ def steps_table(bounds: tuple[int, ...], rounds: int, peers: list[str], has_jax:
     yield row(header)
     yield "|---|" + "--:|" * (len(header) - 1)
     for case in CASES:
-        for bound in bounds:
-            formula = case.ours.replace("K", str(bound))
-            monitor = rs.synthesize(formula)
-            seconds = [one_trace(monitor, bound, rounds), numpy_batch(monitor, bound, rounds)]
-            seconds += [jax_batch(monitor, bound, rounds)] if has_jax else []
+        monitors = [(rs.synthesize(case.ours.replace("K", str(bound))), bound) for bound in bounds]
+        measures = (one_trace, numpy_batch, *([jax_batch] * has_jax))
+        columns = [in_turns([measure(*each) for each in monitors], rounds) for measure in measures]
+        for bound, seconds in zip(bounds, zip(*columns, strict=True), strict=True):
             cells = [f"`{case.ours.replace('K', 'k')}`", f"{bound:,}", *map(nanoseconds, seconds)]
-            cells.append(f"{synthesis(formula, rounds):.2g}")
+            cells.append(f"{synthesis(case.ours.replace('K', str(bound)), rounds):.2g}")
             yield row([*cells, *(PEERS[peer][2](case, bound, 4 * bound + 2_000) for peer in peers)])
 
 
