@@ -204,7 +204,11 @@ def _program(config: QLearning, shape: tuple[int, int], runs: int, formulas: tup
     def step(arrays: Any, carry: Any, chance: Any) -> Any:
         world = arrays["world"]
         if config.starts == "drawn":
-            start = jnp.sum(chance[:, :1] >= arrays["start_chances"][world], axis=1, dtype=jnp.int32)
+            chances = arrays["start_chances"]
+            if len(chances) == 1:
+                start = jnp.searchsorted(chances[0], chance[:, 0], side="right")
+            else:
+                start = jnp.sum(chance[:, :1] >= chances[world], axis=1, dtype=jnp.int32)
         else:
             start = carry["episode"] % arrays["starts"].shape[1]
         node = jnp.where(carry["began"], arrays["starts"][world, start], carry["node"])
@@ -213,7 +217,10 @@ def _program(config: QLearning, shape: tuple[int, int], runs: int, formulas: tup
         rows = len(carry["table"]) // runs
         place = run * rows + arrays["row"][node]
         slots = carry["table"][place]
-        values = jnp.take_along_axis(slots, arrays["slot"][node][:, None, None], axis=2)[:, :, 0]
+        # A row of one node has one slot, and looking things up is most of the work.
+        values = slots[:, :, 0]
+        if config.counterfactual:
+            values = jnp.take_along_axis(slots, arrays["slot"][node][:, None, None], axis=2)[:, :, 0]
         decayed = config.epsilon * jnp.float32(config.epsilon_decay) ** carry["episode"].astype(jnp.float32)
         explores = chance[:, 1] < jnp.maximum(decayed, config.epsilon_min)
         random_action = (chance[:, 2] * actions).astype(jnp.int32)
@@ -235,7 +242,7 @@ def _program(config: QLearning, shape: tuple[int, int], runs: int, formulas: tup
         reward = arrays["reward"][outcome]
         if "truncated_reward" in arrays:
             reward = jnp.where(truncated, arrays["truncated_reward"][outcome], reward)
-        successor = jnp.maximum(successor, 0)
+        going, successor = successor, jnp.maximum(successor, 0)
         values_at_end, after = [], {}
         for name in formulas:
             one = arrays["formulas"][name]
@@ -253,21 +260,22 @@ def _program(config: QLearning, shape: tuple[int, int], runs: int, formulas: tup
             active = jnp.broadcast_to(carry["now"] < config.steps, run.shape)
         learns = (nodes >= 0) & active[:, None]
         nodes = jnp.maximum(nodes, 0)
-        at = outcome[:, None] + (nodes - node[:, None]) * actions * outcomes  # the same action and outcome
-        later = arrays["successor"][at]
+        later, paid_there = going[:, None], reward[:, None]
+        if config.counterfactual:
+            at = outcome[:, None] + (nodes - node[:, None]) * actions * outcomes  # the same action and outcome
+            later, paid_there = arrays["successor"][at], arrays["reward"][at]
+            if "truncated_reward" in arrays:
+                paid_there = jnp.where(truncated[:, None], arrays["truncated_reward"][at], paid_there)
         stops = later < 0
-        paid_there = arrays["reward"][at]
-        if "truncated_reward" in arrays:
-            paid_there = jnp.where(truncated[:, None], arrays["truncated_reward"][at], paid_there)
         if not config.bootstrap_truncated:
             stops |= truncated[:, None]
         if config.counterfactual:
             family = arrays["family"][node]
             row = arrays["next_row"][outcome + (family - node) * actions * outcomes]
+            best_next = jnp.max(carry["table"][run * rows + row], axis=1)
+            best_next = jnp.take_along_axis(best_next, arrays["slot"][later], axis=1)
         else:
-            row = arrays["row"][successor]
-        best_next = jnp.max(carry["table"][run * rows + row], axis=1)
-        best_next = jnp.take_along_axis(best_next, arrays["slot"][later], axis=1)
+            best_next = jnp.max(carry["table"][run * rows + arrays["row"][successor]], axis=1)
         if "potential" in arrays:
             best_next += arrays["potential"][later]
             paid_there -= arrays["potential"][nodes]
