@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 import random
 import time
 from pathlib import Path
@@ -241,6 +242,11 @@ def compared(cell: Cell, result: dict[str, Any], published: dict[str, Any]) -> l
     return [(point, ours[point], theirs[point]) for point in points]
 
 
+def median_steps(result: dict[str, Any]) -> int | None:
+    """The steps after which more than half of the runs have learned; None where they do not."""
+    return sorted((step or math.inf, step) for step in result["steps_to_learn"])[result["runs"] // 2][1]
+
+
 def report() -> str:
     """The tables as Markdown."""
     published = json.loads(PUBLISHED.read_text(encoding="utf-8"))["curves"]
@@ -271,11 +277,11 @@ def report() -> str:
             continue
         steps = [step for step in result["steps_to_learn"] if step is not None]
         budget = result["cell"]["steps"]
-        median = sorted(step or 10**9 for step in result["steps_to_learn"])[result["runs"] // 2]
+        median = median_steps(result)
         of_curve = result["steps_to_learn_median_curve"]
         lines.append(
             f"| {name} | {f'{of_curve:,}' if of_curve else f'not in {budget:,}'} "
-            f"| {f'{median:,}' if median < 10**9 else f'not in {budget:,}'} | {len(steps)} of {result['runs']} |"
+            f"| {f'{median:,}' if median else f'not in {budget:,}'} | {len(steps)} of {result['runs']} |"
         )
     if "ratios" in found:
         lines += ["", "## CPU time of 60 runs of Office World, all tasks", ""]

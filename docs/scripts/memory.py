@@ -193,16 +193,9 @@ def steps_table(found: dict[str, Any], columns: dict[str, str], methods: list[st
         row = [NAMES[method]]
         for start in columns:
             result = found.get(f"{start}-{method}")
-            row.append("–" if result is None else told(median_steps(result), result["cell"]["steps"]))
+            row.append("–" if result is None else told(benchmark.median_steps(result), result["cell"]["steps"]))
         rows.append(row)
     return table(["", *columns.values()], rows)
-
-
-def median_steps(result: dict[str, Any]) -> int | None:
-    """The steps that the median run needs; None where it does not get there."""
-    steps = sorted(step or 10**12 for step in result["steps_to_learn"])
-    middle = steps[(len(steps) - 1) // 2]
-    return middle if middle < 10**12 else None
 
 
 def further_table() -> str:
