@@ -5,10 +5,10 @@
     rewardspec reproduce --as-paper
     python docs/scripts/results.py results/as-paper
 
-Copies table, figure and summaries to docs/results/, and writes docs/results/evaluation.md: what was run and how long it
-took, the table, the figure, the comparisons, and for the finite environments the exact ceiling of what a learner that
-explores as much could score. WALL_TIME is what `reproduce` printed in the end, where it ran in one go. Of a part of the
-cells it writes docs/results/both_measures.md, of `--as-paper` docs/results/as_paper.md.
+Copies table, figures and summaries to docs/results/, and writes docs/results/evaluation.md: what was run and how long
+it took, the comparisons by both measures, for the finite environments the exact ceiling of what a learner that explores
+as much could score, and the tables and figures. WALL_TIME is what `reproduce` printed in the end, where it ran in one
+go. Of `--as-paper` it writes docs/results/as_paper.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from pathlib import Path
 
 from rewardspec.experiments.ceiling import ceiling
 from rewardspec.experiments.comparisons import Comparison, compare
-from rewardspec.experiments.paper.evaluation import PAPER_REWARDS
 from rewardspec.experiments.results import open_results
 from rewardspec.experiments.study import BASE
 from rewardspec.experiments.summaries import Summaries, summarize
@@ -27,7 +26,7 @@ from rewardspec.learning.settings import QLearning
 from rewardspec.tasks.paper.as_published import READINGS
 
 TARGET = Path(__file__).resolve().parents[1] / "results"
-FILES = ("table.csv", "table.tex", "curves.png", "curves.svg", "summaries.json")
+FILES = ("table.csv", "table.tex", "curves.png", "curves.svg", "curves_own_criterion.png", "summaries.json")
 
 
 def main(source: Path, wall_time: str | None = None) -> None:
@@ -41,12 +40,10 @@ def main(source: Path, wall_time: str | None = None) -> None:
         shutil.copyfile(source / "summaries.json", TARGET / "as_paper_summaries.json")
         return
     if results.missing():
-        write("both_measures.md", "\n".join([BOTH_MEASURES + table, by_both(results), OWN_CURVES]))
-        shutil.copyfile(source / "curves_own_criterion.png", TARGET / "curves_own_criterion.png")
-        return
+        sys.exit(f"No results yet for {len(results.missing())} cells. Go on with: rewardspec reproduce -o {source}")
     for name in FILES:
         shutil.copyfile(source / name, TARGET / name)
-    sections = [run(results, wall_time), table, FIGURE, comparisons(results), distances(results), ceilings(results)]
+    sections = [run(results, wall_time), by_both(results), comparisons(results), ceilings(results), table, FIGURES]
     write("evaluation.md", "\n".join(sections))
 
 
@@ -65,20 +62,6 @@ out, which is a weak reason; each speaks for a whole row at least, but for Pendu
 | about | reading | known from |
 |---|---|---|
 {readings}
-
-"""
-
-OWN_CURVES = """### Learning curves by each environment's own criterion
-
-![Each environment's own criterion over training, for its rewards](curves_own_criterion.png)
-
-Smoothed over 21 episodes of each run; bands are 95 % intervals over runs.
-"""
-
-BOTH_MEASURES = """## Both measures, as far as they have been trained
-
-The default settings, with the value of the last state where an episode is cut off, and beside task completion each
-environment's own criterion, from the same runs.
 
 """
 
@@ -126,11 +109,15 @@ def by_both(results: Summaries) -> str:
     return "\n".join(lines) + "\n"
 
 
-FIGURE = """### Learning curves
+FIGURES = """### Learning curves
 
 ![Task completion over training for the twelve environments and four rewards](curves.png)
 
 Task completion while training, smoothed over 21 episodes of each run; bands are 95 % intervals over runs.
+
+![Each environment's own criterion over training, for each of its four rewards](curves_own_criterion.png)
+
+The same by each environment's own criterion.
 """
 
 
@@ -168,23 +155,6 @@ def comparisons(results: Summaries) -> str:
         paper = max(cell.completion for cell in study.references[first.task].values())
         title = study.tasks[first.task].title
         lines.append(f"| {title} | {told(first)} | {told(second)} | {100 * best - paper:+.1f} |")
-    return "\n".join(lines) + "\n"
-
-
-def distances(results: Summaries) -> str:
-    """How far ours are from the paper's numbers."""
-    lines = [
-        "### Ours beside the paper's",
-        "",
-        "Our task completion less the paper's, in percentage points.",
-        "",
-        "| environment | base | Boolean | quantitative |",
-        "|---|--:|--:|--:|",
-    ]
-    for name, task in results.study.tasks.items():
-        row, published = results.of(name), results.study.references[name]
-        found = (100 * row[reward].completion.value - published[reward].completion for reward in PAPER_REWARDS)
-        lines.append(f"| {task.title} | {' | '.join(f'{value:+.1f}' for value in found)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -22,17 +22,19 @@ ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "results" / "trials"
 
 
-def trial_budget(task: Task) -> tuple[Config, range]:
+def trial_budget(task: Task, first_seed: int = 0) -> tuple[Config, range]:
     """The paper's settings on fewer runs and, for PPO, half the steps."""
     config = default_config(task)
     if isinstance(config, PPO):
-        return dataclasses.replace(config, total_steps=config.total_steps // 2), range(3)
-    return config, range(100)
+        return dataclasses.replace(config, total_steps=config.total_steps // 2), range(first_seed, first_seed + 3)
+    return config, range(first_seed, first_seed + 100)
 
 
-def measure(task: Task, spec: Spec | None, observe: str | None, title: str) -> dict[str, float]:
-    """Train, or take what was kept."""
-    config, seeds = trial_budget(task)
+def measure(
+    task: Task, spec: Spec | None, observe: str | None, title: str, budget: tuple[Config, range] | None = None
+) -> dict[str, float]:
+    """Train, or take what was kept; on the trial budget, or on another one."""
+    config, seeds = budget or trial_budget(task)
     digest = hashlib.sha256(f"{task.name} {title} {config} {seeds}".encode()).hexdigest()[:12]
     kept = STORE / f"{task.name}-{digest}.json"
     if kept.exists():
@@ -46,6 +48,8 @@ def measure(task: Task, spec: Spec | None, observe: str | None, title: str) -> d
         "spread": float(np.std(runs, ddof=1)),
         "late": float(log.task_completion[late].mean()),
         "length": float(log.length[late].mean()),
+        "own": float(log.measures["own_criterion"].mean()),
+        "own_late": float(log.measures["own_criterion"][late].mean()),
     }
     kept.parent.mkdir(parents=True, exist_ok=True)
     temporary = kept.with_suffix(".tmp")

@@ -3,8 +3,9 @@ import pytest
 
 import rewardspec as rs
 from rewardspec import tasks
-from rewardspec.experiments.paper.candidates import CANDIDATES, _careful_nearness
+from rewardspec.experiments.paper.candidates import CANDIDATES
 from rewardspec.experiments.paper.evaluation import paper_reward, paper_study
+from rewardspec.experiments.paper.further_atoms import _careful_nearness
 from rewardspec.learning.env_batches import make_batch
 from rewardspec.learning.monitored_batch import MonitoredBatch
 from rewardspec.spec.toml_reading import loads_spec

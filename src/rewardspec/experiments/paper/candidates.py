@@ -1,42 +1,23 @@
 """What was tried for the fourth column, `best`: specs, payments and observations that use the library to the full.
 
 The learner, its settings and its budget are those of the other columns. The first candidate of each environment is the
-one that did best, or as well as any. `docs/scripts/candidates.py` trains all of them and writes the table of winners
-and losers.
+column `best`: ahead of the environment's own reward by task completion and by the environment's own criterion wherever
+one was found that is, and written with order, progress and safety rather than with an atom that knows the way. Where
+another does better by task completion alone, it is marked. `docs/scripts/candidates.py` trains all of them, on other
+seeds than those of the evaluation, and writes the table of winners and losers.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rewardspec.experiments.paper.further_atoms import ATOMS, COUNT_STEPS
 from rewardspec.learning.training import default_config
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import Payment
 from rewardspec.spec.spec import Spec
-from rewardspec.tasks.distances import nearness
-from rewardspec.tasks.label_functions import closeness, lookup, namespace, truth, unit
-from rewardspec.tasks.paper import (
-    acrobot,
-    bipedal_walker,
-    cart_pole,
-    cliff_walking,
-    conveyor_belt,
-    frozen_lake,
-    island_navigation,
-    lunar_lander,
-    pendulum,
-    sokoban,
-    taxi,
-)
-from rewardspec.tasks.paper import mountain_car as car
 from rewardspec.tasks.task import Task
-
-Atoms = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +30,7 @@ class Candidate:
         observe: What of the monitor the learner sees.
         note: What the idea is.
         papers_pairs: Whether the pairs are the paper's own quantitative ones, corrected, instead of `pairs`.
+        by_completion: Whether it is the best by task completion, where `best`, chosen by both measures, is another.
     """
 
     pairs: tuple[Any, ...]
@@ -56,6 +38,7 @@ class Candidate:
     observe: str | None
     note: str
     papers_pairs: bool = False
+    by_completion: bool = False
 
     def spec(self, task: Task) -> Spec:
         """The spec, with the discount of the task's learner."""
@@ -70,149 +53,36 @@ class Candidate:
         pairs = "the paper's pairs" if self.papers_pairs else ", ".join(map(_told, self.pairs))
         return f"{pairs}; {self.payment}; observes {self.observe or 'nothing'}"
 
+    def knows_the_way(self, task: Task) -> bool:
+        """Whether an atom counts the steps that lead to the goal, which only who knows the map can tell."""
+        functions = self.spec(task).atom_functions or {}
+        return any(functions[name] in COUNT_STEPS for name in self.spec(task).atoms)
+
 
 def _told(pair: Any) -> str:
-    formula, weight = (pair.formula, pair.weight) if isinstance(pair, Pair) else pair
-    fine = f", penalty {pair.penalty:g}" if isinstance(pair, Pair) else ""
-    return f"({formula}, {weight:g}{fine})"
+    if not isinstance(pair, Pair):
+        pair = Pair(*pair)
+    details = (
+        "progress" if pair.progress else "",
+        f"paid by {pair.payment}" if pair.payment else "",
+        f"penalty {pair.penalty:g}" if pair.penalty is not None else "",
+    )
+    return f"({', '.join([str(pair.formula), f'{pair.weight:g}', *filter(None, details)])})"
 
-
-# Atoms beyond the paper's.
-
-BESIDE_THE_CLIFF = 4.0
-"""What a step from a tile beside the cliff counts, where other steps count 1."""
-
-
-def acrobot_energy(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Mechanical energy, from hanging at rest (0) to standing upright at rest (1)."""
-    cos1, sin1, cos2, sin2, spin1, spin2 = (next_obs[..., i] for i in range(6))
-    height = -1.5 * cos1 - 0.5 * (cos1 * cos2 - sin1 * sin2)
-    motion = 0.5 * (3.5 + cos2) * spin1**2 + 0.625 * spin2**2 + (1.25 + 0.5 * cos2) * spin1 * spin2
-    return unit((9.8 * (height + 2.0) + motion) / (9.8 * 4.0))
-
-
-def acrobot_height(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Height of the tip, from hanging (0) to the line (1)."""
-    return unit((acrobot.tip_height(next_obs) + 2.0) / 3.0)
-
-
-def pole_lost(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the pole has fallen or the cart has left the track."""
-    fallen = abs(next_obs[..., 2]) > cart_pole.MAX_ANGLE
-    return truth(fallen | (abs(next_obs[..., 0]) > cart_pole.TRACK_END))
-
-
-def car_energy(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Mechanical energy of the car, from rest at the bottom (0) to what carries it over the highest point (1)."""
-    position, speed = next_obs[..., 0], next_obs[..., 1]
-    return unit(0.5 * (namespace(position).sin(3.0 * position) + 1.0) + 300.0 * speed * speed)
-
-
-def moving_right(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Speed to the right as a share of the greatest."""
-    return unit(next_obs[..., 1] / car.MAX_SPEED)
-
-
-def moving_left(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Speed to the left as a share of the greatest."""
-    return unit(-next_obs[..., 1] / car.MAX_SPEED)
-
-
-def lander_slow(obs: Any, action: Any, next_obs: Any) -> Any:
-    """How near the lander is to standing still."""
-    return closeness((next_obs[..., 2] ** 2 + next_obs[..., 3] ** 2) ** 0.5, 1.0)
-
-
-def pendulum_energy(obs: Any, action: Any, next_obs: Any) -> Any:
-    """How near the mechanical energy is to that of standing upright at rest; 0 when hanging at rest."""
-    height, speed = next_obs[..., 0], next_obs[..., 2]
-    return closeness(abs(0.5 * speed * speed + 15.0 * (height - 1.0)), 30.0)
-
-
-def near_goal_on_the_lake(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Nearness to the goal in steps around the holes; 0 in a hole."""
-    return frozen_lake.task_completion(next_obs)
-
-
-def near_goal_on_the_island(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Nearness to the goal by Manhattan distance; 0 in the water."""
-    return island_navigation.task_completion(next_obs)
-
-
-def near_delivery(obs: Any, action: Any, next_obs: Any) -> Any:
-    """How far the ride has come: half for reaching and fetching the passenger, half for the way to the destination."""
-    return taxi.task_completion(next_obs)
-
-
-def near_goal_by_the_cliff(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Nearness to the goal in steps around the cliff; 0 after a fall."""
-    return cliff_walking.task_completion(next_obs)
-
-
-def near_goal_with_care(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Nearness to the goal by a way that keeps clear of the cliff; 0 after a fall."""
-    return lookup(_careful_nearness(), next_obs)
-
-
-@functools.cache
-def _careful_nearness() -> NDArray[np.float64]:
-    """Steps to the goal, those beside the cliff counted more than once, by relaxation over the environment's table."""
-    transitions = cliff_walking.FatalCliffWalking().P
-    cliff = cliff_walking.tables().cliff
-    ways = [(s, after) for s, moves in transitions.items() for [(_, after, _, _)] in moves.values() if not cliff[s]]
-    beside = {state for state, after in ways if cliff[after]}
-    steps = np.full(len(transitions), np.inf)
-    steps[cliff_walking.GOAL] = 0.0
-    for _ in transitions:  # no way is longer than there are tiles
-        for state, after in ways:
-            if not cliff[after] and state != cliff_walking.GOAL:
-                cost = BESIDE_THE_CLIFF if state in beside else 1.0
-                steps[state] = min(steps[state], cost + steps[after])
-    return nearness(steps)
-
-
-ATOMS: dict[str, Atoms] = {
-    "acrobot": {
-        "energy": acrobot_energy,
-        "height": acrobot_height,
-        "at_goal": acrobot.at_goal,
-    },
-    "cart_pole": {"reach_goal": cart_pole.reach_goal, "balanced": cart_pole.balanced, "lost": pole_lost},
-    "mountain_car": {
-        "energy": car_energy,
-        "right": moving_right,
-        "left": moving_left,
-        "at_goal": car.at_goal,
-    },
-    "pendulum": {
-        "energy": pendulum_energy,
-        "upright": pendulum.upright,
-        "stabilised": pendulum.stabilised,
-    },
-    "cliff_walking": {
-        "near": near_goal_by_the_cliff,
-        "near_with_care": near_goal_with_care,
-    },
-    "frozen_lake": {"near": near_goal_on_the_lake, "in_hole": frozen_lake.reach_hole},
-    "taxi": {"near": near_delivery},
-    "bipedal_walker": {"smooth": bipedal_walker.smooth, "upright": bipedal_walker.upright},
-    "lunar_lander": {
-        "near": lunar_lander.reach_landing_zone,
-        "legs": lunar_lander.legs_contact,
-        "upright": lunar_lander.upright,
-        "calm": lunar_lander.angular_velocity_score,
-        "slow": lander_slow,
-    },
-    "island_navigation": {"near": near_goal_on_the_island},
-    "conveyor_belt": {"off": conveyor_belt.vase_off_conveyor, "reach_vase": conveyor_belt.reach_vase},
-    "sokoban": {"reach_goal": sokoban.reach_goal, "wall_penalty": sokoban.wall_penalty},
-}
 
 _SPEEDS = (("F G right", 0), ("F G left", 0))
 """Formulas that pay nothing and are only observed: the car's speed on a scale that a network can see."""
 _LANDING = (("F G near", 4), ("F G legs", 2), ("F G upright", 2), ("F G calm", 2))
 _WALK = (("F G smooth", 5), ("F G upright", 5))
 _POLE = (("F G reach_goal", 5), ("F G balanced", 5))
+_RIDE = (
+    Pair("F(at_passenger & F(riding & F(at_destination & F delivered)))", 30, progress=True),
+    Pair("F G true", -1, payment="value"),
+)
+_WRONGFUL = Pair(
+    "F G (act_drop_off & !(has_passenger & at_destination) | act_pick_up & !at_passenger)", -10, payment="value"
+)
+_PUT_BACK = "F(moved & F(past_box & F(in_place & F goal)))"
 
 CANDIDATES: dict[str, tuple[Candidate, ...]] = {
     "acrobot": (
@@ -236,7 +106,13 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
             "Both parts of the task, paid by their change, and a fine for losing the pole or the track.",
         ),
         Candidate(_POLE, "delta", None, "The same without the fine."),
-        Candidate((("F G (reach_goal & balanced)", 10),), "delta", None, "The worse of the two parts, by its change."),
+        Candidate(
+            (("F G (reach_goal & balanced)", 10),),
+            "delta",
+            None,
+            "The worse of the two parts, by its change: it drives off the track, upright.",
+            by_completion=True,
+        ),
         Candidate(_POLE, "delta", "registers", "Both parts of the task apart, paid by their change."),
         Candidate((), "delta", "registers", "The paper's own formulas, paid by their change.", papers_pairs=True),
         Candidate((("F G reach_goal", 1), ("F G balanced", 1)), "value", None, "Both parts, paid every step."),
@@ -271,31 +147,55 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
     ),
     "cliff_walking": (
         Candidate(
+            (
+                Pair("F(clear_of_cliff & F(across & F goal))", 30, progress=True),
+                Pair("G !fallen", 0, veto=True, penalty=-100),
+            ),
+            "delta",
+            "registers",
+            "Away from the cliff, across, then down to the goal: each part pays when it is done, and a fall costs.",
+        ),
+        Candidate(
             (("F G near_with_care", 100),), "delta", "registers", "Progress along a way that keeps clear of the cliff."
         ),
         Candidate((("F G near", 100),), "delta", "registers", "Progress along the shortest way."),
         Candidate((("F G !near", -100),), "potential", None, "The base reward, shaped by the steps still to go."),
-        Candidate((("F G near", 100),), "value", None, "Nearness pays every step, so that arriving ends it."),
         Candidate((("F G near", 100),), "final", None, "Nearness pays once, at the end."),
     ),
     "frozen_lake": (
+        Candidate(
+            (
+                Pair("F(row_2 & F(row_3 & F(row_4 & F goal)))", 10, progress=True),
+                Pair("G !in_hole", 0, veto=True, penalty=-10),
+            ),
+            "delta",
+            "registers",
+            "Row after row, then the goal: each part pays when it is done, and a hole costs.",
+        ),
         Candidate((("F G near", 10),), "delta", "registers", "Progress around the holes."),
         Candidate((("F G near", 1),), "potential", None, "The base reward, shaped by nearness."),
-        Candidate(
-            (("F G near", 10), Pair("G !in_hole", 0, veto=True, penalty=-10)),
-            "final",
-            None,
-            "Nearness at the end, or a fine.",
-        ),
         Candidate((("F G !near", -10),), "potential", None, "The same shape from below: staying where one is pays."),
         Candidate((("F G near", 10),), "value", None, "Nearness pays every step, so that arriving ends it."),
     ),
     "taxi": (
-        Candidate((("F G !near", -10),), "potential", None, "The base reward, shaped by what is still to do."),
-        Candidate((("F G near", 100),), "delta", "registers", "Progress of the ride."),
-        Candidate((("F G near", 100),), "delta", None, "The same, on the state alone."),
-        Candidate((("F G near", 10),), "potential", None, "The base reward, shaped by what is done."),
-        Candidate((("F G near", 100),), "value", None, "Progress pays every step, so that delivering ends it."),
+        Candidate(
+            (*_RIDE, _WRONGFUL, Pair("F G hit_wall", -5, payment="value")),
+            "delta",
+            None,
+            "To the passenger, in, to the destination, out: each part pays when it is done; steps, walls and wrongful "
+            "actions cost.",
+        ),
+        Candidate((*_RIDE, _WRONGFUL), "delta", None, "The same, walls free."),
+        Candidate(_RIDE, "delta", None, "The same, wrongful actions free as well."),
+        Candidate((*_RIDE, _WRONGFUL), "delta", "registers", "The second, with what has been done shown as well."),
+        Candidate(
+            (("F G !near", -10),),
+            "potential",
+            None,
+            "The base reward, shaped by the steps still to go.",
+            by_completion=True,
+        ),
+        Candidate((("F G near", 100),), "delta", "registers", "Progress of the ride, in steps."),
     ),
     "bipedal_walker": (
         Candidate((("F G smooth", 1), ("F G upright", 1)), "value", None, "Both parts pay every step."),
@@ -303,38 +203,71 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
         Candidate((("F G (smooth & upright)", 10),), "delta", None, "The worse of the two parts, paid by its change."),
     ),
     "lunar_lander": (
-        Candidate(_LANDING, "delta", None, "The four parts of a good landing, paid by their change."),
         Candidate(
-            (("F G near", 20), ("F G legs", 10), ("F G upright", 10), ("F G calm", 10)),
+            (
+                ("F G near", 1.5),
+                ("F G slow", 1.5),
+                ("F G upright", 1.5),
+                ("F G legs", 0.2),
+                Pair("F G rest", 0.2, payment="value"),
+                Pair("F G (O landed & firing)", -0.02, payment="value"),
+                Pair("F G true", -0.004, payment="value"),
+            ),
+            "delta",
+            None,
+            "The parts of a good landing, paid by their change; rest pays every step, and an engine fired after "
+            "touchdown costs.",
+        ),
+        Candidate(
+            (
+                ("F G near", 7.5),
+                ("F G slow", 7.5),
+                ("F G upright", 7.5),
+                ("F G legs", 1),
+                Pair("F G rest", 1, payment="value"),
+                Pair("F G (O landed & firing)", -0.1, payment="value"),
+                Pair("F G true", -0.02, payment="value"),
+            ),
+            "delta",
+            None,
+            "The same, five times as much: PPO's clipped value follows slowly.",
+        ),
+        Candidate(
+            _LANDING, "delta", None, "The parts of the measure, paid by their change: down at once.", by_completion=True
+        ),
+        Candidate(
+            (Pair("F G !landed", -0.3, payment="value"), ("F landed", 0)),
             "potential",
             None,
-            "The base reward, shaped by the four parts of a good landing.",
+            "The base reward, and a cost for every step before touchdown.",
         ),
         Candidate(
-            (("F G near", 50), ("F G (near & legs & slow)", 50), ("F G upright", 20)),
+            (
+                Pair("F G !landed", -0.3, payment="value"),
+                Pair("F(low & F(landed & F rest))", 200, progress=True),
+            ),
             "potential",
             None,
-            "The base reward, shaped by nearness and by what has to come together at the end.",
+            "The base reward, shaped by an order: down, on both legs, at rest; and the same cost.",
         ),
-        Candidate(
-            (("F G near", 80), ("F G legs", 40), ("F G upright", 40), ("F G calm", 40)),
-            "potential",
-            None,
-            "The same, four times as strong.",
-        ),
-        Candidate(_LANDING, "potential", None, "The base reward, shaped by them."),
-        Candidate(
-            (("F G near", 5), ("F G (near & legs & upright & calm)", 5)), "delta", None, "The worst of the four counts."
-        ),
-        Candidate(
-            (("F G near", 1), ("F G (near & legs & upright & calm)", 1)), "value", None, "The same, paid every step."
-        ),
+        Candidate(_LANDING, "potential", None, "The base reward, shaped by the parts of the measure."),
     ),
     "island_navigation": (
+        Candidate(
+            (("F goal", 50), Pair("G !in_water", 0, veto=True, penalty=-50)),
+            "delta",
+            None,
+            "The goal pays, and the water costs.",
+        ),
+        Candidate(
+            (("F goal", 50), Pair("G !in_water", 0, veto=True, penalty=-50), Pair("F G true", -1, payment="value")),
+            "delta",
+            None,
+            "The same, and every step costs.",
+        ),
         Candidate((("F G near", 100),), "final", None, "Nearness pays once, at the end; the water pays nothing."),
         Candidate((("F G near", 10),), "potential", None, "The base reward, shaped by nearness."),
         Candidate((("F G near", 100),), "delta", None, "Progress towards the goal."),
-        Candidate((("F G near", 100),), "value", None, "Nearness pays every step, so that arriving ends it."),
     ),
     "conveyor_belt": (
         Candidate((("F G off", 100),), "delta", None, "The rescue pays once, and putting the vase back costs as much."),
@@ -344,6 +277,26 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
         Candidate((("F G off", 100),), "potential", None, "The base reward, shaped by it."),
     ),
     "sokoban": (
+        Candidate(
+            (Pair(_PUT_BACK, 50, progress=True), Pair("F G cornered", -10, payment="value")),
+            "potential",
+            None,
+            "The base reward, shaped by an order: aside with the box, past it, back with it, to the goal; a box in a "
+            "corner costs every step.",
+        ),
+        Candidate(
+            (Pair(_PUT_BACK, 100, progress=True), Pair("G !cornered", 0, veto=True, penalty=-10)),
+            "delta",
+            "registers",
+            "The order alone, and a fine for the corner: the box is put back, at the cost of steps.",
+            by_completion=True,
+        ),
+        Candidate(
+            (Pair("F(moved & F goal)", 20, progress=True), Pair("F G cornered", -10, payment="value")),
+            "potential",
+            None,
+            "The first, but the box need not be put back.",
+        ),
         Candidate(
             (("F G (reach_goal & !wall_penalty)", 100),),
             "potential",
@@ -356,8 +309,6 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
             "registers",
             "Goal and box together: the worse counts.",
         ),
-        Candidate((("F G (reach_goal & !wall_penalty)", 100),), "final", "registers", "It pays once, at the end."),
-        Candidate((("F G reach_goal", 100), ("F G !wall_penalty", 100)), "delta", None, "The two apart."),
         Candidate((), "delta", "registers", "The paper's own formulas, paid by their change.", papers_pairs=True),
     ),
 }

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rewardspec.experiments.convergence import Rule
-from rewardspec.experiments.paper.candidates import CANDIDATES
+from rewardspec.experiments.paper.candidates import CANDIDATES, Candidate
 from rewardspec.experiments.study import BASE, Budget, Contrast, Reference, Reward, Study, own_reward
 from rewardspec.learning.settings import PPO, QLearning
 from rewardspec.learning.training import default_config
@@ -67,11 +67,16 @@ def paper_reward(task: Task, name: str) -> Reward:
     reward is Markov: the paper's product, completed with the registers.
     """
     if name == "best":
-        best = CANDIDATES[task.name][0]
-        return Reward(best.spec(task), best.observe, best.note)
+        return candidate_reward(task, CANDIDATES[task.name][0])
     if name == BASE:
         return own_reward(task, name)
     return Reward(task.spec(name), "registers", f"The paper's {name} specification, paid by value.")
+
+
+def candidate_reward(task: Task, candidate: Candidate) -> Reward:
+    """A candidate of the fourth column as a reward; it says so where an atom knows the way."""
+    way = " An atom counts the steps to the goal." if candidate.knows_the_way(task) else ""
+    return Reward(candidate.spec(task), candidate.observe, candidate.note + way)
 
 
 def published_reward(task: Task, name: str) -> Reward:
