@@ -3,8 +3,9 @@ import pytest
 
 import rewardspec as rs
 from rewardspec import tasks
+from rewardspec.experiments.paper import further_atoms
 from rewardspec.experiments.paper.candidates import CANDIDATES
-from rewardspec.experiments.paper.evaluation import paper_reward, paper_study
+from rewardspec.experiments.paper.evaluation import candidate_reward, paper_reward, paper_study, paper_tasks
 from rewardspec.experiments.paper.further_atoms import _careful_nearness
 from rewardspec.learning.env_batches import make_batch
 from rewardspec.learning.monitored_batch import MonitoredBatch
@@ -81,6 +82,58 @@ def test_the_careful_way_keeps_clear_of_the_cliff():
         assert len(way) < 48
     beside = [state for state in way if 25 <= state <= 34]
     assert beside == []
+
+
+def test_the_fourth_column_needs_no_atom_that_knows_the_way():
+    known = paper_tasks()
+    assert [name for name, task in known.items() if CANDIDATES[name][0].knows_the_way(task)] == []
+    counting = {name for name, task in known.items() if any(one.knows_the_way(task) for one in CANDIDATES[name])}
+    assert counting == {"cliff_walking", "frozen_lake", "taxi"}
+    told = candidate_reward(known["taxi"], next(one for one in CANDIDATES["taxi"] if one.by_completion)).note
+    assert told.endswith("An atom counts the steps to the goal.")
+
+
+@pytest.mark.parametrize("name", tasks.names("paper"))
+def test_at_most_one_other_candidate_is_the_best_by_task_completion(name):
+    best, *others = CANDIDATES[name]
+    assert not best.by_completion
+    assert sum(one.by_completion for one in others) <= 1
+
+
+def test_who_is_clear_of_the_cliff_cannot_fall_in_one_step():
+    moves = tasks.get("cliff_walking").make().unwrapped.P
+    clear = [state for state in moves if further_atoms.clear_of_the_cliff(None, None, state)]
+    assert len(clear) == 24
+    assert all(reward > -100 for state in clear for [(_, _, reward, _)] in moves[state].values())
+    fatal = [state for state in moves for [(_, _, reward, _)] in moves[state].values() if reward == -100]
+    assert set(fatal).isdisjoint(clear)
+    assert fatal
+
+
+def test_the_box_can_be_put_back_and_each_part_pays():
+    """Aside to the right, past it, back to the left, and to the goal: no other order pays for all parts."""
+    task = tasks.get("sokoban")
+    candidate = next(one for one in CANDIDATES["sokoban"] if one.by_completion)
+    env = MonitorReward(task.make(), candidate.spec(task))
+    env.reset()
+    way = "left down right down right right up left down down right"
+    actions = {"up": 0, "down": 1, "left": 2, "right": 3}
+    paid = []
+    for word in way.split():
+        *_, terminated, _, info = (step := env.step(actions[word]))
+        paid.append(round(step[1]))
+    assert terminated
+    assert info["task_completion"] == 1.0
+    assert sum(paid) == 100
+    assert [place for place, reward in enumerate(paid) if reward] == [2, 5, 7, 10]
+
+
+def test_engines_are_off_before_the_first_action():
+    obs = np.zeros((3, 8))
+    assert further_atoms.lander_firing(None, None, obs).tolist() == [0.0, 0.0, 0.0]
+    assert further_atoms.lander_firing(obs, np.array([0, 2, 3]), obs).tolist() == [0.0, 1.0, 1.0]
+    standing = np.array([[0, 0, 0, 0, 0, 0, 1, 1], [0, 0, 0, 0.06, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0, 1, 0]])
+    assert further_atoms.lander_at_rest(None, None, standing).tolist() == [1.0, 0.0, 0.0]
 
 
 def test_an_unknown_reward_is_refused_with_a_hint():
