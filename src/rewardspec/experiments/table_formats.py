@@ -19,12 +19,12 @@ def to_markdown(table: Table) -> str:
     """A table in GitHub's Markdown, with its title above and its notes below."""
     heads = [f"{group}: {column}" for group in table.groups for column in table.columns]
     heads = list(table.columns) if len(table.groups) == 1 else heads
-    lines = [f"### {table.title}", "", _markdown_row(["", "", *heads]), f"|---|---|{'--:|' * len(heads)}"]
+    beside = any(line.source != "ours" for line in table.lines)  # only then does a line have to say whose it is
+    lines = [f"### {table.title}", "", _markdown_row(["", *[""] * beside, *heads])]
+    lines.append(f"|---|{'---|' * beside}{'--:|' * len(heads)}")
     for line in table.lines:
-        name = line.task.title if line.source == "ours" else ""
-        lines.append(
-            _markdown_row([name, line.source, *(_markdown(entry) for group in line.groups for entry in group)])
-        )
+        first = [line.task.title if line.source == "ours" else "", *[line.source] * beside]
+        lines.append(_markdown_row([*first, *(_markdown(entry) for group in line.groups for entry in group)]))
     return "\n".join([*lines, "", *(f"- {note}" for note in table.notes)]) + "\n"
 
 
