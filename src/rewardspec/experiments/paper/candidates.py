@@ -198,8 +198,20 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
         Candidate((("F G near", 100),), "delta", "registers", "Progress of the ride, in steps."),
     ),
     "bipedal_walker": (
-        Candidate((("F G smooth", 1), ("F G upright", 1)), "value", None, "Both parts pay every step."),
-        Candidate(_WALK, "delta", None, "Both parts of the task, paid by their change."),
+        Candidate(
+            (Pair("F G (forward & upright)", 0.5, payment="value"), ("F G upright", 0)),
+            "potential",
+            None,
+            "The base reward, and pay for every step that goes forward, upright.",
+        ),
+        Candidate(
+            (("F G smooth", 1), ("F G upright", 1)),
+            "value",
+            None,
+            "Both parts of the measure pay every step.",
+            by_completion=True,
+        ),
+        Candidate(_WALK, "delta", None, "Both parts of the measure, paid by their change."),
         Candidate((("F G (smooth & upright)", 10),), "delta", None, "The worse of the two parts, paid by its change."),
     ),
     "lunar_lander": (

@@ -64,6 +64,11 @@ def moving_left(obs: Any, action: Any, next_obs: Any) -> Any:
     return unit(-next_obs[..., 1] / car.MAX_SPEED)
 
 
+def walker_forward(obs: Any, action: Any, next_obs: Any) -> Any:
+    """Speed forward as a share of that of a steady walk; 1 for a faster one."""
+    return unit(next_obs[..., 2] / bipedal_walker.TARGET_VELOCITY)
+
+
 def lander_slow(obs: Any, action: Any, next_obs: Any) -> Any:
     """How near the lander is to standing still."""
     return closeness((next_obs[..., 2] ** 2 + next_obs[..., 3] ** 2) ** 0.5, 2.0)
@@ -237,7 +242,11 @@ ATOMS: dict[str, dict[str, Any]] = {
         "act_drop_off": taxi.act_drop_off,
         "hit_wall": taxi.hit_wall,
     },
-    "bipedal_walker": {"smooth": bipedal_walker.smooth, "upright": bipedal_walker.upright},
+    "bipedal_walker": {
+        "smooth": bipedal_walker.smooth,
+        "upright": bipedal_walker.upright,
+        "forward": walker_forward,
+    },
     "lunar_lander": {
         "near": lunar_lander.reach_landing_zone,
         "legs": lunar_lander.legs_contact,
