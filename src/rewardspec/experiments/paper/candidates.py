@@ -45,7 +45,10 @@ class Candidate:
         discount = default_config(task).discount
         if self.papers_pairs:
             return task.spec("quantitative", payment=self.payment, discount=discount)
-        return Spec(self.pairs, atoms=ATOMS[task.name], payment=self.payment, discount=discount)
+        pairs = [pair if isinstance(pair, Pair) else Pair(*pair) for pair in self.pairs]
+        read = {atom for pair in pairs for atom in pair.formula.atoms}
+        atoms = {name: function for name, function in ATOMS[task.name].items() if name in read}
+        return Spec(pairs, atoms=atoms, payment=self.payment, discount=discount)
 
     @property
     def title(self) -> str:
@@ -56,7 +59,7 @@ class Candidate:
     def knows_the_way(self, task: Task) -> bool:
         """Whether an atom counts the steps that lead to the goal, which only who knows the map can tell."""
         functions = self.spec(task).atom_functions or {}
-        return any(functions[name] in COUNT_STEPS for name in self.spec(task).atoms)
+        return not COUNT_STEPS.isdisjoint(functions.values())
 
 
 def _told(pair: Any) -> str:
@@ -199,7 +202,7 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
     ),
     "bipedal_walker": (
         Candidate(
-            (Pair("F G (forward & upright)", 0.5, payment="value"), ("F G upright", 0)),
+            (Pair("F G (forward & upright)", 0.5, payment="value"),),
             "potential",
             None,
             "The base reward, and pay for every step that goes forward, upright.",
@@ -248,7 +251,7 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
             _LANDING, "delta", None, "The parts of the measure, paid by their change: down at once.", by_completion=True
         ),
         Candidate(
-            (Pair("F G !landed", -0.3, payment="value"), ("F landed", 0)),
+            (Pair("F G !landed", -0.3, payment="value"),),
             "potential",
             None,
             "The base reward, and a cost for every step before touchdown.",
