@@ -42,14 +42,17 @@ def measure(
     log = train(task, spec, config=config, seeds=seeds, observe=observe).log
     ends = np.array([log.end_step[log.episodes_of(run)].max(initial=0) for run in range(log.runs)])
     late = log.end_step > 0.9 * ends[log.run]
-    runs = [log.task_completion[log.episodes_of(run)].mean() for run in range(log.runs)]
+    own = log.measures["own_criterion"]
+    runs, own_runs = (
+        [column[log.episodes_of(run)].mean() for run in range(log.runs)] for column in (log.task_completion, own)
+    )
     result = {
         "completion": float(log.task_completion.mean()),
         "spread": float(np.std(runs, ddof=1)),
         "late": float(log.task_completion[late].mean()),
         "length": float(log.length[late].mean()),
-        "own": float(log.measures["own_criterion"].mean()),
-        "own_late": float(log.measures["own_criterion"][late].mean()),
+        "own": float(np.mean(own_runs)),
+        "own_late": float(own[late].mean()),
     }
     kept.parent.mkdir(parents=True, exist_ok=True)
     temporary = kept.with_suffix(".tmp")
