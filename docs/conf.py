@@ -18,7 +18,7 @@ version = release = rewardspec.__version__
 
 autodoc_mock_imports = ["stable_baselines3"]  # an extra that pages can be built without
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
-exclude_patterns = ["results/*", "scripts"]  # results are included by the page about them
+exclude_patterns = ["results/_*", "scripts"]  # these are included by the page about results
 
 # Pages.  Headings down to the third level can be linked to, and a link that leads nowhere is a warning.
 myst_heading_anchors = 3
@@ -58,7 +58,6 @@ copybutton_prompt_is_regexp = True
 def setup(app: Any) -> None:
     """Register what follows."""
     app.connect("autodoc-process-docstring", _backticks)
-    app.connect("source-read", _results)
     app.connect("source-read", _options)
 
 
@@ -66,14 +65,6 @@ def _backticks(app: Any, what: str, name: str, thing: Any, options: Any, lines: 
     """Turn Markdown's `code` into reStructuredText's ``code``."""
     text = re.sub(r"(?<!`)`([^`\n]+(?:\n[^`\n]+)?)`(?!`)", r"``\1``", "\n".join(lines))
     lines[:] = re.sub(r"``(?=\w)(?<=\w``)", r"``\ ", text).split("\n")
-
-
-def _results(app: Any, page: str, source: list[str]) -> None:
-    """Include in the page of results every file of docs/results/, where there are any."""
-    if page == "results":
-        files = sorted((DOCS / "results").glob("*.md"))
-        parts = [f":::{{include}} results/{file.name}\n:relative-images:\n:::\n" for file in files]
-        source[0] = source[0].replace("<!-- results -->\n", "\n".join(parts))
 
 
 def _options(app: Any, page: str, source: list[str]) -> None:

@@ -23,7 +23,7 @@ SUMMARIES = TABLE.parent / "summaries.json"
 """What the evaluation found of `best`."""
 FIRST_SEED = 1000
 
-INTRODUCTION = """## What was tried for the fourth column
+INTRODUCTION = """# What was tried for the fourth column
 
 Each line was trained with the learner and the settings of the evaluation, on a smaller budget: 100 runs of Q-learning,
 or 3 runs of PPO with half the steps, on other seeds than those of the evaluation. Task completion (TC) and the
@@ -34,7 +34,7 @@ is another one, and ⚑ an atom that counts the steps to the goal, which only wh
 Made by `python docs/scripts/candidates.py`.
 """
 
-ALONE = """### The best by task completion alone
+ALONE = """## The best by task completion alone
 
 Where another spec does better by task completion and not by both measures, or only because it counts the steps to the
 goal, here it is on the evaluation's whole budget and seeds, beside `best`.
@@ -90,7 +90,7 @@ def main(names: list[str]) -> None:
     """Train and write."""
     known = paper_tasks()
     chosen = [known[name] for name in names or known]
-    sections = [f"### {task.title}\n\n{HEAD}\n" + "\n".join(rows(task)) + "\n" for task in chosen]
+    sections = [f"## {task.title}\n\n{HEAD}\n" + "\n".join(rows(task)) + "\n" for task in chosen]
     sections = [INTRODUCTION, *sections, ALONE + "".join(map(alone, chosen))]
     if not names:
         TABLE.parent.mkdir(parents=True, exist_ok=True)

@@ -29,7 +29,7 @@ NAMES = (
     *(n for n in tasks.names("paper") if tasks.get(n).learner != "ppo"),
 )
 
-TEXT = """## The same formulas, paid by value and by change
+TEXT = """# The same formulas, paid by value and by change
 
 Paid by `value`, as in the paper, a formula that holds pays again at every step. An agent that is paid well then has a
 reason not to end the episode, and where success ends it, a reason not to succeed. Paid by `delta`, it pays once. The

@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "results" / "pendulum"
 TARGET = ROOT / "docs" / "results" / "pendulum.md"
 
-TEXT = """## Pendulum: the discount, and episodes that are cut off
+TEXT = """# Pendulum: the discount, and episodes that are cut off
 
 The mean return of the last tenth of {steps:,} steps, seed by seed, with Pendulum's own reward and the paper's settings.
 "Cut off = ended" says whether the end of an episode by its limit of steps counts as an end, as in CleanRL, which the

@@ -6,9 +6,9 @@
     python docs/scripts/results.py results/as-paper
 
 Copies table, figures and summaries to docs/results/, and writes docs/results/evaluation.md: what was run and how long
-it took, the comparisons by both measures, for the finite environments the exact ceiling of what a learner that explores
-as much could score, and the tables and figures. WALL_TIME is what `reproduce` printed in the end, where it ran in one
-go. Of `--as-paper` it writes docs/results/as_paper.md.
+it took, the comparisons, for the finite environments the exact ceiling of what a learner that explores as much could
+score, and the tables and figures. WALL_TIME is what `reproduce` printed in the end, where it ran in one go. Of
+`--as-paper` it writes docs/results/as_paper.md. The files that begin with `_` are parts of docs/results.md.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from rewardspec.experiments.comparisons import Comparison, compare
 from rewardspec.experiments.results import open_results
 from rewardspec.experiments.study import BASE
 from rewardspec.experiments.summaries import Summaries, summarize
+from rewardspec.experiments.table import differences_table
+from rewardspec.experiments.table_formats import to_markdown
 from rewardspec.learning.settings import QLearning
 from rewardspec.tasks.paper.as_published import READINGS
 
@@ -35,14 +37,16 @@ def main(source: Path, wall_time: str | None = None) -> None:
     study, cells = open_results(source)
     results = Summaries(study, [summarize(cell, study) for cell in cells])
     TARGET.mkdir(exist_ok=True)
-    table = (source / "table.md").read_text(encoding="utf-8")
+    table = (source / "table.md").read_text(encoding="utf-8").replace("### ", "## ")
     if "as_published" in study.description:
-        write("as_paper.md", AS_PAPER.format(readings=readings(), finite=finite(results)) + table)
+        write("as_paper.md", AS_PAPER.format(readings=readings()) + table)
+        write("_differences.md", finite(results) + to_markdown(differences_table(results)).partition("\n")[2])
         shutil.copyfile(source / "summaries.json", TARGET / "as_paper_summaries.json")
         return
     for name in FILES:
         shutil.copyfile(source / name, TARGET / name)
-    sections = [run(results, wall_time), by_both(results), comparisons(results), ceilings(results), table, FIGURES]
+    write("_both_measures.md", by_both(results))
+    sections = [run(results, wall_time), comparisons(results), ceilings(results), table, FIGURES]
     write("evaluation.md", "\n".join(sections))
 
 
@@ -52,11 +56,11 @@ def write(name: str, text: str) -> None:
     print(f"Wrote docs/results/{name}")
 
 
-AS_PAPER = """## The paper's table, cell by cell
+AS_PAPER = """# The paper's table, cell by cell
 
 `rewardspec reproduce --as-paper` trains in the setting that the published numbers speak for. Every difference from the
 paper's text is a named reading, and says how it is known. Those by fit were chosen among many because the numbers come
-out, which is a weak reason; each speaks for a whole row at least, but for Pendulum's Boolean atoms. {finite}
+out, which is a weak reason; each speaks for a whole row at least, but for Pendulum's Boolean atoms.
 
 | about | reading | known from |
 |---|---|---|
@@ -75,8 +79,8 @@ def finite(results: Summaries) -> str:
     ]
     near = sum(one <= 3.0 for one in apart)
     return (
-        f"Of the {len(apart)} cells of\nfinite environments, {near} come within 3 points of the paper's; the mean "
-        f"distance is {sum(apart) / len(apart):.2f} points."
+        f"Of the {len(apart)} cells of finite environments, {near} come within 3 points of the paper's, and the mean "
+        f"distance is {sum(apart) / len(apart):.2f} points.\n"
     )
 
 
@@ -88,12 +92,11 @@ def readings() -> str:
 def by_both(results: Summaries) -> str:
     """Best beside the environment's own reward, by both measures."""
     lines = [
-        "### Best beside the environment's own reward",
+        "The environment's own reward → the fourth column, means over all of training; in brackets the 95 % interval",
+        "of the difference, over runs.",
         "",
-        "Differences of means over all of training with the 95 % interval over runs; shares in percentage points.",
-        "",
-        "| environment | task completion | own criterion |",
-        "|---|---|---|",
+        "| environment | task completion, % | own criterion | what that is |",
+        "|---|---|---|---|",
     ]
     study = results.study
     first, second = (
@@ -102,13 +105,18 @@ def by_both(results: Summaries) -> str:
         if contrast.others == (BASE,)
     )
     for name, one in first.items():
-        share = study.tasks[name].measures["own_criterion"].share
-        other = told(second[name], 100 if share else 1) if name in second else ""
-        lines.append(f"| {study.tasks[name].title} | {told(one)} | {other} |")
+        task, row = study.tasks[name], results.of(name)
+        measure = task.measures["own_criterion"]
+        base, best = (row[reward].completion_over_runs.value for reward in (BASE, "best"))
+        own = [row[reward].further_measures["own_criterion"].value for reward in (BASE, "best")]
+        scale, unit = (100, " %") if measure.share else (1, "")
+        completion = f"{100 * base:.1f} → {100 * best:.1f}: {told(one)}"
+        criterion = f"{scale * own[0]:.1f}{unit} → {scale * own[1]:.1f}{unit}: {told(second[name], scale)}"
+        lines.append(f"| {task.title} | {completion} | {criterion} | {measure.words.rstrip('.')} |")
     return "\n".join(lines) + "\n"
 
 
-FIGURES = """### Learning curves
+FIGURES = """## Learning curves
 
 ![Task completion over training for the twelve environments and four rewards](curves.png)
 
@@ -129,7 +137,7 @@ def run(results: Summaries, wall_time: str | None) -> str:
     versions = cells[0].versions
     packages = ", ".join(f"{name} {versions[name]}" for name in ("jax", "numpy", "gymnasium") if name in versions)
     took = "" if wall_time is None else f" in {wall_time} from start to end"
-    return f"""## The paper's budgets
+    return f"""# The evaluation, at the paper's budgets
 
 `rewardspec reproduce` trained {len(cells)} cells, {sum(cell.runs for cell in cells):,} runs and {steps / 1e6:,.0f}
 million environment steps{took}. The wall-clock times of its jobs, two at a time,
@@ -141,7 +149,7 @@ The table's data is in `table.csv`, and every cell's summary, with its settings 
 def comparisons(results: Summaries) -> str:
     """Quantitative beside Boolean, and best beside the others and the paper."""
     lines = [
-        "### Reward beside reward",
+        "## Reward beside reward",
         "",
         "Differences of mean task completion, in percentage points, with the 95 % interval over runs.",
         "",
@@ -167,7 +175,7 @@ def told(comparison: Comparison, scale: float = 100) -> str:
 def ceilings(results: Summaries) -> str:
     """What an omniscient learner with the same exploration would score."""
     lines = [
-        "### How far a learner could get",
+        "## How far a learner could get",
         "",
         "Every episode of training counts, the exploring ones included. The ceiling is what a learner would score that",
         "knew the environment from the start and had to explore as much as the paper's Q-learning does: exact, by",
