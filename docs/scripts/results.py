@@ -23,7 +23,7 @@ from rewardspec.experiments.comparisons import Comparison, compare
 from rewardspec.experiments.results import open_results
 from rewardspec.experiments.study import BASE
 from rewardspec.experiments.summaries import Summaries, summarize
-from rewardspec.experiments.table import differences_table
+from rewardspec.experiments.table import differences_table, episode_text
 from rewardspec.experiments.table_formats import to_markdown
 from rewardspec.learning.settings import QLearning
 from rewardspec.tasks.paper.as_published import READINGS
@@ -70,7 +70,7 @@ out, which is a weak reason; each speaks for a whole row at least, but for Pendu
 
 
 def finite(results: Summaries) -> str:
-    """How near the finite cells come."""
+    """How near the finite cells come, and how many cells of PPO converge as printed."""
     study = results.study
     apart = [
         abs(100 * cell.completion.value - study.references[cell.task][cell.reward].completion)
@@ -78,9 +78,15 @@ def finite(results: Summaries) -> str:
         if study.tasks[cell.task].learner == "q-learning"
     ]
     near = sum(one <= 3.0 for one in apart)
+    printed = [
+        episode_text(cell.convergence_episode) == episode_text(study.references[cell.task][cell.reward].episode)
+        for cell in results.all()
+        if study.tasks[cell.task].learner == "ppo"
+    ]
     return (
         f"Of the {len(apart)} cells of finite environments, {near} come within 3 points of the paper's, and the mean "
         f"distance is {sum(apart) / len(apart):.2f} points.\n"
+        f"When PPO's rewards converge comes out as printed in {sum(printed)} of {len(printed)} cells.\n"
     )
 
 
@@ -113,6 +119,8 @@ def by_both(results: Summaries) -> str:
         completion = f"{100 * base:.1f} → {100 * best:.1f}: {told(one)}"
         criterion = f"{scale * own[0]:.1f}{unit} → {scale * own[1]:.1f}{unit}: {told(second[name], scale)}"
         lines.append(f"| {task.title} | {completion} | {criterion} | {measure.words.rstrip('.')} |")
+    both = sum(one.standing == second[name].standing == "ahead" for name, one in first.items())
+    lines += ["", f"Ahead by both in {both} of {len(first)} environments."]
     return "\n".join(lines) + "\n"
 
 

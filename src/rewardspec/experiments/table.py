@@ -98,7 +98,8 @@ def completion_table(results: Summaries) -> Table:
     if study.references:
         group = _Group(_measured(study), _pooled_text, lambda cell: cell.completion.value, reference=_completion_of)
         notes = [
-            "Lines marked “paper” are the paper's own numbers; “best” is a column of ours.",
+            "Lines marked “paper” are the paper's own numbers"
+            + ("; “best” is a column of ours." if "best" in study.rewards else "."),
             "Mean over all episodes of all runs, in percent, ± the 95 % interval over episodes, as in the paper. Bold: "
             "the best of the row.",
         ]

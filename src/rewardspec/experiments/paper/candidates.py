@@ -87,6 +87,18 @@ _WRONGFUL = Pair(
 )
 _PUT_BACK = "F(moved & F(past_box & F(in_place & F goal)))"
 
+
+def _touchdown(scale: float) -> tuple[Any, ...]:
+    """Lunar Lander's parts of a good landing, what to do after it, and a cost of time."""
+    return (
+        *((f"F G {part}", weight * scale) for part, weight in (("near", 1.5), ("slow", 1.5), ("upright", 1.5))),
+        ("F G legs", 0.2 * scale),
+        Pair("F G rest", 0.2 * scale, payment="value"),
+        Pair("F G (O landed & firing)", -0.02 * scale, payment="value"),
+        Pair("F G true", -0.004 * scale, payment="value"),
+    )
+
+
 CANDIDATES: dict[str, tuple[Candidate, ...]] = {
     "acrobot": (
         Candidate(
@@ -219,34 +231,13 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
     ),
     "lunar_lander": (
         Candidate(
-            (
-                ("F G near", 1.5),
-                ("F G slow", 1.5),
-                ("F G upright", 1.5),
-                ("F G legs", 0.2),
-                Pair("F G rest", 0.2, payment="value"),
-                Pair("F G (O landed & firing)", -0.02, payment="value"),
-                Pair("F G true", -0.004, payment="value"),
-            ),
+            _touchdown(1),
             "delta",
             None,
             "The parts of a good landing, paid by their change; rest pays every step, and an engine fired after "
             "touchdown costs.",
         ),
-        Candidate(
-            (
-                ("F G near", 7.5),
-                ("F G slow", 7.5),
-                ("F G upright", 7.5),
-                ("F G legs", 1),
-                Pair("F G rest", 1, payment="value"),
-                Pair("F G (O landed & firing)", -0.1, payment="value"),
-                Pair("F G true", -0.02, payment="value"),
-            ),
-            "delta",
-            None,
-            "The same, five times as much: PPO's clipped value follows slowly.",
-        ),
+        Candidate(_touchdown(5), "delta", None, "The same, five times as much: PPO's clipped value follows slowly."),
         Candidate(
             _LANDING, "delta", None, "The parts of the measure, paid by their change: down at once.", by_completion=True
         ),
