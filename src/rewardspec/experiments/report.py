@@ -198,7 +198,8 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Any) -> dict[
     own = {reward: drawn[name, reward] for reward in study.rewards if (name, reward) in drawn}
     said = f"Learning curves of {task.title}."
     limit = "" if task.max_episode_steps is None else f", {task.max_episode_steps} steps"
-    made = f'gymnasium.make("{task.id or task.env}")' if isinstance(task.env, str) else repr(task.env)
+    # An environment without an id need not be registered: as `rewardspec train` takes it.
+    made = f'gymnasium.make("{task.id}")' if task.id else task.env if isinstance(task.env, str) else repr(task.env)
     return {
         "task": task,
         "facts": (
