@@ -3,18 +3,16 @@
     python docs/scripts/pendulum.py        # needs Stable-Baselines3
 
 A quarter of the paper's steps; everything but what the table names is as in the paper. CleanRL, which the paper adapts,
-counts an episode that is cut off as one that ended, and so do we; Stable-Baselines3 adds the value of the state it was
-cut off in. It is run both ways. Every run is kept in results/pendulum/, and the table is written to
+counts an episode that is cut off as one that ended; Stable-Baselines3, and rewardspec by default, add the value of the
+state it was cut off in. Both are run both ways. Every run is kept in results/pendulum/, and the table is written to
 docs/results/pendulum.md.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -24,8 +22,8 @@ from rewardspec.learning.settings import PPO
 from rewardspec.learning.training import train
 
 STEPS, SEEDS = 250_000, 2
-TREATMENTS = {0.99: (("yes", True), ("no", False)), 0.9: (("yes", True),)}
-"""For each discount, how Stable-Baselines3 treats an episode that is cut off: as one that ended, or not."""
+SETTINGS = ((0.99, True), (0.99, False), (0.9, True))
+"""The discount, and whether an episode that is cut off counts as one that ended."""
 ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "results" / "pendulum"
 TARGET = ROOT / "docs" / "results" / "pendulum.md"
@@ -34,7 +32,7 @@ TEXT = """# Pendulum: the discount, and episodes that are cut off
 
 The mean return of the last tenth of {steps:,} steps, seed by seed, with Pendulum's own reward and the paper's settings.
 "Cut off = ended" says whether the end of an episode by its limit of steps counts as an end, as in CleanRL, which the
-paper adapts, or the value of the last state is added, as Stable-Baselines3 does.
+paper adapts, or the value of the last state is added, as in Stable-Baselines3 and, by default, in rewardspec.
 
 | discount | implementation | cut off = ended | return of each seed |
 |---|---|---|---|
@@ -53,15 +51,13 @@ class CutOffIsEnd(gym.Wrapper):
         return observation, reward, terminated or truncated, False, info
 
 
-def ours(discount: float) -> list[float]:
-    """The mean return in the end, of every seed."""
-    config = PPO.continuous(total_steps=STEPS, discount=discount)
-    log = train(tasks.get("pendulum"), None, config=config, seeds=range(SEEDS)).log
-    runs = (log.base_reward[log.episodes_of(seed)] for seed in range(SEEDS))
-    return [in_the_end(returns) for returns in runs]
+def ours(discount: float, cut_off_is_end: bool, seed: int) -> float:
+    """The mean return in the end, of one seed of rewardspec's PPO."""
+    config = PPO.continuous(total_steps=STEPS, discount=discount, bootstrap_truncated=not cut_off_is_end)
+    return in_the_end(train(tasks.get("pendulum"), None, config=config, seeds=[seed]).log.base_reward)
 
 
-def theirs(discount: float, seed: int, *, cut_off_is_end: bool) -> float:
+def theirs(discount: float, cut_off_is_end: bool, seed: int) -> float:
     """The mean return in the end, of one seed of Stable-Baselines3."""
     import stable_baselines3
     import torch
@@ -91,11 +87,11 @@ def in_the_end(returns: Sequence[float]) -> float:
     return float(np.mean(returns[-(len(returns) // 10) :]))
 
 
-def kept(name: str, run: Callable[[], Any]) -> Any:
+def kept(run: Callable[[float, bool, int], float], discount: float, cut_off_is_end: bool, seed: int) -> float:
     """What a run gave; it is made unless it is kept."""
-    path = STORE / f"{name}.json"
+    path = STORE / f"{run.__name__}-{discount:g}-{told(cut_off_is_end)}-{seed}.json"
     if not path.exists():
-        result = run()
+        result = run(discount, cut_off_is_end, seed)
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(".tmp")
         temporary.write_text(json.dumps(result), encoding="utf-8")
@@ -103,17 +99,19 @@ def kept(name: str, run: Callable[[], Any]) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def told(answer: bool) -> str:
+    """Yes or no."""
+    return "yes" if answer else "no"
+
+
 def main() -> None:
     """Train and write."""
-    rows = []
-    for discount in TREATMENTS:
-        rows.append((discount, "rewardspec", "yes", kept(f"ours-{discount:g}", functools.partial(ours, discount))))
-        for told, cut_off_is_end in TREATMENTS[discount]:
-            runs = [functools.partial(theirs, discount, seed, cut_off_is_end=cut_off_is_end) for seed in range(SEEDS)]
-            returns = [kept(f"theirs-{discount:g}-{told}-{seed}", run) for seed, run in enumerate(runs)]
-            rows.append((discount, "Stable-Baselines3", told, returns))
-    lines = [f"| {d:g} | {who} | {told} | {', '.join(f'{r:.0f}' for r in returns)} |" for d, who, told, returns in rows]
-    print("\n".join(lines))
+    lines = []
+    for discount, cut_off_is_end in SETTINGS:
+        for name, run in (("rewardspec", ours), ("Stable-Baselines3", theirs)):
+            returns = ", ".join(f"{kept(run, discount, cut_off_is_end, seed):.0f}" for seed in range(SEEDS))
+            lines.append(f"| {discount:g} | {name} | {told(cut_off_is_end)} | {returns} |")
+            print(lines[-1], flush=True)
     TARGET.write_text(TEXT.format(steps=STEPS, rows="\n".join(lines)), encoding="utf-8")
 
 

@@ -121,6 +121,14 @@ def by_both(results: Summaries) -> str:
         lines.append(f"| {task.title} | {completion} | {criterion} | {measure.words.rstrip('.')} |")
     both = sum(one.standing == second[name].standing == "ahead" for name, one in first.items())
     lines += ["", f"Ahead by both in {both} of {len(first)} environments."]
+    for name in first:
+        row = results.of(name)
+        if all(row[reward].further_measures["own_criterion"].high == 0.0 for reward in (BASE, "best")):
+            base, best = (row[reward].final_base_reward for reward in (BASE, "best"))
+            lines.append(
+                f"In {study.tasks[name].title} no run of either meets the criterion; the mean return of the last tenth "
+                f"of training is {base:.0f} → {best:.0f}."
+            )
     return "\n".join(lines) + "\n"
 
 
@@ -149,7 +157,7 @@ def run(results: Summaries, wall_time: str | None) -> str:
 
 `rewardspec reproduce` trained {len(cells)} cells, {sum(cell.runs for cell in cells):,} runs and {steps / 1e6:,.0f}
 million environment steps{took}. The wall-clock times of its jobs, two at a time,
-add up to {seconds / 3600:.1f} hours, on cores that did some other work as well ({"; ".join(devices)}; {packages}).
+add up to {seconds / 3600:.1f} hours ({"; ".join(devices)}; {packages}).
 The table's data is in `table.csv`, and every cell's summary, with its settings and command, in `summaries.json`.
 """
 
