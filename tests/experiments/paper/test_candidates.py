@@ -1,3 +1,4 @@
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -134,6 +135,17 @@ def test_engines_are_off_before_the_first_action():
     assert further_atoms.lander_firing(obs, np.array([0, 2, 3]), obs).tolist() == [0.0, 1.0, 1.0]
     standing = np.array([[0, 0, 0, 0, 0, 0, 1, 1], [0, 0, 0, 0.06, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0, 1, 0]])
     assert further_atoms.lander_at_rest(None, None, standing).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_a_walker_is_gentle_by_the_torque_that_its_environment_charges_for():
+    env = gym.make("BipedalWalker-v3").unwrapped
+    env.reset(seed=0)
+    for action in (np.zeros(4, np.float32), np.array([1.0, -0.5, 0.25, 3.0], np.float32)):
+        env.prev_shaping = None  # so that the step pays for nothing but torque
+        _, reward, *_ = env.step(action)
+        gentle = further_atoms.walker_gentle(None, action, np.zeros(24))
+        assert reward == pytest.approx((gentle - 1.0) * 4 * 0.00035 * 80)
+    assert further_atoms.walker_gentle(None, None, np.zeros((2, 24))).tolist() == [1.0, 1.0]
 
 
 def test_an_unknown_reward_is_refused_with_a_hint():

@@ -214,10 +214,26 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
     ),
     "bipedal_walker": (
         Candidate(
+            (
+                Pair("F G (fast & upright & gentle)", 0.5, payment="value"),
+                Pair("F G gentle", 0.4, payment="value"),
+            ),
+            "potential",
+            None,
+            "The base reward, and pay for every step that is fast, upright and with little torque: the least of the "
+            "three counts. Little torque pays by itself as well.",
+        ),
+        Candidate(
+            (Pair("F G (fast & upright & gentle)", 1, payment="value"),),
+            "potential",
+            None,
+            "The base reward, and pay for the three together alone.",
+        ),
+        Candidate(
             (Pair("F G (forward & upright)", 0.5, payment="value"),),
             "potential",
             None,
-            "The base reward, and pay for every step that goes forward, upright.",
+            "The base reward, and pay for every step that goes forward, upright; a slow walk will do.",
         ),
         Candidate(
             (("F G smooth", 1), ("F G upright", 1)),
