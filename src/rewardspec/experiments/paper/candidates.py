@@ -145,6 +145,12 @@ CANDIDATES: dict[str, tuple[Candidate, ...]] = {
     ),
     "pendulum": (
         Candidate(
+            (Pair("F G (upright & stabilised)", 5, payment="value"),),
+            "potential",
+            None,
+            "The base reward, and pay for every step by the worse of height and rest.",
+        ),
+        Candidate(
             (("F G upright", 1), ("F G (upright & stabilised)", 1)),
             "value",
             None,
