@@ -89,7 +89,7 @@ def in_the_end(returns: Sequence[float]) -> float:
 
 def kept(run: Callable[[float, bool, int], float], discount: float, cut_off_is_end: bool, seed: int) -> float:
     """What a run gave; it is made unless it is kept."""
-    path = STORE / f"{run.__name__}-{discount:g}-{told(cut_off_is_end)}-{seed}.json"
+    path = STORE / f"{run.__name__}-{discount:g}-{yes_or_no(cut_off_is_end)}-{seed}.json"
     if not path.exists():
         result = run(discount, cut_off_is_end, seed)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,8 +99,8 @@ def kept(run: Callable[[float, bool, int], float], discount: float, cut_off_is_e
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def told(answer: bool) -> str:
-    """Yes or no."""
+def yes_or_no(answer: bool) -> str:
+    """The answer in a word."""
     return "yes" if answer else "no"
 
 
@@ -110,7 +110,7 @@ def main() -> None:
     for discount, cut_off_is_end in SETTINGS:
         for name, run in (("rewardspec", ours), ("Stable-Baselines3", theirs)):
             returns = ", ".join(f"{kept(run, discount, cut_off_is_end, seed):.0f}" for seed in range(SEEDS))
-            lines.append(f"| {discount:g} | {name} | {told(cut_off_is_end)} | {returns} |")
+            lines.append(f"| {discount:g} | {name} | {yes_or_no(cut_off_is_end)} | {returns} |")
             print(lines[-1], flush=True)
     TARGET.write_text(TEXT.format(steps=STEPS, rows="\n".join(lines)), encoding="utf-8")
 

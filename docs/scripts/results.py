@@ -144,7 +144,7 @@ def run(results: Summaries, wall_time: str | None) -> str:
     devices = sorted({device for cell in cells for device in cell.devices})
     versions = cells[0].versions
     packages = ", ".join(f"{name} {versions[name]}" for name in ("jax", "numpy", "gymnasium") if name in versions)
-    took = "" if wall_time is None else f" in {wall_time} from start to end"
+    took = "" if wall_time is None else f" in {wall_time}"
     return f"""# The evaluation, at the paper's budgets
 
 `rewardspec reproduce` trained {len(cells)} cells, {sum(cell.runs for cell in cells):,} runs and {steps / 1e6:,.0f}
