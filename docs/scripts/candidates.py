@@ -65,7 +65,7 @@ def rows(task: Task) -> list[str]:
         completion, late, length = told(result)
         own = [f"{100 * result[name]:.1f} %" if share else f"{result[name]:.1f}" for name in ("own", "own_late")]
         print(f"{task.name:18} {completion:>12} {late:>6} {own[0]:>8} {own[1]:>8} {length:>6}  {title}", flush=True)
-        shown = title if reward.spec is None else f"`{title}`" + " ▲" * by_completion
+        shown = title if reward.spec is None else f"`{title}`".replace("|", "\\|") + " ▲" * by_completion
         note = reward.note.replace(" An atom counts the steps to the goal.", " ⚑")
         lines.append(f"| {shown} | {note} | {completion} | {late} | {own[0]} | {own[1]} | {length} |")
     return lines

@@ -205,9 +205,11 @@ def test_a_machine_that_cannot_be_drawn_is_told():
 
 
 def test_a_task_of_ones_own_has_a_page_without_a_paper(tmp_path):
-    study = own_study(
-        "CartPole-v1", {"up": 'observation = ["x", "v", "a", "w"]\natoms.up = "abs(a) < 0.1"\npairs = [["G up", 1]]'}
-    )
+    pairs = """["G up", 1],
+        {formula = "F up", weight = 2, payment = "final"},
+        {formula = "F(up & X F up)", weight = 3, progress = true}"""
+    spec = f'observation = ["x", "v", "a", "w"]\natoms.up = "abs(a) < 0.1"\npairs = [{pairs}]'
+    study = own_study("CartPole-v1", {"up": spec})
     cells = [
         dataclasses.replace(learning_cell("cart_pole", "base"), task="CartPole-v1", reward=name)
         for name in study.rewards
@@ -220,6 +222,8 @@ def test_a_task_of_ones_own_has_a_page_without_a_paper(tmp_path):
     assert len(seen.ids) == len(set(seen.ids))
     assert "paper</small>" not in text
     assert "G up" in "".join(seen.text)
+    assert "paid by final" in "".join(seen.text)
+    assert "paid for progress" in "".join(seen.text)
     assert "gymnasium.make" not in "".join(seen.text)  # it may be a class of a module, with no id
     assert "What they ask for" not in text
 
