@@ -67,6 +67,7 @@ def check_spec(arguments: argparse.Namespace) -> int:
                 limit,
                 arguments.observe,
                 spec.semantics,
+                spec.bound,
             )
         )
         for title, text in _report(arguments.formula, draft, spec, findings):

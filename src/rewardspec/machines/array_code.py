@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from rewardspec.machines.expressions import Expression, all_parts
+from rewardspec.machines.label_checks import out_of_range
 from rewardspec.machines.program import Program
 from rewardspec.machines.scalar_code import ScalarState, ValueHead
 from rewardspec.machines.window_code import array_windows
@@ -28,12 +29,15 @@ class State(NamedTuple):
         registers: One array for each register.
         windows: The state of each window.
         memory: What the program's head remembers.
+        invalid: Where a label has been out of range so far: Booleans of shape (atoms, *batch). None where labels are
+            checked as they are read, as in NumPy, or not at all.
     """
 
     control: Array | None
     registers: tuple[Array, ...]
     windows: tuple[Any, ...]
     memory: tuple[Any, ...]
+    invalid: Array | None = None
 
     @property
     def value(self) -> Array:
@@ -76,7 +80,7 @@ class _Units(dict[Any, np.ndarray]):
 UNIT = _Units()
 
 
-def everywhere(program: Program, state: ScalarState, like: Array, xp: Namespace) -> State:
+def everywhere(program: Program, state: ScalarState, like: Array, xp: Namespace, check_labels: bool = False) -> State:
     """The state of one trace for every element of a batch; one without windows, or before the first letter.
 
     Args:
@@ -84,6 +88,7 @@ def everywhere(program: Program, state: ScalarState, like: Array, xp: Namespace)
         state: The state of one trace.
         like: An array of the batch's shape and type.
         xp: Its library.
+        check_labels: Whether the state notes where labels are out of range.
     """
     control, *rest = state
     registers, memory = rest[: len(program.registers)], rest[len(program.registers) + len(program.windows) :]
@@ -92,6 +97,7 @@ def everywhere(program: Program, state: ScalarState, like: Array, xp: Namespace)
         tuple(xp.full_like(like, value) for value in registers),
         tuple(window.initial(like, xp) for window in array_windows(program)),
         tuple(_filled(value, like, xp) for value in memory),
+        out_of_range([like] * len(program.atoms), program.semantics, xp) if check_labels and program.atoms else None,
     )
 
 
@@ -126,6 +132,7 @@ def _chosen(mask: Array, new: State, old: State, windows: tuple[Any, ...], xp: N
         tuple(xp.where(mask, a, b) for a, b in zip(new.registers, old.registers, strict=True)),
         windows,
         _where(mask, new.memory, old.memory, xp),
+        old.invalid if old.invalid is None or new.invalid is None else old.invalid | (new.invalid & mask),
     )
 
 
@@ -147,6 +154,7 @@ def compile_step(program: Program, head: ArrayHead, *, reuse: bool = False) -> A
     for k, window in enumerate(array_windows(program)):
         names |= {f"read{k}": window.read, f"push{k}": window.push}
     names |= {"State": State, "new": tuple.__new__, "unit": UNIT, "inf": float("inf"), **head.names}
+    names |= {"out_of_range": out_of_range, "semantics": program.semantics}
     exec(compile(_source(program, head, reuse), "<array step>", "exec"), names)
     function: ArrayStep = names["step"]
     return function
@@ -161,10 +169,13 @@ def _source(program: Program, head: ArrayHead, reuse: bool) -> str:
     lines = [
         f"def step(state, labels, xp{parameters}):",
         "    minimum = xp.minimum; maximum = xp.maximum; where = xp.where",
-        f"    control, ({_listed('r', registers)}), ({_listed('w', windows)}), ({memory}) = state",
+        f"    control, ({_listed('r', registers)}), ({_listed('w', windows)}), ({memory}), invalid = state",
         f"    like = state.{'registers[0]' if program.registers else 'memory[0]'}",
         *(f"    {name} = labels[a{name[1:]}]" for name in atoms.values()),
     ]
+    if atoms and not reuse:
+        read = _listed("l", range(len(atoms)))
+        lines.append(f"    if invalid is not None: invalid = invalid | out_of_range(({read}), semantics, xp)")
     code = _Code(program, head, atoms, reuse)
     lines.extend(f"    {line}" for line in code.lines)
 
@@ -183,7 +194,7 @@ def _source(program: Program, head: ArrayHead, reuse: bool) -> str:
     control = f"where(control < {last}, control + 1, {program.loop})" if last else "None"
     memory = "".join(f"{name}, " for name in kept)
     # Making a named tuple by its own constructor takes twice as long.
-    state = f"new(State, ({control}, ({_listed('n', registers)}), ({_listed('p', windows)}), ({memory})))"
+    state = f"new(State, ({control}, ({_listed('n', registers)}), ({_listed('p', windows)}), ({memory}), invalid))"
     lines.append(f"    return {state}, {result}")
     return "\n".join(lines) + "\n"
 

@@ -6,7 +6,7 @@ A degree that misses [0, 1] by no more than `TOLERANCE`, as rounding makes them,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,6 +109,16 @@ def as_bits(values: np.ndarray) -> np.ndarray:
 def bits_inside(bits: np.ndarray) -> bool:
     """Whether all the labels are in [0, 1] by their bits; `in_range` has the last word, on -0.0."""
     return not bits.size or bits.item(bits.argmax()) <= _ONE
+
+
+def out_of_range(labels: Sequence[Any], semantics: Semantics, xp: Any) -> Any:
+    """Where labels of any array library are out of range: Booleans of shape (labels, *batch).
+
+    Nothing is raised, so that this can be compiled, and nothing waits for a device.
+    """
+    if semantics == "robustness":
+        return xp.stack([~xp.isfinite(values) for values in labels])
+    return xp.stack([~((values >= -TOLERANCE) & (values <= 1.0 + TOLERANCE)) for values in labels])
 
 
 def into_range(values: np.ndarray, semantics: Semantics = "degree") -> np.ndarray | None:

@@ -83,7 +83,12 @@ class Machine:
         return array_code.compile_step(self.program, self.head, reuse=True)
 
     def initial_state(
-        self, batch: int | Sequence[int] | None = None, xp: Any = None, dtype: Any = None, device: Any = None
+        self,
+        batch: int | Sequence[int] | None = None,
+        xp: Any = None,
+        dtype: Any = None,
+        device: Any = None,
+        check_labels: bool = False,
     ) -> Any:
         """The state before the first letter; see `Monitor.initial_state`."""
         start = scalar_code.initial_state(self.program, self.head)
@@ -92,7 +97,7 @@ class Machine:
         xp = np if xp is None else xp
         shape = () if batch is None else (int(batch),) if isinstance(batch, int | np.integer) else tuple(batch)
         options = {name: option for name, option in (("dtype", dtype), ("device", device)) if option is not None}
-        return everywhere(self.program, start, xp.zeros(shape, **options), xp)
+        return everywhere(self.program, start, xp.zeros(shape, **options), xp, check_labels and xp is not np)
 
     def step_checked(self, state: State, labels: CheckedLabels, *given: Any) -> tuple[State, Any]:
         """`step` of a NumPy batch on labels that have been checked, and quicker.
@@ -188,6 +193,21 @@ class Machine:
             return tuple(queue_lasting(q, w.length, algebra(w, program, None)) / w.length for q, w in pairs)
         array = array_windows(program)
         return tuple(array[k].lasting(state.windows[k]) / program.windows[k].length for k in numbers)
+
+    def invalid_labels(self, state: Any) -> dict[str, Any]:
+        """Where each atom's label has been out of range since the batch was started: Booleans of the batch's shape.
+
+        Raises:
+            LabelError: The state does not keep this: it is of one trace or in NumPy, where such a label is an error at
+                once, or was made without `check_labels`.
+        """
+        invalid = getattr(state, "invalid", None)
+        if invalid is None:
+            raise LabelError(
+                "This state does not note which labels were out of range. In NumPy such a label raises an error at "
+                "once; in JAX and torch, pass check_labels=True to `start` or `initial_state`."
+            )
+        return {atom: invalid[k] for k, atom in enumerate(self.program.atoms)}
 
     def columns(self, state: State) -> list[NDArray[Any]]:
         """All that the program remembers of a NumPy batch: control state, registers, and what each window holds."""

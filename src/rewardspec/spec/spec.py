@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from rewardspec.logic.formulas import Formula
 from rewardspec.logic.parsing import atom_hint
 from rewardspec.logic.semantics import domain_of
 from rewardspec.machines.array_code import State
-from rewardspec.machines.label_checks import CheckedLabels, as_labels, require_atoms
+from rewardspec.machines.label_checks import CheckedLabels, as_labels, out_of_range, require_atoms
 from rewardspec.machines.machine import Machine, changed, compiled
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.program import Program, Semantics
@@ -23,6 +24,8 @@ from rewardspec.spec.atoms.batch_labeling import BatchLabels
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
 from rewardspec.spec.atoms.functions import AtomFunction, Clipped, Thresholded, takes_info, with_info
 from rewardspec.spec.atoms.labeling import read_labels
+from rewardspec.spec.infinite_values import REMEDY as INFINITE_VALUE_REMEDY
+from rewardspec.spec.infinite_values import infinite_step, infinite_value_message
 from rewardspec.spec.pairs import Pair, as_pairs, finite, pairs_as_html
 from rewardspec.spec.payments import PAYMENTS, Payment
 from rewardspec.spec.veto_and_reward import LEVELS, NO_PENALTY, PENALTY, VALUES, RewardHead, compose
@@ -54,6 +57,8 @@ class Spec:
         semantics: `"degree"`, for labels in [0, 1]; or `"robustness"`, for labels that are any real numbers, as signal
             temporal logic has them: values are then real numbers too, a comparison in a formula or in the text of an
             atom is its signed margin, and a safety objective is violated when its value can only be negative.
+        bound: For robustness, the largest absolute value that is paid. Robustness is infinite while nothing has been
+            measured, as `F[2,5] a` is before step 2; without a bound, such a formula is refused.
 
     Attributes:
         atoms: The names of the atoms that the formulas read.
@@ -77,6 +82,7 @@ class Spec:
     clip: bool
     max_registers: int
     semantics: Semantics
+    bound: float
     atoms: tuple[str, ...]
     atom_functions: Mapping[str, AtomFunction] | None
 
@@ -90,6 +96,7 @@ class Spec:
         clip: bool = False,
         max_registers: int = DEFAULT_REGISTERS,
         semantics: Semantics = "degree",
+        bound: float = math.inf,
     ) -> None:
         put = self.__dict__.__setitem__
         put("pairs", as_pairs(pairs))
@@ -108,6 +115,10 @@ class Spec:
             raise SpecError(f"`max_registers` should be a non-negative integer. Received {max_registers!r}.")
         put("max_registers", max_registers)
         put("semantics", semantics)
+        put("bound", bound if bound == math.inf else finite(bound, "bound"))
+        if self.bound <= 0.0 or (self.bound != math.inf and semantics == "degree"):
+            why = "above 0" if semantics == "robustness" else "left out: degrees are in [0, 1] anyway"
+            raise SpecError(f"`bound` should be {why}. Received {bound!r}.")
         for pair in self.pairs:
             domain_of(pair.formula, semantics)  # refuses what has no meaning as robustness
         put("atoms", tuple(dict.fromkeys(name for pair in self.pairs for name in pair.formula.atoms)))
@@ -206,10 +217,18 @@ class Spec:
 
     @functools.cached_property
     def machine(self) -> Machine:
-        """The program with its head, which pays."""
-        return Machine(
-            self.program, RewardHead(self.pairs, self.penalties, self.payment, self.discount, self.semantics)
-        )
+        """The program with its head, which pays.
+
+        Raises:
+            SpecError: The robustness of a formula is infinite where it is paid, and there is no bound.
+        """
+        head = RewardHead(self.pairs, self.penalties, self.payment, self.discount, self.semantics, self.bound)
+        if self.semantics == "robustness" and self.bound == math.inf:
+            for number, (pair, payment) in enumerate(zip(self.pairs, self.payments, strict=True)):
+                found = infinite_step(pair, self.program.output(number), payment)
+                if found is not None:
+                    raise SpecError(f"{infinite_value_message(pair, found)} {INFINITE_VALUE_REMEDY}")
+        return Machine(self.program, head)
 
     @property
     def registers(self) -> tuple[str, ...]:
@@ -276,21 +295,53 @@ class Spec:
     # Running.
 
     def initial_state(
-        self, batch: int | Sequence[int] | None = None, xp: Any = None, dtype: Any = None, device: Any = None
+        self,
+        batch: int | Sequence[int] | None = None,
+        xp: Any = None,
+        dtype: Any = None,
+        device: Any = None,
+        check_labels: bool = False,
     ) -> Any:
         """The state before the first labels, as `Monitor.initial_state` makes it; `start` reads them."""
-        return self.machine.initial_state(batch, xp, dtype, device)
+        return self.machine.initial_state(batch, xp, dtype, device, check_labels)
 
-    def start(self, labels: Mapping[str, Any], batch: int | tuple[int, ...] | None = None) -> Any:
+    def start(
+        self, labels: Mapping[str, Any], batch: int | tuple[int, ...] | None = None, *, check_labels: bool = True
+    ) -> Any:
         """The state after reset, whose labels are read and pay nothing.
 
         Args:
             labels: The labels of the first state. Their type decides how the spec runs: numbers for one episode, arrays
                 for a batch.
             batch: The batch's size or shape, where the labels do not tell: a spec without atoms, run on NumPy.
+            check_labels: Whether a batch in JAX or torch notes which labels are out of range or NaN, here and in every
+                later step, for `invalid_labels` to tell. In NumPy such a label is an error at once.
         """
         state, _ = self.step(self.initial_state(batch), labels)
+        if check_labels and type(state) is State and self.atoms:
+            like = state.memory[PENALTY]
+            xp = namespace_of(like) or np
+            if xp is not np:
+                read = [as_labels(atom, labels[atom], like, xp) for atom in self.atoms]
+                state = state._replace(invalid=out_of_range(read, self.semantics, xp))
         return self.unpaid(state)
+
+    def invalid_labels(self, state: Any) -> dict[str, Any]:
+        """Where each atom's label has been out of range or NaN since `start`: Booleans of the batch's shape.
+
+        For batches in JAX and torch, whose labels cannot be checked as they are read without waiting for the device.
+
+        Raises:
+            LabelError: The state was started without `check_labels`, or is not one of JAX or torch.
+
+        Example:
+            >>> import torch
+            >>> spec = Spec([("F goal", 1)])
+            >>> state = spec.start({"goal": torch.tensor([0.5, 1.5])})
+            >>> spec.invalid_labels(state)
+            {'goal': tensor([False,  True])}
+        """
+        return self.machine.invalid_labels(state)
 
     def unpaid(self, state: Any, where: Any = None) -> Any:
         """The state in which the level counts as not paid yet, for ways to pay that pay its change in full.
@@ -304,7 +355,7 @@ class Spec:
             return state
         memory = list(self._memory(state))
         memory[LEVELS] = tuple(
-            (0.0 * level if where is None else changed(level, where, 0.0)) if PAYMENTS[way].starts_at_zero else level
+            (_zeros(level) if where is None else changed(level, where, 0.0)) if PAYMENTS[way].starts_at_zero else level
             for level, way in zip(memory[LEVELS], ways, strict=True)
         )
         if type(state) is tuple:
@@ -512,6 +563,7 @@ class Spec:
         ]
         discount = f", discount={self.discount:g}" if self.payment == "potential" else ""
         discount += f", semantics={self.semantics!r}" if self.semantics != "degree" else ""
+        discount += f", bound={self.bound:g}" if self.bound != math.inf else ""
         return f"Spec([{', '.join(pairs)}], payment={self.payment!r}, penalty={self.penalty:g}{discount})"
 
     def _repr_html_(self) -> str:
@@ -520,7 +572,12 @@ class Spec:
         return f"<p>{what} paid by {self.payment}{discount}</p>{pairs_as_html(self.pairs, self.penalty)}"
 
 
-_ARGUMENTS = ("pairs", "atoms", "penalty", "payment", "discount", "clip", "max_registers", "semantics")
+_ARGUMENTS = ("pairs", "atoms", "penalty", "payment", "discount", "clip", "max_registers", "semantics", "bound")
+
+
+def _zeros(level: Any) -> Any:
+    """0 in place of a level, or of each of a batch; a product with 0 would not do, for a level may be infinite."""
+    return 0.0 if isinstance(level, float | int) else (namespace_of(level) or np).zeros_like(level)
 
 
 def _function(name: str, atom: Any) -> AtomFunction:

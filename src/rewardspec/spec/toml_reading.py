@@ -45,6 +45,7 @@ _OPTIONS = {
     "clip": _TRUTH,
     "max_registers": _WHOLE,
     "semantics": _TEXT,
+    "bound": _NUMBER,
     "threshold": _NUMBER,
 }
 _PAIR = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,14 @@ from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
 from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 
-_DEFAULTS = {"penalty": 0.0, "discount": 0.99, "clip": False, "max_registers": DEFAULT_REGISTERS, "semantics": "degree"}
+_DEFAULTS = {
+    "penalty": 0.0,
+    "discount": 0.99,
+    "clip": False,
+    "max_registers": DEFAULT_REGISTERS,
+    "semantics": "degree",
+    "bound": math.inf,
+}
 
 
 def dump_spec(spec: Spec, path: str | os.PathLike[str]) -> None:

@@ -1,24 +1,27 @@
 """The head of a spec's program: from the values of formulas to the reward, with veto, penalty and payment.
 
 The program's outputs are what each pair is paid for, the value of its formula or its progress, and for each pair that
-can veto the largest value that it can still reach: 0 is a violation. From the first violation on the level is the
-penalty, the lowest of those violated. Pairs that are paid in a way of their own have a level of their own, which is 0
-from then on.
+can veto a number that is positive while the value still can be. From the first violation on the level is the penalty,
+the lowest of those violated. Pairs that are paid in a way of their own have a level of their own, which is 0 from then
+on.
 """
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rewardspec.machines.bounds import largest, sees_violations, taken_apart
-from rewardspec.machines.expressions import ONE, Expression, Substitution, held, maximum
+from rewardspec.errors import SynthesisError
+from rewardspec.logic.continuations import possible
+from rewardspec.logic.formulas import Formula
+from rewardspec.machines.bounds import largest
+from rewardspec.machines.expressions import ONE, Substitution, held, maximum
 from rewardspec.machines.program import Program, Semantics, after_letter, side_by_side
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import PAYMENTS
@@ -34,42 +37,61 @@ _LONGEST_SUM = 200  # terms in one expression: Python's compiler recurses over t
 def compose(pairs: Sequence[Pair], max_registers: int, semantics: Semantics = "degree") -> Program:
     """One program for all formulas of a spec: registers and subexpressions that they share exist once.
 
+    Its outputs are what each pair is paid for, and for each pair that can veto the value of a formula that holds while
+    the pair's own still can; see `rewardspec.logic.continuations`.
+
     Raises:
         SynthesisError: A formula needs more registers than the budget.
     """
     synthesis = Synthesis(max_registers)
-    programs = [synthesis.program(pair.formula) for pair in pairs]
-    for number, (pair, program) in enumerate(zip(pairs, programs, strict=True)):
+    programs = []
+    for pair in pairs:
+        program = synthesis.program(pair.formula)
         if pair.progress and semantics == "degree":
-            programs[number] = value_and_progress(with_progress(program, pair.formula, synthesis))
-        elif pair.vetoes and program.windows and not sees_violations(program, _ahead(program)):
-            programs[number] = taken_apart(program)
+            program = value_and_progress(with_progress(program, pair.formula, synthesis)).output(1)
+        programs.append(program)
+    programs += [veto_program(pair.formula, max_registers).program for pair in pairs if pair.vetoes]
     joint = side_by_side(programs)
     if not pairs:
         return joint
-    # A program's first output is the value, which a veto needs; its last is what is paid for.
-    ends = list(itertools.accumulate(len(program.steps[0].outputs) for program in programs))
-    values = [0, *ends[:-1]]
     atoms = tuple(dict.fromkeys(atom for pair in pairs for atom in pair.formula.atoms))
-    outputs = [[step.outputs[end - 1] for end in ends] for step in joint.steps]
-    named = with_names(joint.with_outputs([tuple(row) for row in outputs]), [f"value[{pair}]" for pair in pairs])
-    joint = replace(joint, registers=named.registers, atoms=atoms, semantics=semantics)
-    for number, pair in enumerate(pairs):
-        if pair.vetoes:
-            later = _ahead(joint.output(values[number]))
-            for control, (row, step) in enumerate(zip(outputs, joint.steps, strict=True)):
-                (upper,) = after_letter(joint, control, [later[joint.successor(control)]])
-                row.append(maximum(step.outputs[values[number]], upper))
-    return joint.with_outputs([tuple(row) for row in outputs])
+    paid = joint.with_outputs([step.outputs[: len(pairs)] for step in joint.steps])
+    named = with_names(paid, [f"value[{pair}]" for pair in pairs])
+    return replace(joint, registers=named.registers, atoms=atoms, semantics=semantics)
 
 
-def _ahead(program: Program) -> list[Expression]:
-    """For each control state the largest value that going on can lead to, or more where a window would tell less.
+class VetoProgram(NamedTuple):
+    """A program whose output is positive while a formula can still be; and whether it is so no longer than that."""
 
-    What a window holds is not known without looking into it: never too little.
+    program: Program
+    exact: bool
+
+
+def veto_program(formula: Formula, max_registers: int) -> VetoProgram:
+    """The program that tells whether a formula can still become positive; as robustness, at least 0.
+
+    Raises:
+        SynthesisError: There is none within the budget, not even one that tells late.
+    """
+    found = possible(formula)
+    for attempt in (found, possible(formula, approximate=True)):
+        with contextlib.suppress(SynthesisError):
+            return VetoProgram(Synthesis(max_registers).program(attempt.formula), attempt.exact)
+    return VetoProgram(_upper_bound(Synthesis(max_registers).program(formula)), exact=False)
+
+
+def _upper_bound(program: Program) -> Program:
+    """The program with an upper bound of the values ahead as its output.
+
+    What a window holds is not known without looking into it, and counts as the largest value.
     """
     unknown = Substitution({held(k): ONE for k in range(len(program.windows))})
-    return [unknown(value) for value in largest(program).values]
+    later = [unknown(value) for value in largest(program).values]
+    outputs = []
+    for control, step in enumerate(program.steps):
+        (upper,) = after_letter(program, control, [later[program.successor(control)]])
+        outputs.append((maximum(step.outputs[0], upper),))
+    return program.with_outputs(outputs)
 
 
 class RewardHead:
@@ -83,6 +105,7 @@ class RewardHead:
         payment: The spec's way to pay; a pair may have its own.
         discount: The learner's discount.
         semantics: Whether values are degrees, of which 0 is a violation, or robustness, where less than 0 is one.
+        bound: Values are paid as if they were at most this, and at least minus this.
 
     Attributes:
         payments: The ways to pay, the spec's own first.
@@ -100,7 +123,9 @@ class RewardHead:
         payment: str,
         discount: float,
         semantics: Semantics = "degree",
+        bound: float = math.inf,
     ) -> None:
+        self.bound = bound
         self.hopeless = "<= 0.0" if semantics == "degree" else "< 0.0"
         self.discount = float(discount)
         self.penalties = tuple(penalties)
@@ -125,8 +150,12 @@ class RewardHead:
 
     def scalar_lines(self, outputs: Sequence[str]) -> tuple[list[str], Sequence[str], str]:
         """Lines for one episode, the new memory, and the reward."""
-        values, uppers = outputs[: self.count], outputs[self.count :]
-        lines = [
+        outputs, uppers = outputs[: self.count], outputs[self.count :]
+        low, high = -self.bound, self.bound
+        values, lines = self.bounded(
+            outputs, lambda v: f"{low!r} if {v} < {low!r} else {high!r} if {v} > {high!r} else {v}"
+        )
+        lines += [
             f"if {upper} {self.hopeless} and {penalty!r} < penalty: penalty = {penalty!r}"
             for upper, penalty in zip(uppers, self.penalties, strict=True)
         ]
@@ -138,8 +167,8 @@ class RewardHead:
 
     def array_lines(self, outputs: Sequence[str], reuse: bool) -> tuple[list[str], Sequence[str], str]:
         """Lines for a batch, the new memory, and the rewards."""
-        values, uppers = outputs[: self.count], outputs[self.count :]
-        lines: list[str] = []
+        outputs, uppers = outputs[: self.count], outputs[self.count :]
+        values, lines = self.bounded(outputs, lambda value: f"xp.clip({value}, {-self.bound!r}, {self.bound!r})")
 
         def overwrite(name: str, value: str, where: str, worthwhile: str) -> None:
             # Where arrays can be looked into, looking whether there is anything to do costs less than doing it.
@@ -161,6 +190,13 @@ class RewardHead:
         if any("terminated" in PAYMENTS[way].pays for way in self.payments):
             lines.append("terminated, truncated = xp.asarray(terminated), xp.asarray(truncated)")
         return lines, self._memory(values), self._reward(lambda text: text)
+
+    def bounded(self, values: Sequence[str], clip: Callable[[str], str]) -> tuple[Sequence[str], list[str]]:
+        """Variables that hold the values inside the bound, and the lines that compute them, if it is finite."""
+        if math.isinf(self.bound):
+            return values, []
+        names = [f"v{k}" for k in range(len(values))]
+        return names, [f"{name} = {clip(value)}" for name, value in zip(names, values, strict=True)]
 
     def _memory(self, values: Sequence[str]) -> Sequence[str]:
         levels = "".join(f"level{k}, " for k in range(len(self.payments)))

@@ -52,7 +52,8 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             kind of observation space takes it in.
         record: Whether to keep the labels of the episode, so that `explain()` can say why it paid what it paid. Takes
             a few microseconds a step.
-        terminate_on_violation: Whether a violation of a safety objective ends the episode, with its penalty.
+        terminate_on_violation: Whether a violation of a safety objective ends the episode, with its penalty. An
+            episode that is violated by its first state ends at its first step.
 
     Attributes:
         reward_spec: The spec; `spec` is Gymnasium's, from which `gymnasium.make` rebuilds the wrapped environment.
@@ -189,14 +190,13 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 before, old, action, observation, info, base_reward, terminated, truncated, self._elapsed
             )
         # From the state itself, likewise.
-        violated, cost = state[-3] != NO_PENALTY, 0.0
-        if violated and before[-3] == NO_PENALTY:
-            cost = 1.0
-            if self._terminates and not terminated:
-                terminated = True  # which some ways to pay want to know
-                if labels is None:
-                    labels = self.reward_spec.labels(old, action, observation, info, step=self._elapsed)
-                state, reward = self.reward_spec.step(before, labels, base_reward, terminated, truncated)
+        violated = state[-3] != NO_PENALTY
+        cost = 1.0 if violated and before[-3] == NO_PENALTY else 0.0
+        if violated and self._terminates and not terminated:
+            terminated = True  # which some ways to pay want to know
+            if labels is None:
+                labels = self.reward_spec.labels(old, action, observation, info, step=self._elapsed)
+            state, reward = self.reward_spec.step(before, labels, base_reward, terminated, truncated)
         if labels is not None and self._recorded is not None:
             self._recorded.add(labels, base_reward, terminated, truncated)
         self._state = state

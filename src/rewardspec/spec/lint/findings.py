@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -68,6 +69,7 @@ class LintedSpec:
         max_episode_steps: After how many steps episodes end, where that is known.
         observe: What of the monitors the agent sees, or `"nothing"`; None where that is not known.
         semantics: What labels and values are. Rules that try formulas out do so on degrees.
+        bound: The largest absolute value that is paid, for robustness.
     """
 
     pairs: Sequence[Pair]
@@ -79,6 +81,7 @@ class LintedSpec:
     max_episode_steps: int | None = None
     observe: str | None = None
     semantics: Semantics = "degree"
+    bound: float = math.inf
     _machines: dict[int, Monitor | SynthesisError] = field(default_factory=dict, compare=False, repr=False)
 
     def machine(self, number: int) -> Monitor | SynthesisError:

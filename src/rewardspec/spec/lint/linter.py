@@ -44,6 +44,8 @@ RULES = (
         pair_rules.opposite_sign,
     ),
     Rule("veto-never-fires", "a safety objective that cannot be violated", pair_rules.veto_never_fires),
+    Rule("late-veto", "a safety objective whose violation may be noticed late, or never", pair_rules.late_veto),
+    Rule("infinite-value", "a formula whose robustness is infinite where it is paid", pair_rules.infinite_value),
     Rule("veto-pays", "a safety objective whose violation ends costs that are above its penalty", spec_rules.veto_pays),
     Rule("redundant", "a pair that another makes redundant", spec_rules.redundant),
     Rule("no-progress", "a pair paid for its progress, which is its value", pair_rules.no_progress),
@@ -91,6 +93,7 @@ Pair('G !hole', 0, veto=True, penalty=-10). If it is meant as it stands, set vet
             max_episode_steps,
             observe,
             spec.semantics,
+            spec.bound,
         )
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -16,9 +17,12 @@ from rewardspec.logic.simplification import simplify
 from rewardspec.machines.expressions import ZERO
 from rewardspec.machines.monitor import Monitor
 from rewardspec.machines.program import Semantics
+from rewardspec.spec.infinite_values import REMEDY as INFINITE_VALUE_REMEDY
+from rewardspec.spec.infinite_values import infinite_step, infinite_value_message
 from rewardspec.spec.lint.exploration import can_be_violated
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.veto_and_reward import veto_program
 from rewardspec.synthesis.quantitative.progress import holds_of_nothing
 
 _MOST_LETTERS = 4_096
@@ -130,6 +134,29 @@ def veto_never_fires(spec: LintedSpec) -> Iterator[Finding]:
             )
             remedy = "Write what must never happen as 'G !…', or set veto=False."
             yield Finding("veto-never-fires", "warning", number, message, remedy)
+
+
+def late_veto(spec: LintedSpec) -> Iterator[Finding]:
+    """A safety objective whose violation cannot be noticed at once within the budget."""
+    for number, pair, _ in spec.monitored:
+        if pair.vetoes and not veto_program(pair.formula, spec.max_registers).exact:
+            message = (
+                f"{called(number, pair)} is a safety objective whose violation may be noticed late, or never: to "
+                "notice it at once, the monitor would have to follow too many cases."
+            )
+            remedy = "Shorten the intervals that look back, leave out `last`, raise max_registers, or set veto=False."
+            yield Finding("late-veto", "warning", number, message, remedy)
+
+
+def infinite_value(spec: LintedSpec) -> Iterator[Finding]:
+    """A formula whose robustness is infinite at a step that pays it."""
+    if spec.semantics == "degree" or spec.bound != math.inf:
+        return
+    for number, pair, monitor in spec.monitored:
+        found = infinite_step(pair, monitor.program, spec.payment_of(pair))
+        if found is not None:
+            message = infinite_value_message(pair, found, called(number, pair))
+            yield Finding("infinite-value", "error", number, message, INFINITE_VALUE_REMEDY)
 
 
 def no_progress(spec: LintedSpec) -> Iterator[Finding]:
