@@ -6,10 +6,11 @@ choice of such sets, one for each part; what a set owes is found by relaxing all
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rewardspec.logic.formulas import (
     Affine,
@@ -97,32 +98,44 @@ def ways_to_go_on(formula: Formula, parts: Mapping[Formula, Part], n: int) -> li
     return list(dict.fromkeys((min(d for d, _ in way), sum(owed for _, owed in way)) for way in ways))
 
 
+class Sets(NamedTuple):
+    """The sets of formulas that a part can owe: their equations, and how many literals each owes."""
+
+    system: Any
+    owed: list[float]
+    start: float
+
+
+@functools.cache
+def sets_of(formula: Formula) -> Sets:
+    """What can be owed of a part, and what it owes at the start."""
+    system = equations(formula, Obligations(Effort(10**9)), 10**4)
+    count = len(system.updates)
+    literals = [fewest_literals(guard) for guard in system.guards]
+    # Moves: from a set, the price, to a set; None where the trace may end.
+    moves: list[tuple[int, float, int | None]] = []
+    for target, terms in [*enumerate(system.updates), (None, system.output)]:
+        for term in terms:
+            (source,) = [v for v in bits(term) if v < count]
+            moves.append((source, sum(literals[v - count] for v in bits(term) if v >= count), target))
+    owed = [math.inf] * count
+    for _ in range(count + 1):
+        for source, price, move_to in moves:
+            owed[source] = min(owed[source], price + (0 if move_to is None else owed[move_to]))
+    least = min(owed[k] for k in range(count) if system.initial[k])
+    return Sets(system, owed, 0 if true_of_nothing(formula) or math.isinf(least) else least)
+
+
 class Part:
     """One part of a formula: what it owes at the start, and the ways to go on after each prefix."""
 
     def __init__(self, formula: Formula, labels: Trace, length: int) -> None:
-        system = equations(formula, Obligations(Effort(10**9)), 10**4)
-        count = len(system.updates)
-        literals = [fewest_literals(guard) for guard in system.guards]
-        # Moves: from a set, the price, to a set; None where the trace may end.
-        moves: list[tuple[int, float, int | None]] = []
-        for target, terms in [*enumerate(system.updates), (None, system.output)]:
-            for term in terms:
-                (source,) = [v for v in bits(term) if v < count]
-                moves.append((source, sum(literals[v - count] for v in bits(term) if v >= count), target))
-        owed = [math.inf] * count
-        for _ in range(count + 1):
-            for source, price, move_to in moves:
-                owed[source] = min(owed[source], price + (0 if move_to is None else owed[move_to]))
-        least = min(owed[k] for k in range(count) if system.initial[k])
-        self.start = 0 if true_of_nothing(formula) or math.isinf(least) else least
-
+        system, owed, self.start = sets_of(formula)
         degrees = [1.0 if one else 0.0 for one in system.initial]
         self.ways: list[list[tuple[float, float]]] = [[]]
         for n in range(length):
-            now = degrees + [
-                value_now(guard, {name: row[n] for name, row in labels.items()}) for guard in system.guards
-            ]
+            letter = {name: row[n] for name, row in labels.items()}
+            now = degrees + [value_now(guard, letter) for guard in system.guards]
 
             def largest(terms: Any, now: list[float] = now) -> float:
                 return max((min(now[v] for v in bits(term)) for term in terms), default=0.0)

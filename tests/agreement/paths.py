@@ -1,0 +1,451 @@
+"""Every way to run a spec, compared with the definition: `PATHS` has a function for each.
+
+A function takes a case, raises an AssertionError that names the spec and the step where something differs, and returns
+how many rewards it has compared. Values are equal to the last bit; rewards are sums of products, which the definition
+adds up in another order, so that they may differ by rounding.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+import rewardspec as rs
+from rewardspec.episodes.counterfactual import replay, rows_of
+from rewardspec.episodes.relabeling import relabel_episodes
+from rewardspec.export.c_code import to_c
+from rewardspec.export.js_code import js_object
+from rewardspec.export.sources import source_of_spec
+from tests.agreement.playback import Playback, ended_episodes, lanes
+from tests.export.agreement import FLAGS
+from tests.spec_cases import STEPS, Case
+from tests.spec_definition import Paid, judged_by_definition, paid_by_definition
+
+ROUNDING = 1e-9
+ROUNDING_32 = 2e-5  # in single precision, of sums of some products
+
+
+def same(case: Case, what: str, found: Any, expected: Any, rounding: float = 0.0) -> None:
+    found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
+    close = np.abs(found - expected) <= rounding * np.maximum(1.0, np.abs(expected))
+    if not close.all():
+        where = tuple(int(k) for k in np.argwhere(~close)[0])
+        raise AssertionError(f"{what} at {where}: {found[where]}, not {expected[where]}, of {case.spec}")
+
+
+def _step_matches(case: Case, paid: Paid, t: int, e: int, reward: float, info: dict[str, Any]) -> None:
+    """What a wrapper's step gave, beside the definition's word on step t, from 0, of an episode."""
+    same(case, f"reward of step {t + 1}", reward, paid.rewards[t, e], ROUNDING)
+    _info_matches(case, paid, t + 1, e, info)
+    assert info["base_reward"] == case.base_rewards[t, e]
+
+
+def _info_matches(case: Case, paid: Paid, position: int, e: int, info: dict[str, Any]) -> None:
+    same(case, f"values of step {position}", list(info["formula_values"].values()), paid.values[:, position, e])
+    assert info["violated"] == paid.violated[position, e], (case.spec, position)
+    assert info["cost"] == paid.cost[position, e], (case.spec, position)
+
+
+# One episode.
+
+
+def scalar(case: Case) -> int:
+    """`Spec.start` and `Spec.step` on numbers."""
+    spec, paid, count = case.spec, case.paid, 0
+    for e in range(len(case.lengths)):
+        state = spec.start({name: float(column[0, e]) for name, column in case.labels.items()})
+        for t in range(-1, case.steps_of(e)):
+            if t >= 0:
+                labels = {name: float(column[t + 1, e]) for name, column in case.labels.items()}
+                ends = bool(case.terminated[t, e]), bool(case.truncated[t, e])
+                state, reward = spec.step(state, labels, float(case.base_rewards[t, e]), *ends)
+                same(case, f"reward of step {t + 1}", reward, paid.rewards[t, e], ROUNDING)
+                count += 1
+            same(case, f"values of step {t + 1}", spec.values(state), paid.values[:, t + 1, e])
+            assert spec.penalty_in_force(state) == paid.penalty[t + 1, e], (case.spec, t + 1)
+    return count
+
+
+def wrapper(case: Case, **options: Any) -> int:
+    """`MonitorReward` around one environment."""
+    ending = options.get("terminate_on_violation", False)
+    paid, count = case.paid_ending if ending else case.paid, 0
+    play = Playback(case, range(len(case.lengths)))
+    env = rs.wrappers.MonitorReward(play, case.spec, **options)
+    for e in range(len(case.lengths)):
+        _, info = env.reset()
+        _info_matches(case, paid, 0, e, info)
+        for t in range(case.steps_of(e, ending)):
+            _, reward, terminated, truncated, info = env.step(play.next_action())
+            _step_matches(case, paid, t, e, reward, info)
+            assert terminated == paid.terminated[t, e], (case.spec, t)
+            assert truncated == case.truncated[t, e]
+            count += 1
+        if options.get("record"):
+            rewards = [row.reward for row in env.explain()]
+            same(case, "explained rewards", rewards[1:], paid.rewards[: len(rewards) - 1, e], ROUNDING)
+    return count
+
+
+def wrapper_that_ends(case: Case) -> int:
+    """The same with `terminate_on_violation`."""
+    return wrapper(case, terminate_on_violation=True)
+
+
+def wrapper_that_records(case: Case) -> int:
+    """The same with `record` and `terminate_on_violation`, each episode explained."""
+    return wrapper(case, terminate_on_violation=True, record=True)
+
+
+def explanation(case: Case) -> int:
+    """`Spec.explain` of labels."""
+    count = 0
+    for e in range(len(case.lengths)):
+        steps = case.steps_of(e)
+        episode = {name: column[: steps + 1, e] for name, column in case.labels.items()}
+        ends = {"terminations": case.terminated[:steps, e], "truncations": case.truncated[:steps, e]}
+        found = case.spec.explain({**episode, "rewards": case.base_rewards[:steps, e], **ends})
+        same(case, "explained rewards", [row.reward for row in found][1:], case.paid.rewards[:steps, e], ROUNDING)
+        for position, row in enumerate(found):
+            same(case, "explained values", row.values, case.paid.values[:, position, e])
+            assert (row.vetoed_by is not None) == case.paid.violated[position, e], (case.spec, position)
+        count += steps
+    return count
+
+
+# Batches.
+
+
+def arrays(case: Case, array: Callable[[Any], Any], rounding: float, count: int = 16, steps: int = 20) -> int:
+    """`Spec.start`, `Spec.step` and `Spec.reset` on arrays of any library, with resets of single elements."""
+    spec, plan = case.spec, lanes(case, count, steps)
+    labels, following = plan.labels(case), plan.first_labels(case, plan.following)
+    state = spec.start({k: array(v) for k, v in plan.first_labels(case, plan.first).items()})
+    rewards, values = [], []
+    for t in range(steps):
+        where = plan.step[t] - 1, plan.episode[t]
+        given = (array(x[where]) for x in (case.base_rewards, case.terminated, case.truncated))
+        state, reward = spec.step(state, {k: array(v[t]) for k, v in labels.items()}, *given)
+        rewards.append(np.asarray(reward))
+        values.append(spec_values(state, spec))
+        state = spec.reset(state, {k: array(v[t]) for k, v in following.items()}, array(plan.ends[t]))
+    _lanes_match(case, plan, np.array(rewards), np.array(values), rounding)
+    return count * steps
+
+
+def spec_values(state: Any, spec: Any) -> Any:
+    """The values and the penalty in force of a state, in NumPy."""
+    return np.array([np.asarray(x) for x in (*spec.values(state), spec.penalty_in_force(state))])
+
+
+def _lanes_match(case: Case, plan: Any, rewards: Any, told: Any, rounding: float) -> None:
+    same(case, "reward", rewards, case.paid.rewards[plan.step - 1, plan.episode], rounding)
+    for k, column in enumerate(case.paid.values):
+        same(case, f"value of pair {k}", told[:, k], column[plan.step, plan.episode], rounding)
+    penalty = case.paid.penalty[plan.step, plan.episode]
+    same(case, "violation", np.isfinite(told[:, -1]), np.isfinite(penalty))
+    same(case, "penalty", np.where(np.isfinite(penalty), told[:, -1], 0), np.where(np.isfinite(penalty), penalty, 0))
+
+
+def numpy(case: Case) -> int:
+    """NumPy, in double precision."""
+    return arrays(case, np.asarray, ROUNDING)
+
+
+def torch(case: Case) -> int:
+    """Torch, in double precision."""
+    import torch as xp
+
+    return arrays(case, xp.as_tensor, ROUNDING)
+
+
+def jax(case: Case, count: int = 32, steps: int = 24) -> int:
+    """JAX, in single precision: one compiled function with a scan, and resets of single elements inside."""
+    import jax as library
+    import jax.numpy as jnp
+
+    spec, plan = case.spec, lanes(case, count, steps)
+    where = plan.step - 1, plan.episode
+    rows = (
+        plan.labels(case),
+        *(x[where] for x in (case.base_rewards, case.terminated, case.truncated)),
+        plan.first_labels(case, plan.following),
+        plan.ends,
+    )
+
+    @library.jit
+    def run(first: Any, rows: Any) -> Any:
+        def body(state: Any, row: Any) -> Any:
+            labels, base, terminated, truncated, following, ends = row
+            state, reward = spec.step(state, labels, base, terminated, truncated)
+            told = jnp.stack([*spec.values(state), spec.penalty_in_force(state)])
+            return spec.reset(state, following, ends), (reward, told)
+
+        state, found = library.lax.scan(body, spec.start(first), rows)
+        return spec.invalid_labels(state), found
+
+    as_floats = library.tree.map(lambda x: jnp.asarray(x, None if x.dtype == bool else jnp.float32), rows)
+    first = {k: jnp.asarray(v, jnp.float32) for k, v in plan.first_labels(case, plan.first).items()}
+    invalid, (rewards, told) = run(first, as_floats)
+    assert not any(np.asarray(x).any() for x in invalid.values())
+    _lanes_match(case, plan, np.asarray(rewards), np.asarray(told), ROUNDING_32)
+    return count * steps
+
+
+def _vector(case: Case, mode: AutoresetMode) -> int:
+    episodes = np.arange(len(case.lengths)) if mode is AutoresetMode.DISABLED else ended_episodes(case)
+    copies, count = min(4, len(episodes)), 0
+    if not copies:
+        return 0
+    plays = [Playback(case, episodes[k::copies]) for k in range(copies)]
+    envs = rs.wrappers.vector.MonitorReward(
+        SyncVectorEnv([lambda p=p: p for p in plays], autoreset_mode=mode), case.spec
+    )
+    _, infos = envs.reset()
+    for k, play in enumerate(plays):
+        _info_matches(case, case.paid, 0, play.episode, _row(infos, k))
+    ended = np.zeros(copies, dtype=bool)
+    for _ in range(4 * (len(case.base_rewards) + 1)):
+        before = [(play.episode, play.at) for play in plays]
+        _, rewards, terminated, truncated, infos = envs.step(np.array([play.next_action() for play in plays]))
+        for k, (e, at) in enumerate(before):
+            if ended[k]:  # this step has reset the environment
+                assert rewards[k] == 0.0
+                _info_matches(case, case.paid, 0, plays[k].episode, _row(infos, k))
+                continue
+            now = terminated[k] or truncated[k]
+            final = mode is AutoresetMode.SAME_STEP and now
+            _step_matches(case, case.paid, at, e, rewards[k], _row(infos["final_info"] if final else infos, k))
+            if final:
+                _info_matches(case, case.paid, 0, plays[k].episode, _row(infos, k))
+            count += 1
+        ended = np.zeros(copies, dtype=bool)
+        if mode is AutoresetMode.NEXT_STEP:
+            ended = terminated | truncated
+        elif mode is AutoresetMode.DISABLED:
+            mask = np.array([play.at == case.lengths[play.episode] for play in plays])
+            if mask.any():
+                _, infos = envs.reset(options={"reset_mask": mask})
+                for k in np.flatnonzero(mask):
+                    _info_matches(case, case.paid, 0, plays[k].episode, _row(infos, k))
+    return count
+
+
+def _row(infos: dict[str, Any], k: int) -> dict[str, Any]:
+    values = {name: column[k] for name, column in infos["formula_values"].items() if not name.startswith("_")}
+    return {
+        "formula_values": values,
+        **{key: infos[key][k] for key in ("violated", "cost", "base_reward") if key in infos},
+    }
+
+
+def vector_next_step(case: Case) -> int:
+    """The vector wrapper where the step after an end resets."""
+    return _vector(case, AutoresetMode.NEXT_STEP)
+
+
+def vector_same_step(case: Case) -> int:
+    """The vector wrapper where the step that ends an episode resets too."""
+    return _vector(case, AutoresetMode.SAME_STEP)
+
+
+def vector_disabled(case: Case) -> int:
+    """The vector wrapper where the caller resets some environments."""
+    return _vector(case, AutoresetMode.DISABLED)
+
+
+# Recorded episodes.
+
+
+def recorded(case: Case) -> int:
+    """`relabel` of recorded episodes."""
+    spec, episodes = case.spec, range(len(case.lengths))
+    steps = [case.steps_of(e) for e in episodes]
+    obs = [np.stack([case.labels["a"][: n + 1, e], case.labels["c"][: n + 1, e]], 1) for e, n in enumerate(steps)]
+    found = relabel_episodes(
+        spec,
+        [
+            {
+                "observations": obs[e],
+                "actions": case.labels["c"][1 : n + 1, e, None],
+                "rewards": case.base_rewards[:n, e],
+                "terminations": case.terminated[:n, e],
+                "truncations": case.truncated[:n, e],
+                "infos": {"b": case.labels["b"][: n + 1, e]},
+            }
+            for e, n in enumerate(steps)
+        ],
+    )
+    for e, rewards in enumerate(found.episodes):
+        same(case, f"rewards of episode {e}", rewards, case.paid.rewards[: steps[e], e], ROUNDING)
+    values = np.concatenate([case.paid.values[:, 1 : n + 1, e].T for e, n in enumerate(steps)])
+    same(case, "values", found.values, values)
+    same(
+        case,
+        "violated",
+        found.violated,
+        np.concatenate([case.paid.violated[1 : n + 1, e] for e, n in enumerate(steps)]),
+    )
+    return sum(steps)
+
+
+def counterfactual(case: Case) -> int:
+    """`replay` of one step of every episode from the states that some episodes are in at that time.
+
+    The definition's word on such a step is that on the spliced episode: the labels of one episode up to the step, and
+    then that of another.
+    """
+    spec, states, t = case.spec, 5, STEPS // 2
+    count = len(case.lengths)
+    batch = spec.start({name: column[0, :states] for name, column in case.labels.items()}, batch=states)
+    for s in range(1, t + 1):
+        batch, _ = spec.step(batch, {name: column[s, :states] for name, column in case.labels.items()})
+    letters = {name: column[t + 1] for name, column in case.labels.items()}
+    base = case.base_rewards[t]
+    ends = case.terminated.any(axis=0), case.truncated.any(axis=0)
+    found = replay(spec, rows_of(spec, batch), letters, base, *ends)
+    spliced = {
+        name: np.concatenate([np.tile(column[: t + 1, :states], count), np.repeat(column[t + 1], states)[None]])
+        for name, column in case.labels.items()
+    }
+
+    def at_the_end(column: Any) -> Any:
+        return np.concatenate([np.zeros((t, count * states), column.dtype), np.repeat(column, states)[None]])
+
+    judged = judged_by_definition(spec, spliced)
+    paid = paid_by_definition(spec, judged, *map(at_the_end, (base, *ends)))
+    same(case, "counterfactual rewards", found.rewards.reshape(-1), paid.rewards[t], ROUNDING)
+    same(case, "counterfactual violations", found.violated.reshape(-1), paid.violated[t + 1])
+    return count * states
+
+
+# Exported code.
+
+
+def exported_c(cases: list[Case]) -> int:
+    """C, compiled by gcc; takes all cases at once."""
+    parts = ["#include <math.h>"]
+    for number, case in enumerate(cases):
+        source = source_of_spec(case.spec, f"m{number}")
+        m, atoms = source.name, max(1, len(source.program.atoms))
+        values = " ".join(f"o[{2 + k}] = s.values[{k}];" for k in range(len(case.spec.pairs)))
+        width = 2 + len(case.spec.pairs)
+        parts += [
+            to_c(source),
+            f"""
+void run_{m}(int n, const double *labels, const double *ends, double *out);
+void run_{m}(int n, const double *labels, const double *ends, double *out)
+{{
+    {m}_state s;
+    int k;
+    {m}_start(&s, labels);
+    for (k = 1; k <= n; k++) {{
+        double *o = out + (k - 1) * {width};
+        const double *e = ends + 3 * (k - 1);
+        o[0] = {m}_step(&s, labels + k * {atoms}, e[0], e[1] > 0.0, e[2] > 0.0);
+        o[1] = {m}_violated(&s);
+        {values}
+    }}
+}}
+""",
+        ]
+    with tempfile.TemporaryDirectory() as folder:
+        path, built = Path(folder, "specs.c"), Path(folder, "specs.so")
+        path.write_text("\n".join(parts), encoding="utf-8")
+        flags = [flag for flag in FLAGS if flag != "-O2"]  # which would take longer to compile than to run
+        command = ["gcc", *flags, "-shared", "-fPIC", str(path), "-o", str(built), "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        library = ctypes.CDLL(str(built))
+        count = 0
+        for number, case in enumerate(cases):
+            for e in range(len(case.lengths)):
+                steps = case.steps_of(e)
+                labels = np.array([case.labels[name][: steps + 1, e] for name in case.spec.atoms] or [[0.0]])
+                labels = np.ascontiguousarray(labels.T)
+                columns = (case.base_rewards, case.terminated, case.truncated)
+                ends = np.ascontiguousarray(np.array([x[:steps, e] for x in columns], dtype=float).T)
+                out = np.zeros((steps, 2 + len(case.spec.pairs)))
+                pointers = (x.ctypes.data_as(ctypes.c_void_p) for x in (labels, ends, out))
+                getattr(library, f"run_m{number}")(steps, *pointers)
+                _exported_matches(case, e, out)
+                count += steps
+        return count
+
+
+def _exported_matches(case: Case, e: int, out: Any) -> None:
+    steps = len(out)
+    same(case, "reward", out[:, 0], case.paid.rewards[:steps, e], ROUNDING)
+    same(case, "violation", out[:, 1], case.paid.violated[1 : steps + 1, e])
+    same(case, "values", out[:, 2:], case.paid.values[:, 1 : steps + 1, e].T)
+
+
+_NODE = """
+const { readFileSync, writeFileSync } = require("fs");
+const data = JSON.parse(readFileSync(process.argv[2]));
+const found = [];
+machines.forEach((m, number) => data[number].forEach(({ letters, ends }) => {
+  let s = m.start(letters[0]);
+  ends.forEach(([baseReward, terminated, truncated], k) => {
+    s = m.step(s, letters[k + 1], { baseReward, terminated: !!terminated, truncated: !!truncated });
+    found.push(s.reward, m.violated(s) ? 1 : 0, ...s.values);
+  });
+}));
+writeFileSync(process.argv[3], Buffer.from(Float64Array.from(found).buffer));
+"""
+
+
+def exported_js(cases: list[Case]) -> int:
+    """JavaScript, run by node; takes all cases at once."""
+    data = []
+    for case in cases:
+        episodes = []
+        for e in range(len(case.lengths)):
+            steps = case.steps_of(e)
+            columns = (case.base_rewards, case.terminated, case.truncated)
+            letters = [{name: float(case.labels[name][k, e]) for name in case.spec.atoms} for k in range(steps + 1)]
+            episodes.append({"letters": letters, "ends": np.array([x[:steps, e] for x in columns], float).T.tolist()})
+        data.append(episodes)
+    with tempfile.TemporaryDirectory() as folder:
+        script, traces, results = (Path(folder, name) for name in ("run.cjs", "traces.json", "results.bin"))
+        objects = ",\n".join(js_object(source_of_spec(case.spec, f"m{k}")) for k, case in enumerate(cases))
+        script.write_text(f"const machines = [{objects}];\n{_NODE}", encoding="utf-8")
+        traces.write_text(json.dumps(data), encoding="utf-8")
+        command = ["node", str(script), str(traces), str(results)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        numbers = np.fromfile(results)
+    place = count = 0
+    for case in cases:
+        for e in range(len(case.lengths)):
+            steps, width = case.steps_of(e), 2 + len(case.spec.pairs)
+            _exported_matches(case, e, numbers[place : place + steps * width].reshape(steps, width))
+            place += steps * width
+            count += steps
+    return count
+
+
+def one_by_one(path: Callable[[Case], int]) -> Callable[[list[Case]], int]:
+    """A path that takes one case at a time, as one that takes them all."""
+    return lambda cases: sum(map(path, cases))
+
+
+PATHS: dict[str, Callable[[list[Case]], int]] = {
+    **{
+        path.__name__: one_by_one(path)
+        for path in (
+            *(scalar, wrapper, wrapper_that_ends, wrapper_that_records, explanation, numpy, torch, jax),
+            *(vector_next_step, vector_same_step, vector_disabled, recorded, counterfactual),
+        )
+    },
+    "exported_c": exported_c,
+    "exported_js": exported_js,
+}

@@ -1,0 +1,29 @@
+"""Every way to run a spec pays what the definition says."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+
+import pytest
+
+from tests.agreement.paths import PATHS
+from tests.export.agreement import missing
+from tests.spec_cases import Case, read
+
+# Compiling takes longer than running; `python -m tests.agreement` takes all of them.
+SOME = {"jax": 30}
+
+
+@functools.cache
+def cases() -> list[Case]:
+    return read()
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_a_path_pays_what_the_definition_says(name):
+    if name.startswith("exported") and missing():
+        pytest.skip(f"needs {missing()}")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The safety objective", UserWarning)
+        assert PATHS[name](cases()[: SOME.get(name)]) >= 20_000
