@@ -80,16 +80,24 @@ def random_case(rng: random.Random, number: int, length: int) -> Case:
     while True:
         kind = rng.choice(("formula", "formula", "robustness", "window", "long window", "spec", "spec"))
         try:
-            machine = _machine(rng, kind)
-            source = _source(machine, kind, f"m{number}")
+            return case_of(rng, _machine(rng, kind), f"m{number}", length, kind)
         except SynthesisError:
             continue
-        real = source.program.semantics == "robustness"
-        letters = [{atom: _label(rng, real) for atom in source.program.atoms} for _ in range(length)]
-        ends = [(rng.uniform(-1, 1), rng.random() < 0.1, rng.random() < 0.1) for _ in range(length)]
-        case = Case(kind, str(source.formulas), source, machine, letters, ends)
-        case.rows = rows_in_python(case)
-        return case
+
+
+def case_of(rng: random.Random, machine: Monitor | Spec, name: str, length: int, kind: str = "given") -> Case:
+    """A machine on a random trace.
+
+    Raises:
+        SynthesisError: It cannot be synthesized.
+    """
+    source = _source(machine, kind, name)
+    real = source.program.semantics == "robustness"
+    letters = [{atom: _label(rng, real) for atom in source.program.atoms} for _ in range(length)]
+    ends = [(rng.uniform(-1, 1), rng.random() < 0.1, rng.random() < 0.1) for _ in range(length)]
+    case = Case(kind, str(source.formulas), source, machine, letters, ends)
+    case.rows = rows_in_python(case)
+    return case
 
 
 def _source(machine: Monitor | Spec, kind: str, name: str) -> Source:

@@ -10,11 +10,16 @@ import pytest
 
 import rewardspec as rs
 from rewardspec.cli import main
-from rewardspec.export.c_code import comment, enumerators
+from rewardspec.export.c_code import comment, enumerators, to_c
+from rewardspec.export.js_code import to_js
+from rewardspec.export.sources import Source
+from rewardspec.machines.expressions import held, label
+from rewardspec.machines.program import Program, Push, Step, Window
 from tests.export import agreement
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc on this machine")
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node on this machine")
+HELD_BOTH_WAYS = "Y(a | b) R (a U[1,6] b) U[1,71] O[1,71] a"  # its bounds read the least and the largest value held
 ODD = ["a*/b", "/*", "??/", 'x"y', "</script>", "√", "__proto__", "\\", "a\\", "constructor", "a-b", "a b", "A b"]
 
 
@@ -41,6 +46,39 @@ def test_c_is_python_bit_by_bit(cases, monkeypatch):
 @needs_node
 def test_javascript_is_python_bit_by_bit(cases):
     assert agreement.differences(cases, agreement.rows_in_js(cases)) == []
+
+
+@needs_gcc
+@needs_node
+def test_bounds_that_read_a_window_both_ways_are_python_bit_by_bit():
+    case = agreement.case_of(random.Random(3), rs.synthesize(HELD_BOTH_WAYS), "m", 90)
+    assert agreement.differences([case], agreement.rows_in_c([case])) == []
+    assert agreement.differences([case], agreement.rows_in_js([case])) == []
+
+
+@needs_gcc
+@needs_node
+def test_a_start_whose_value_is_infinite_is_not_paid_yet():
+    """The change from the level 0, where 0 times the value would be NaN."""
+    spec = rs.Spec([("WX G a", 1, False)], semantics="robustness", payment="delta")
+    case = agreement.case_of(random.Random(3), spec, "m", 3)
+    level = case.letters[1]["a"]
+    for rows in (agreement.rows_in_c([case]), agreement.rows_in_js([case])):
+        assert rows[0][0].tolist() == [0.0, 0.0, 0.0, agreement.np.inf, agreement.np.inf]
+        assert rows[0][1, 0] == level != 0.0
+
+
+def test_the_least_and_the_largest_value_of_a_window_are_two_variables():
+    program = Program(
+        ("a",), (), (), (Step((), (label("a"),), (Push(label("a")),)),), 0, (Window("delay", 3, "last", 0.0),)
+    )
+    source = Source("m", ("X[3] a",), program, None, (held(0, True),), (held(0, False),))
+    for text, declared in (
+        (to_c(source), r"const double (\w+) = m_l"),
+        (to_js(source), r"const (\w+) = window0\.held"),
+    ):
+        names = re.findall(declared, text)
+        assert len(set(names)) == len(names) == 2
 
 
 def test_a_difference_is_found(cases):
@@ -84,6 +122,45 @@ def test_two_files_share_one_monitor_by_its_interface(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert subprocess.run([str(built)], capture_output=True, text=True).stdout == "0.5 1"
+
+
+def as_a_compiler_reads(text):
+    """C's first two phases of translation: trigraphs, then lines that end in a backslash."""
+    trigraphs = dict(zip("=/'()!<>-", "#\\^[]|{}~", strict=True))
+    text = re.sub(r"\?\?([=/'()!<>-])", lambda found: trigraphs[found[1]], text)
+    return re.sub(r"\\[ \t]*\n", "", text)
+
+
+def test_no_text_ends_its_comment():
+    rng = random.Random(0)
+    alphabet = ["*", "/", "\\", "?", "\n", "\r", " ", "\t", "<", "!", "-", "\u2028", "é", "\0", "x"]
+    hostile = ["".join(rng.choices(alphabet, (4, 4, 3, 3, 2, *[1] * 10), k=rng.randint(1, 9))) for _ in range(20_000)]
+    for text in [*ODD, "*\\", "*\\\n/", "*??/\n/", "*???/", "???/", *hostile]:
+        read = as_a_compiler_reads(f"/* {comment(text)} */\n * {comment(text)}\n")
+        assert read.find("*/") == read.index("\n") - 2, text
+        assert read.rfind("/*") == 0, text
+        assert read.count("\n") == 2, text
+        assert read.isascii()
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    "name", ["*\\ hacked; /*", "*\\\n/ hacked; /*", "*??/\n/ hacked;", "*/ hacked; /*", "\u2028*/ hacked;"]
+)
+def test_a_hostile_saved_monitor_adds_no_code(name, tmp_path):
+    document = json.loads(rs.synthesize("G(a -> F[0,3] b)").to_json())
+    for entry in (*document["registers"], *document["windows"]):
+        entry["name"] = f"{name} {entry['name']}"
+    document["formula"] = document["formula"].replace("a", str(rs.Atom(name)))
+    document = json.loads(json.dumps(document).replace('"a"', json.dumps(name)))
+    path = tmp_path / "m.c"
+    path.write_text(rs.Monitor.from_json(json.dumps(document)).to_c(), encoding="utf-8")
+    command = ["gcc", "-std=c99", "-trigraphs", "-E", "-P", str(path)]
+    code = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "m_step" in code
+    assert "hacked" not in code
+    module = rs.Monitor.from_json(json.dumps(document)).to_js()
+    assert all("hacked" not in line for line in module.splitlines() if '"' not in line and not line.startswith("//"))
 
 
 def test_comments_and_enumerators_are_harmless():

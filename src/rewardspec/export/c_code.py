@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rewardspec.export.c_windows import CWindow
-from rewardspec.export.sources import Source, Statements, early_and_late, reward_lines
+from rewardspec.export.sources import Source, Statements, early_and_late, held_variable, reward_lines
 from rewardspec.machines.expressions import Expression, all_parts
 from rewardspec.spec.payments import PAYMENTS
 
@@ -42,9 +42,17 @@ def literal(value: float) -> str:
 
 
 def comment(text: str) -> str:
-    """Text that no compiler mistakes for the end of a comment, another's start, or a trigraph."""
-    safe = "".join(c if " " <= c <= "~" else f"<U+{ord(c):04X}>" for c in text)
-    return safe.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?").replace("\\", "/")
+    """Text that no compiler mistakes for the end of a comment, another's start, a trigraph or a spliced line.
+
+    Only printable ASCII without backslashes is kept, other characters are written as their code points. Blanks keep
+    apart the characters that mean something only together.
+
+    Example:
+        >>> comment("a*/b ??/"), comment("c*" + chr(92) + "/d")
+        ('a* /b ? ? /', 'c*<U+005C>/d')
+    """
+    safe = "".join(c if " " <= c <= "~" and c != "\\" else f"<U+{ord(c):04X}>" for c in text)
+    return re.sub(r"(?<=[*/?])(?=[*/?])", " ", safe)
 
 
 def enumerators(prefix: str, names: Iterable[str]) -> list[str]:
@@ -94,7 +102,8 @@ class _Printer:
                     return f"h{place[0]}_{place[1]}", f"held{place[0]}[{place[1]}]"
                 return f"r{part.args[0]}", f"s->r[{part.args[0]}]"
             case "held":
-                return f"h{part.args[0]}", f"{self.windows[part.args[0]].held_name(bool(part.args[1]))}(s)"
+                number, least = part.args
+                return held_variable(number, least), f"{self.windows[number].held_name(bool(least))}(s)"
         return f"{part.op[0]}{part.args[0]}", f"{self.m}_read{part.args[0]}(s)"
 
     # The file.
@@ -223,7 +232,7 @@ class _Printer:
         lines = [f"{self.m}_reset(s);", f"(void){self.m}_step(s, labels, 0.0, 0, 0);"]
         for k, way in enumerate(self.head.payments):
             if PAYMENTS[way].starts_at_zero:
-                lines.append(f"s->level[{k}] *= 0.0;")
+                lines.append(f"s->level[{k}] = 0.0;")
         return lines
 
     def _step(self) -> list[str]:

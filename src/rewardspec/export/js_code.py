@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from rewardspec.errors import Error
-from rewardspec.export.sources import Source, Statements, early_and_late, reward_lines
+from rewardspec.export.sources import Source, Statements, early_and_late, held_variable, reward_lines
 from rewardspec.machines.expressions import Expression
 from rewardspec.machines.label_checks import TOLERANCE
 from rewardspec.machines.windows import algebra
@@ -97,7 +97,9 @@ class _Printer:
             case "pushed":
                 return f"v{number}", f"window{number}.read(p{number})"
             case "held":
-                return f"h{number}", f"window{number}.held(s.w{number}, {'smaller' if part.args[1] else 'larger'})"
+                least = part.args[1]
+                extremum = "smaller" if least else "larger"
+                return held_variable(number, least), f"window{number}.held(s.w{number}, {extremum})"
         return f"w{number}", f"window{number}.read(s.w{number})"
 
     def lines(self) -> list[str]:
@@ -239,8 +241,7 @@ class _Printer:
     def _of_a_spec(self) -> list[str]:
         assert self.head is not None
         levels = ", ".join(
-            f"0 * s.level[{k}]" if PAYMENTS[way].starts_at_zero else f"s.level[{k}]"
-            for k, way in enumerate(self.head.payments)
+            "0" if PAYMENTS[way].starts_at_zero else f"s.level[{k}]" for k, way in enumerate(self.head.payments)
         )
         total = " + ".join(f"state.level[{k}]" for k in range(len(self.head.payments)))
         return [

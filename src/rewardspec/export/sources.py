@@ -106,6 +106,11 @@ def checked_name(name: str) -> str:
     return name
 
 
+def held_variable(window: int, least: bool) -> str:
+    """The variable for the least, or the largest, value that a window holds; one expression may read both."""
+    return f"{'least' if least else 'largest'}{window}"
+
+
 class Language(Protocol):
     """What C and JavaScript write differently."""
 
