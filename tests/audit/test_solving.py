@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import gymnasium as gym
@@ -155,3 +156,37 @@ def test_sums_that_differ_by_rounding_alone_are_ties():
     assert 0.1 + (0.2 + 0.3) != 0.3 + (0.2 + 0.1)
     solution = solve(build_product(finite_model(TwoWays()), base_spec()), 1.0, 3)
     assert solution.optimal[0, 0].tolist() == [True, True]
+
+
+@pytest.mark.parametrize("discount", [0.5, 1.0])
+@pytest.mark.parametrize("own", PAYMENTS)
+@pytest.mark.parametrize("payment", PAYMENTS)
+def test_an_audit_solves_what_each_pair_is_paid_by(payment, own, discount):
+    """Every plan is tried, and paid by the spec itself, whose discount is another than the learner's."""
+    atoms = {
+        "ahead": lambda obs, action, next_obs: np.asarray(next_obs) / 3.0,
+        "back": lambda obs, action, next_obs: 1.0 * np.equal(next_obs, 0),
+    }
+    pairs = [Pair("F G ahead", 2.0), Pair("F(ahead & X back)", 3.0, payment=own)]
+    spec = Spec(pairs, atoms=atoms, payment=payment, discount=0.9)
+    limit = 4
+    model = dataclasses.replace(finite_model(Line(3)), max_episode_steps=limit)
+    [finding] = audit(model, spec, Intent("ahead"), (discount,))
+    clock = discount == 1.0 or "final" in (payment, own)
+    steps = limit if clock else 10  # after which what an endless episode still pays is 0.5 ** 10 of its values
+    shaped = spec.replace(discount=discount)  # as potentials have to be for the learner
+    table = Line(3).P
+
+    def most(state: int, memory: object, step: int) -> float:
+        paid = []
+        for action in table[state]:
+            [(_, successor, reward, ended)] = table[state][action]
+            last = step == steps - 1
+            labels = shaped.labels(state, action, successor)
+            after, now = shaped.step(memory, labels, reward, ended, clock and last)
+            paid.append(now + (0.0 if ended or last else discount * most(successor, after, step + 1)))
+        return max(paid)
+
+    best = most(0, shaped.start(shaped.labels(0, None, 0)), 0)
+    assert finding.value == pytest.approx(best, abs=1e-9 if clock else 0.02)
+    assert not clock or finding.best.discounted == pytest.approx(best)

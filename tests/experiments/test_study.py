@@ -1,5 +1,7 @@
 """Studies: their jobs, and how a reward and a study are described."""
 
+import dataclasses
+
 import pytest
 
 from rewardspec import tasks
@@ -29,6 +31,7 @@ def test_tasks_and_rewards_can_be_chosen():
 def test_whatever_changes_the_reward_changes_the_jobs_name():
     task = tasks.get("frozen_lake")
     spec = task.spec("boolean")
+    shaped = dataclasses.replace(spec.pairs[0], payment="potential")
     rewards = [
         own_reward(task, "base"),
         Reward(spec),
@@ -38,6 +41,8 @@ def test_whatever_changes_the_reward_changes_the_jobs_name():
         Reward(spec.replace(payment="potential")),
         Reward(spec.replace(payment="potential", discount=0.5)),
         Reward(spec.replace(pairs=spec.pairs[:1])),
+        Reward(spec.replace(pairs=[shaped])),
+        Reward(spec.replace(pairs=[shaped], discount=0.5)),
         Reward(spec, text="one text"),
         Reward(spec, text="another text"),
     ]

@@ -37,8 +37,8 @@ class Finding:
 
     Attributes:
         reward: The reward's name.
-        discount: The discount. At 1, and for payment "final", policies see the clock; else the time limit is no ending
-            to them, as it is none to a learner that does not see it.
+        discount: The discount. At 1, and where something is paid by "final", policies see the clock; else the time
+            limit is no ending to them, as it is none to a learner that does not see it.
         value: The optimal value that was solved for, from the environment's starts.
         best: What the optimal policy achieves that serves the task best.
         spread: What others among the optimal policies achieve.
@@ -131,7 +131,7 @@ def audit(
         env: An environment that publishes `P`, or its model.
         spec: The reward.
         intent: What the task is about, in terms of the spec's atoms.
-        discounts: The discounts, in [0, 1]; payment "potential" shapes by each in turn.
+        discounts: The discounts, in [0, 1]; what is paid by "potential" shapes by each in turn.
         reward: What to call the reward.
         max_nodes: The budget for the product.
     """
@@ -151,13 +151,14 @@ def _findings(
 ) -> list[Finding]:
     built = build_product(model, spec, max_nodes)
     steps = model.max_episode_steps or DEFAULT_STEPS
+    ways = {spec.payment, *spec.payments}  # a pair may be paid in a way of its own
     findings = []
     for discount in discounts:
         product = built
-        if spec.payment == "potential" and spec.discount != discount:
+        if "potential" in ways and spec.discount != discount:
             # Shaping keeps optimal policies only with the learner's own discount.
             product = build_product(model, spec.replace(discount=discount), max_nodes)
-        clock = discount == 1.0 or spec.payment == "final"
+        clock = discount == 1.0 or "final" in ways
         solution = solve(product, discount, steps if clock else None)
         episodes = Episodes(product, aims, steps, discount)
         policy, intended = episodes.kindest(solution.optimal), episodes.kindest().outcome

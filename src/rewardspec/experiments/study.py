@@ -53,7 +53,7 @@ class Reward:
         return ({} if self.text is None else {"text": self.text}) | {
             "observe": self.observe,
             "payment": spec.payment,
-            "discount": spec.discount if spec.payment == "potential" else None,
+            "discount": spec.discount if "potential" in (spec.payment, *spec.payments) else None,
             "penalty": spec.penalty,
             "clip": spec.clip,
             "pairs": [
