@@ -1,6 +1,8 @@
 """The callback for Stable-Baselines3 logs what the wrapper paid, however environments are put together."""
 
 import csv
+import functools
+import itertools
 import json
 import subprocess
 import sys
@@ -163,6 +165,72 @@ def test_the_front_loads_it_when_asked_and_names_the_extra_where_it_is_missing()
     assert "pip install 'rewardspec[sb3]'" in printed
 
 
+class Letters(gym.Env):
+    """Random letters: an observation is the labels of `a` and `b` and the number of its step; `info` has `b` too."""
+
+    observation_space = gym.spaces.Box(0.0, 1e6, (3,))
+    action_space = gym.spaces.Discrete(2)
+
+    def __init__(self, seed):
+        self.rng, self.told = np.random.default_rng(seed), []
+
+    @staticmethod
+    def of_obs(k, obs, action, next_obs):
+        return next_obs[..., k] * 1.0
+
+    @staticmethod
+    def of_info(obs, action, next_obs, info):
+        return info["b"] * 1.0
+
+    def letter(self):
+        return float(self.rng.random() < 0.3), float(self.rng.random() < 0.8)
+
+    def shown(self, terminated=False, truncated=False, first=0.0):
+        a, b = self.letter()
+        b = max(b, first)
+        base = float(self.rng.integers(9))
+        self.told.append(({"a": a, "b": b}, base, terminated, truncated))
+        return np.array([a, b, len(self.told) - 1], dtype=np.float32), {"b": b}
+
+    def reset(self, *, seed=None, options=None):
+        return self.shown(first=1.0)  # which violates nothing
+
+    def step(self, action):
+        ends = bool(self.rng.random() < 0.2), bool(self.rng.random() < 0.2)
+        obs, info = self.shown(*ends)
+        return obs, self.told[-1][1], *ends, info
+
+
+class Scripted(Letters):
+    """Given letters, in an episode that does not end."""
+
+    def __init__(self, letters):
+        super().__init__(0)
+        self.letters = iter(letters)
+
+    def letter(self):
+        return next(self.letters)
+
+    def step(self, action):
+        obs, info = self.shown()
+        return obs, 0.0, False, False, info
+
+
+def shown_states(spec, names):
+    """The states of one episode by the numbers that are shown of them, as the buffer keeps these."""
+    features = rs.episodes.features.Features(spec, "registers")
+    letters = [dict(zip(names, letter, strict=True)) for letter in itertools.product((0.0, 1.0), repeat=len(names))]
+    frontier, found = [spec.start(letter) for letter in letters], {}
+    while frontier:
+        fresh = {}
+        for state in frontier:
+            numbers = tuple(np.array(features.read(state), dtype=np.float32))
+            if numbers not in found:
+                found[numbers] = fresh[numbers] = state
+        frontier = [spec.step(state, letter)[0] for state in fresh.values() for letter in letters]
+    return found
+
+
 class TestCounterfactualReplayBuffer:
     def made(self, algorithm="DQN", env_id="CartPole-v1", n_envs=1, **kwargs):
         import stable_baselines3 as sb3
@@ -225,6 +293,103 @@ class TestCounterfactualReplayBuffer:
                 assert buffer.rewards[row, env] == (1.0 if met and stage == 2 else 0.0)
                 seen.add((stage, met))
         assert {(0, True), (1, True), (2, True)} <= seen
+
+    @pytest.mark.parametrize("terminates", [True, False])
+    @pytest.mark.parametrize("payment", ["value", "delta", "potential", "final"])
+    @pytest.mark.parametrize("own", [None, "final", "potential"])
+    @pytest.mark.parametrize("reads_info", [False, True])
+    def test_every_row_ends_and_pays_as_an_episode_in_its_own_state_would(self, terminates, payment, own, reads_info):
+        """Compared with the spec of one environment, started in the state that the row shows."""
+        names = ("a", "b")
+        atoms = {name: functools.partial(Letters.of_obs, k) for k, name in enumerate(names)}
+        if reads_info:
+            atoms["b"] = Letters.of_info
+        pairs = [rs.Pair("F a", 2), rs.Pair("G b", 1, penalty=-3), rs.Pair("F(a & F !b)", 1, payment=own)]
+        spec = rs.Spec(pairs, atoms=atoms, payment=payment, discount=0.9)
+        letters = [Letters(seed) for seed in range(2)]
+        envs = DummyVecEnv(
+            [
+                functools.partial(MonitorReward, env, spec, observe="registers", terminate_on_violation=terminates)
+                for env in letters
+            ]
+        )
+        buffer = rs.sb3.CounterfactualReplayBuffer(
+            8000, envs.observation_space, envs.action_space, "cpu", 2, spec=spec, terminate_on_violation=terminates
+        )
+        obs = envs.reset()
+        for _ in range(120):
+            after, rewards, dones, infos = envs.step(np.zeros(2, dtype=np.int64))
+            last = np.array([info.get("terminal_observation", one) for one, info in zip(after, infos, strict=True)])
+            buffer.add(obs, last, np.zeros((2, 1)), rewards, dones, infos)
+            obs = after
+        states = shown_states(spec, names)
+        seen = set()
+        for row, env in itertools.product(range(buffer.size()), range(2)):
+            before, after = buffer.observations[row, env], buffer.next_observations[row, env]
+            labels, base, terminated, truncated = letters[env].told[int(after[2])]
+            state = states[tuple(before[3:])]
+            following, reward = spec.step(state, labels, base, terminated, truncated)
+            if terminates and spec.violated(following) and not terminated:
+                terminated = True
+                _, reward = spec.step(state, labels, base, terminated, truncated)
+            found = buffer.rewards[row, env], buffer.dones[row, env], buffer.timeouts[row, env]
+            assert found == (np.float32(reward), terminated or truncated, truncated and not terminated)
+            assert states[tuple(after[3:])][-3:-1] == following[-3:-1]
+            seen.add((letters[env].told[int(after[2])][2], terminated, truncated))
+        assert len(seen) == (6 if terminates else 4)  # of each kind, also rows that end where the real episode did not
+
+    def test_an_episode_that_only_its_real_violation_ended_goes_on_in_other_states(self):
+        atoms = {name: functools.partial(Letters.of_obs, k) for k, name in enumerate("ab")}
+        spec = rs.Spec([("G(a -> WX b)", 1)], atoms=atoms, payment="final")
+        env = MonitorReward(Scripted([(1, 1), (0, 0), (0, 0)]), spec, observe="registers", terminate_on_violation=True)
+        buffer = rs.sb3.CounterfactualReplayBuffer(
+            10, env.observation_space, env.action_space, "cpu", spec=spec, terminate_on_violation=True
+        )
+        fresh = spec.start({"a": np.zeros(1), "b": np.zeros(1)})
+        buffer.pool.add(rs.episodes.counterfactual.rows_of(spec, fresh))  # which owes nothing
+        obs, _ = env.reset()
+        after, reward, terminated, truncated, info = env.step(0)
+        assert (terminated, truncated, info["base_terminated"]) == (True, False, False)
+        buffer.add(*(np.array([one]) for one in (obs, after, [0], reward, terminated)), [info])
+        assert buffer.dones[: buffer.size(), 0].tolist() == [1.0, 0.0]
+
+    @pytest.mark.parametrize("terminates", [True, False])
+    def test_a_wrapper_that_was_made_otherwise_is_refused(self, terminates):
+        atoms = {"b": functools.partial(Letters.of_obs, 1)}
+        spec = rs.Spec([("G b", 1)], atoms=atoms)
+        env = MonitorReward(Letters(0), spec, observe="registers", terminate_on_violation=not terminates)
+        buffer = rs.sb3.CounterfactualReplayBuffer(
+            10, env.observation_space, env.action_space, "cpu", spec=spec, terminate_on_violation=terminates
+        )
+        obs, _ = env.reset()
+        after, reward, terminated, _, info = env.step(0)
+        with pytest.raises(rs.Error, match=f"of the buffer is {terminates}, and of the wrapper it is not"):
+            buffer.add(*(np.array([one]) for one in (obs, after, [0], reward, terminated)), [info])
+
+    def test_it_learns_with_atoms_that_read_info(self):
+        spec = rs.Spec([("F(a & F b)", 1)], atoms={"a": functools.partial(Letters.of_obs, 0), "b": Letters.of_info})
+        model = DQN(
+            "MlpPolicy",
+            MonitorReward(Letters(0), spec, observe="registers"),
+            replay_buffer_class=rs.sb3.CounterfactualReplayBuffer,
+            replay_buffer_kwargs={"spec": spec},
+            learning_starts=20,
+            buffer_size=500,
+            policy_kwargs={"net_arch": [8]},
+            device="cpu",
+        )
+        model.learn(60)
+        assert model.replay_buffer.size() > 60
+
+    def test_labels_of_a_reset_that_nobody_tells_are_asked_for(self):
+        spec = rs.Spec([("F b", 1)], atoms={"b": Letters.of_info})
+        env = MonitorReward(Letters(0), spec, observe="registers")
+        buffer = rs.sb3.CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", spec=spec)
+        obs, _ = env.reset()
+        after, reward, terminated, _, info = env.step(0)
+        del info["reset_labels"]
+        with pytest.raises(rs.Error, match="no 'reset_labels'"):
+            buffer.add(*(np.array([one]) for one in (obs, after, [0], reward, terminated)), [info])
 
     def test_other_observations_are_refused(self):
         spec = rs.Spec([("F(a & F b)", 1)])

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from rewardspec.episodes.counterfactual import StatePool, replay, rows_of, state_of
 from rewardspec.episodes.features import Features
 from rewardspec.errors import Error, MissingExtraError
+from rewardspec.spec.atoms.batch_info import stack_infos
+from rewardspec.spec.atoms.functions import takes_info
 from rewardspec.spec.spec import Spec
 
 try:
@@ -121,10 +123,12 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         buffer_size: As for SB3's; the other arguments of SB3's follow.
         spec: The spec that pays.
         max_states: The most states of the monitor to replay a transition from.
-        terminate_on_violation: As the wrapper was made: whether a violation ends the episode.
+        terminate_on_violation: As the wrapper was made: whether a violation ends the episode. A row ends where the
+            episode in its own state of the monitor would have ended, whatever became of the real one.
 
     Raises:
-        Error: The observations are no flat Box with the spec's numbers at their end.
+        Error: The observations are no flat Box with the spec's numbers at their end; from `add`, the `infos` are not
+            those of a wrapper that was made in the same way.
 
     Example:
         >>> import gymnasium as gym, rewardspec as rs
@@ -164,6 +168,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         self._features = Features(spec, "registers")
         self._own = int(np.prod(observation_space.shape or (0,))) - len(self._features.names)
         self._terminates = terminate_on_violation
+        self._reads_info = any(map(takes_info, (spec.atom_functions or {}).values()))
         if not isinstance(observation_space, gym.spaces.Box) or len(observation_space.shape) != 1 or self._own < 1:
             raise Error(
                 "CounterfactualReplayBuffer takes observations that are a flat Box with the spec's numbers at the end,"
@@ -183,34 +188,62 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         """Store a transition of each environment, and what it would have been in the other states of the monitor."""
         super().add(obs, next_obs, action, reward, done, infos)
         before, after = (np.asarray(part)[:, : self._own] for part in (obs, next_obs))
-        read = self.spec.batch_labels(len(before))
+        terminated, truncated = self._own_endings(done, infos)
         if self._began.any():
-            first = {name: np.array(column)[self._began] for name, column in read.of(before, None, before).items()}
-            self.pool.add(rows_of(self.spec, self.spec.start(first, batch=int(self._began.sum()))))
+            self._add_starts(before, infos)
         self._began = np.asarray(done, dtype=np.bool_).reshape(-1)
-        labels = {name: np.array(column) for name, column in read.of(before, self._taken(action), after).items()}
-        cut = np.array([bool(one.get("TimeLimit.truncated", False)) for one in infos])
+        info = stack_infos(infos) if self._reads_info else None
+        read = self.spec.batch_labels(len(before)).of(before, self._taken(action), after, info=info)
         base = np.array([float(one.get("base_reward", 0.0)) for one in infos])
         states = self.pool.rows
-        found = replay(self.spec, states, labels, base, self._began & ~cut, cut)
+        found = replay(
+            self.spec, states, dict(read), base, terminated, truncated, terminate_on_violation=self._terminates
+        )
         numbers = self._numbers(states)
         shown = np.asarray(obs)[:, self._own :]
         for k in range(len(states)):
             if np.array_equal(np.broadcast_to(numbers[k].astype(obs.dtype), shown.shape), shown):
                 continue  # that is what happened, and is stored
-            later = self._numbers(found.states[:, k])
-            ended = np.asarray(done).reshape(-1).astype(np.bool_)
-            if self._terminates:
-                ended = ended | found.violated[:, k]
+            ended = found.terminated[:, k]
             super().add(
                 np.concatenate([before, np.broadcast_to(numbers[k], shown.shape)], axis=1).astype(obs.dtype),
-                np.concatenate([after, later], axis=1).astype(next_obs.dtype),
+                np.concatenate([after, self._numbers(found.states[:, k])], axis=1).astype(next_obs.dtype),
                 action,
                 found.rewards[:, k],
-                ended,
-                infos,
+                ended | truncated,
+                [{"TimeLimit.truncated": bool(cut)} for cut in truncated & ~ended],
             )
-        self.pool.add(found.states)
+        # No step is taken from where an episode has ended.
+        self.pool.add(found.states[~found.violated] if self._terminates else found.states)
+
+    def _own_endings(self, done: NDArray[Any], infos: list[dict[str, Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Where the environments themselves terminated and truncated the episode, each of shape (n_envs,)."""
+        if any(("base_terminated" in info) != self._terminates for info in infos):
+            raise Error(
+                f"`terminate_on_violation` of the buffer is {self._terminates}, and of the wrapper it is not. Give "
+                "MonitorReward and the `replay_buffer_kwargs` the same."
+            )
+        if self._terminates:  # the real episode may have ended for its violation alone
+            own = [(bool(info["base_terminated"]), bool(info["base_truncated"])) for info in infos]
+            terminated, truncated = np.array(own).T
+            return terminated, truncated
+        cut = np.array([bool(info.get("TimeLimit.truncated", False)) for info in infos])
+        return np.asarray(done, dtype=np.bool_).reshape(-1) & ~cut, cut
+
+    def _add_starts(self, first: NDArray[Any], infos: list[dict[str, Any]]) -> None:
+        """Collect the states of the monitor in which episodes began with this step."""
+        if self._reads_info:  # SB3 hands over no `info` of a reset
+            told = [info.get("reset_labels") for info, began in zip(infos, self._began, strict=True) if began]
+            if None in told:
+                raise Error(
+                    "The spec's atoms read `info`, and the infos of an episode's first step have no 'reset_labels'. "
+                    'Wrap the environments in MonitorReward(env, spec, observe="registers") with the same spec.'
+                )
+            labels = {name: np.array([one[name] for one in told]) for name in self.spec.atoms}
+        else:
+            read = self.spec.batch_labels(len(first)).of(first, None, first)
+            labels = {name: column[self._began] for name, column in read.items()}
+        self.pool.add(rows_of(self.spec, self.spec.start(labels, batch=int(self._began.sum()))))
 
     def _numbers(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._features.read_batch(state_of(self.spec, rows), len(rows))

@@ -61,3 +61,20 @@ def test_labels_of_different_lengths_are_refused():
     spec = rs.Spec([("F(a & F b)", 1)])
     with pytest.raises(rs.Error, match="as many labels"):
         replay(spec, np.zeros((1, 4)), {"a": np.zeros(2), "b": np.zeros(3)})
+
+
+@pytest.mark.parametrize("payment", ["final", "potential"])
+def test_each_state_ends_its_own_episode_where_a_violation_does(payment):
+    spec = rs.Spec([rs.Pair("G(a -> WX b)", 1, penalty=-3)], payment=payment)
+    states = spec.start({"a": np.array([0.0, 1.0]), "b": np.zeros(2)})  # of which the second owes `b`
+    found = replay(spec, rows_of(spec, states), {"a": np.zeros(1), "b": np.zeros(1)}, terminate_on_violation=True)
+    assert found.terminated.tolist() == found.violated.tolist() == [[False, True]]
+    for k, (first, ended) in enumerate([(0.0, False), (1.0, True)]):
+        alone = spec.start({"a": first, "b": 0.0})
+        assert found.rewards[0, k] == spec.step(alone, {"a": 0.0, "b": 0.0}, terminated=ended)[1]
+
+
+def test_a_spec_without_atoms_replays_as_many_transitions_as_ended():
+    spec = rs.Spec([("F true", 2)], payment="final")
+    found = replay(spec, rows_of(spec, spec.start({}, batch=1)), {}, terminated=np.array([False, True, True]))
+    assert found.rewards.tolist() == [[0.0], [2.0], [2.0]]

@@ -28,11 +28,13 @@ class Replayed(NamedTuple):
         states: The states after, as rows of numbers, shape (B, K, numbers).
         rewards: What each pays, shape (B, K).
         violated: Whether a veto is in force after it, shape (B, K).
+        terminated: Whether it ends the episode for good, shape (B, K).
     """
 
     states: Matrix
     rewards: Matrix
     violated: NDArray[np.bool_]
+    terminated: NDArray[np.bool_]
 
 
 def rows_of(spec: Spec, state: State) -> Matrix:
@@ -63,6 +65,8 @@ def replay(
     base_reward: Any = 0.0,
     terminated: Any = False,
     truncated: Any = False,
+    *,
+    terminate_on_violation: bool = False,
 ) -> Replayed:
     """Replay each of B transitions from each of K states of a spec: a pure function, and one batched step.
 
@@ -71,8 +75,10 @@ def replay(
         states: The states, as `rows_of` gives them, shape (K, numbers).
         labels: For each atom its label on each transition, shape (B,).
         base_reward: The environment's own reward on each, shape (B,) or one number.
-        terminated: Whether each ended the episode, likewise.
+        terminated: Whether the environment ended the episode there for good, likewise.
         truncated: Whether it was cut off there, likewise.
+        terminate_on_violation: Whether an episode also ends where a veto is in force after the step, as a wrapper with
+            this option ends it. Each of the K states decides that for itself.
 
     Example:
         >>> spec = Spec([("F(key & F door)", 1)], payment="delta")
@@ -84,19 +90,28 @@ def replay(
     sizes = {np.size(column) for column in labels.values()}
     if len(sizes) > 1:
         raise Error(f"All atoms should have as many labels as there are transitions. Received {sorted(sizes)}.")
-    count, each = max(sizes, default=1), len(states)
+    count = max(sizes or map(np.size, (base_reward, terminated, truncated)))
+    each = len(states)
 
     def spread(column: Any) -> NDArray[Any]:
         return np.repeat(np.broadcast_to(np.asarray(column).reshape(-1), count), each)
 
     before = state_of(spec, np.tile(states, (count, 1)))
     read = {name: spread(column).astype(np.float64) for name, column in labels.items()}
-    flags = spread(terminated).astype(np.bool_), spread(truncated).astype(np.bool_)
-    after, rewards = spec.step(before, read, spread(base_reward).astype(np.float64), *flags)
+    base = spread(base_reward).astype(np.float64)
+    ended, cut = spread(terminated).astype(np.bool_), spread(truncated).astype(np.bool_)
+    after, rewards = spec.step(before, read, base, ended, cut)
     violated = np.broadcast_to(np.asarray(spec.violated(after), dtype=np.bool_), count * each)
-    rows = rows_of(spec, after)
+    if terminate_on_violation and (violated & ~ended).any():
+        ended = ended | violated
+        _, rewards = spec.step(before, read, base, ended, cut)  # which some ways to pay want to know
     shape = count, each
-    return Replayed(rows.reshape(*shape, -1), np.asarray(rewards).reshape(shape), violated.reshape(shape))
+    return Replayed(
+        rows_of(spec, after).reshape(*shape, -1),
+        np.asarray(rewards).reshape(shape),
+        violated.reshape(shape),
+        ended.reshape(shape),
+    )
 
 
 class StatePool:

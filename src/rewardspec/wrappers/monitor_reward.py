@@ -17,7 +17,7 @@ from rewardspec.episodes.observation_copies import copied
 from rewardspec.episodes.recorded_episode import RecordedEpisode
 from rewardspec.errors import Error, SpecError
 from rewardspec.spec import Spec
-from rewardspec.spec.atoms.functions import reads_only_the_state
+from rewardspec.spec.atoms.functions import reads_only_the_state, takes_info
 from rewardspec.spec.veto_and_reward import NO_PENALTY
 from rewardspec.wrappers.first_states import warn_of_violation
 from rewardspec.wrappers.observations import Extension, extension
@@ -41,6 +41,10 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     formula by its pair's name; `violated` (bool), whether a safety objective has been violated in this episode; and
     `cost`, 1.0 for the step of the first violation and else 0.0, as safe reinforcement learning counts it. The `info`
     of `reset` gains all but the first.
+
+    Counterfactual experience needs to know more. With `terminate_on_violation`, `base_terminated` and `base_truncated`
+    are what the environment itself said. With `observe="registers"` and atoms that read `info`, the first step of an
+    episode has `reset_labels`, the labels of the state after `reset`.
 
     Args:
         env: The environment.
@@ -121,6 +125,8 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._observation: Any = None
         functions = spec.atom_functions or {}
         self._keeps = not all(reads_only_the_state(functions[name]) for name in spec.atoms)
+        self._tells_first = observe == "registers" and any(map(takes_info, functions.values()))
+        self._first: dict[str, float] | None = None  # the labels after reset, until the first step tells them
         self._elapsed = 0
         self._pays_at_the_end = "final" in spec.payments
         self._unpaid = 0
@@ -153,6 +159,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             self._observation = copied(observation)
         state, labels = self._episode.start(observation, info)
         self._state = state
+        self._first = labels if self._tells_first else None
         self._recorded = RecordedEpisode(labels) if self._record else None
         violated = self.reward_spec.violated(state)
         info["formula_values"] = dict(zip(self._names, state[-1], strict=True))
@@ -167,6 +174,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Step the environment, and pay what the spec says."""
         observation, base_reward, terminated, truncated, info = self.env.step(action)
+        ended = terminated
         before = self._state
         if before is None:
             raise ResetNeeded("There is no episode for the spec to follow. Call reset() before step().")
@@ -208,6 +216,10 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         info["formula_values"] = dict(zip(self._names, state[-1]))  # noqa: B905  # a name for each value, as made
         info["violated"] = violated
         info["cost"] = cost
+        if self._terminates:
+            info["base_terminated"], info["base_truncated"] = ended, truncated
+        if self._first is not None:
+            info["reset_labels"], self._first = self._first, None
         if self.extension is not None:
             observation = self.extension.extend(observation, self._features.read(state))
         return observation, reward, terminated, truncated, info
