@@ -79,3 +79,36 @@ def test_what_makes_no_sense_is_refused(wrong):
     env = worlds.LabeledWorld(worlds.office_world())
     with pytest.raises(rs.SpecError, match="should be"):
         MultiTask(env, **({"specs": office_specs()} | wrong))
+
+
+@pytest.mark.parametrize("task", [4, -1, 1.0, "1", None, True])
+def test_a_task_that_does_not_exist_is_refused_before_anything_is_reset(task):
+    env = office()
+    env.reset(seed=0)
+    with pytest.raises(
+        rs.SpecError, match=r"`options\['task'\]` should be the number of a task, from 0 to 3. Received"
+    ):
+        env.reset(options={"task": task})
+    env.step(0)  # the episode goes on
+    assert env.reset(options={"task": np.int64(3)})[1]["task"] == 3
+
+
+@pytest.mark.parametrize("when", ["reset", "step"])
+def test_an_episode_with_a_letter_missing_does_not_go_on(when):
+    broken = False
+
+    def goal(obs, action, next_obs):
+        if broken:
+            raise RuntimeError("no label")
+        return float(next_obs == 15)
+
+    env = MultiTask(gym.make("FrozenLake-v1", is_slippery=False), [rs.Spec([("F goal", 1)], atoms={"goal": goal})])
+    env.reset(seed=0)
+    broken = True
+    with pytest.raises(rs.LabelError):
+        env.step(2) if when == "step" else env.reset()
+    broken = False
+    with pytest.raises(gym.error.ResetNeeded, match=r"Call reset\(\) before step"):
+        env.step(2)
+    env.reset()
+    env.step(2)

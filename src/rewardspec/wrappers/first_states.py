@@ -18,7 +18,7 @@ def warn_of_violation(spec: Spec, labels: Mapping[str, float], stacklevel: int) 
         stacklevel: That of `warnings.warn` for the caller.
     """
     safety = zip((pair for pair in spec.pairs if pair.vetoes), spec.penalties, strict=True)
-    violated = [(pair, penalty) for pair, penalty in safety if _violates(pair, labels)]
+    violated = [(pair, penalty) for pair, penalty in safety if _violates(spec, pair, labels)]
     pair, penalty = min(violated, key=lambda found: found[1])  # the lowest penalty is the one in force
     read = ", ".join(f"{name} is {labels[name]:g}" for name in pair.formula.atoms)
     named = f"`{pair.formula}`" if pair.name is None else f"`{pair.formula}` ({pair.name})"
@@ -32,6 +32,6 @@ def warn_of_violation(spec: Spec, labels: Mapping[str, float], stacklevel: int) 
     )
 
 
-def _violates(pair: Pair, labels: Mapping[str, float]) -> bool:
-    alone = Spec([pair])
+def _violates(spec: Spec, pair: Pair, labels: Mapping[str, float]) -> bool:
+    alone = spec.replace(pairs=[pair], atoms=None)  # by the spec's own semantics and register budget
     return bool(alone.violated(alone.start(labels)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -38,7 +39,9 @@ class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         specs: The tasks.
 
     Raises:
-        SpecError: There is no spec, or the observations are neither `Discrete` nor a `Box`.
+        SpecError: There is no spec, or the observations are neither `Discrete` nor a `Box`; from `reset`, there is no
+            task of the number that `options` ask for.
+        LabelError: From `reset` and `step`: an atom gave no label in [0, 1]. After it the episode has to be reset.
 
     Example:
         >>> from rewardspec.tasks import worlds
@@ -94,11 +97,13 @@ class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode of the next task; with a seed tasks begin anew."""
+        asked = self._asked(options)
+        self._state = None  # until the labels are read
         obs, info = self.env.reset(seed=seed, options=options)
         if seed is not None:
             self._next = 0
-        if options is not None and "task" in options:
-            self._task = int(options["task"])
+        if asked is not None:
+            self._task = asked
         elif self._order == "random":
             self._task = int(self.np_random.integers(len(self.specs)))
         else:
@@ -111,18 +116,35 @@ class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Step the environment, and pay what the task's spec says."""
         obs, base_reward, terminated, truncated, info = self.env.step(action)
-        if self._state is None:
+        before = self._state
+        if before is None:
             raise gym.error.ResetNeeded("There is no episode for the spec to follow. Call reset() before step().")
+        self._state = None  # until the labels are read: an episode with a letter missing must not go on
         paid = float(base_reward), terminated, truncated
         episode = self._episodes[self._task]
-        state, reward = episode.advance(self._state, self._before, action, obs, info, *paid)
+        state, reward = episode.advance(before, self._before, action, obs, info, *paid)
         if self._ends and not terminated and self._decided(state):
             terminated = True  # which some ways to pay want to know
             paid = float(base_reward), terminated, truncated
-            state, reward = episode.advance(self._state, self._before, action, obs, info, *paid)
+            state, reward = episode.advance(before, self._before, action, obs, info, *paid)
         self._state, self._before = state, copied(obs)
         info["base_reward"] = float(base_reward)
         return self._observed(obs), reward, terminated, truncated, self._told(info)
+
+    def _asked(self, options: dict[str, Any] | None) -> int | None:
+        """The task that the options of a reset ask for; None where they leave it open."""
+        if options is None or "task" not in options:
+            return None
+        task = options["task"]
+        try:
+            number = -1 if isinstance(task, bool | np.bool_) else operator.index(task)
+        except TypeError:
+            number = -1
+        if not 0 <= number < len(self.specs):
+            raise SpecError(
+                f"`options['task']` should be the number of a task, from 0 to {len(self.specs) - 1}. Received {task!r}."
+            )
+        return number
 
     def _decided(self, state: Any) -> bool:
         spec = self.specs[self._task]
