@@ -68,6 +68,14 @@ def test_a_formula_can_measure_success(here, capsys):
     assert cell.log.task_completion.max() == 0.0
 
 
+def test_specs_without_atoms_are_compared(here, capsys):
+    (here / "true.toml").write_text('pairs = [["F G true", 2]]')
+    options = ("--seeds", "1", "--episodes", "20", "--workers", "1", "-o", "out")
+    assert main(["compare", "FrozenLake-v1", "--spec", "true.toml", *options]) == 0
+    (cell,) = open_results(here / "out")[1]
+    assert (cell.log.reward == 2 * cell.log.length).all()
+
+
 class Many(gym.Env):
     """An environment with two choices at every step."""
 

@@ -13,6 +13,7 @@ from rewardspec.experiments.paper.evaluation import paper_study
 from rewardspec.experiments.study import Cell
 from rewardspec.experiments.summaries import summarize
 from rewardspec.learning import training as extras
+from rewardspec.learning.playing import play
 from rewardspec.learning.policies import load_policy
 from rewardspec.learning.settings import PPO
 from rewardspec.learning.training import Training
@@ -151,12 +152,31 @@ def test_the_ends_of_training_are_those_of_the_report():
         (["taxi", "--spec", "absent.toml"], "absent.toml"),
         (["taxi", "-o", "absent/policy.npz"], "the directory 'absent' does not exist"),
         (["taxi", "--record", "taxi.mp4"], "Known endings: .gif, .png"),
+        (["taxi", "--set", "epsilon=true"], "`epsilon` should be in the interval [0, 1]. Received True"),
+        (["taxi", "--episodes", "9", "--set", "episodes=7"], "`--episodes 9` and `--set episodes=7` set the same"),
+        (["acrobot", "--steps", "512", "--set", "total_steps=99"], "`--steps 512` and `--set total_steps=99` set the"),
+        (["taxi", "--set", "epsilon=1", "--set", "epsilon=0.5"], "`--set epsilon` is given twice, as 1 and as 0.5"),
     ],
 )
 def test_bad_input_is_refused_before_training(arguments, message, here, capsys):
     assert main(["train", *arguments]) == 2
     assert message in capsys.readouterr().err
     assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["FrozenLake-v1", "--episodes", "20"],
+        ["CartPole-v1", "--steps", "512"],
+        ["CartPole-v1", "--learner", "sb3:A2C", "--steps", "20"],
+    ],
+)
+def test_a_spec_without_atoms_pays_and_its_policy_can_be_played(arguments, here, capsys):
+    (here / "true.toml").write_text('pairs = [["F G true", 2]]')
+    assert main(["train", *arguments, "--spec", "true.toml", "-o", "policy.npz"]) == 0
+    policy = load_policy(here / "policy.npz")
+    assert set(play(policy, seed=0).rewards) == {2.0}
 
 
 def test_missing_libraries_are_named_before_training(capsys, monkeypatch):

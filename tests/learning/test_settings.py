@@ -29,6 +29,10 @@ from rewardspec.learning.settings import PPO, QLearning
         (QLearning, {"max_steps": 0}, "`max_steps` should be at least 1"),
         (QLearning, {"max_steps": 2**24 + 1}, "`max_steps` should be at most 16777216"),
         (QLearning, {"learning_rate": "slow"}, "`learning_rate` should be in the interval"),
+        (QLearning, {"epsilon": True}, r"`epsilon` should be in the interval \[0, 1\]. Received True"),
+        (QLearning, {"counterfactual": "no"}, "`counterfactual` should be true or false. Received 'no'"),
+        (PPO, {"clip": True}, "`clip` should be a number above 0. Received True"),
+        (PPO, {"anneal": 0}, "`anneal` should be true or false. Received 0"),
     ],
 )
 def test_a_setting_that_cannot_be_is_named(learner, setting, complaint):

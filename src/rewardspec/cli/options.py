@@ -204,7 +204,7 @@ def config_changes(arguments: argparse.Namespace, task: Task) -> dict[str, Any]:
     """The settings of a task's learner that --steps, --episodes and --set change.
 
     Raises:
-        Error: The learner is counted in the other of the two, or a setting cannot be read.
+        Error: The learner is counted in the other of the two, or a setting cannot be read or is given twice.
     """
     from rewardspec.learning.settings import learner_words
 
@@ -213,9 +213,20 @@ def config_changes(arguments: argparse.Namespace, task: Task) -> dict[str, Any]:
         raise Error(f"{task.title} is learned by {words}, which is counted in episodes. Give --episodes.")
     if task.learner != "q-learning" and arguments.episodes is not None:
         raise Error(f"{task.title} is learned by {words}, which is counted in steps. Give --steps.")
-    given = {"total_steps": arguments.steps, "episodes": arguments.episodes}
-    changes = dict(map(_setting, arguments.settings))
-    return changes | {name: value for name, value in given.items() if value is not None}
+    changes: dict[str, Any] = {}
+    for name, value in map(_setting, arguments.settings):
+        if name in changes:
+            raise Error(f"`--set {name}` is given twice, as {changes[name]!r} and as {value!r}. Give one of them.")
+        changes[name] = value
+    for name, option, value in (
+        ("total_steps", "--steps", arguments.steps),
+        ("episodes", "--episodes", arguments.episodes),
+    ):
+        if value is not None:
+            if name in changes:
+                raise Error(f"`{option} {value}` and `--set {name}={changes[name]}` set the same. Give one of them.")
+            changes[name] = value
+    return changes
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -26,6 +26,7 @@ from rewardspec.spec.toml_reading import loads_spec
 from rewardspec.spec.toml_writing import dumps_spec
 from rewardspec.tasks import registry
 from rewardspec.tasks.task import Task
+from rewardspec.wrappers.monitor_reward import readable
 
 FORMAT = "rewardspec policy 1"
 _LARGEST = 2**26  # numbers of a network that a file may ask for
@@ -124,7 +125,7 @@ def _without_arrays(header: Any, references: bool) -> Policy:
         return Policy(
             kind=header["kind"],
             task=_task_of(str(header["task"]), references),
-            spec=None if header["spec"] is None else loads_spec(header["spec"], references),
+            spec=None if header["spec"] is None else readable(loads_spec(header["spec"], references)),
             observe=header["observe"],
             seeds=tuple(map(int, header["seeds"])),
             arrays={},

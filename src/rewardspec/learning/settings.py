@@ -69,6 +69,7 @@ class QLearning:
         if self.max_steps > LARGEST_EXACT:
             raise Error(f"`max_steps` should be at most {LARGEST_EXACT}. Received {self.max_steps!r}.")
         _check_shares(self, "learning_rate", "discount", "epsilon", "epsilon_decay", "epsilon_min")
+        _check_flags(self, "bootstrap_truncated", "counterfactual")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -121,6 +122,8 @@ class PPO:
     def __post_init__(self) -> None:
         _check_counts(self, "total_steps", "rollout_steps", "envs", "minibatches", "epochs")
         _check_shares(self, "discount", "gae_lambda")
+        _check_flags(self, "anneal", "normalize_advantages", "clip_value_loss", "bootstrap_truncated")
+        _check_flags(self, "normalize_observations", "normalize_rewards")
         for name in ("learning_rate", "entropy_coefficient", "value_coefficient"):
             if not 0.0 <= _number(self, name) < math.inf:
                 raise Error(f"`{name}` should be a finite number of at least 0. Received {getattr(self, name)!r}.")
@@ -219,6 +222,14 @@ def _check_shares(settings: Config, *names: str) -> None:
 
 
 def _number(settings: Config, name: str) -> float:
-    """A setting; NaN, which lies within no limits, where it is not a number."""
+    """A setting; NaN, which lies within no limits, where it is not a number. Truth values are none."""
     value = getattr(settings, name)
-    return float(value) if isinstance(value, numbers.Real) else math.nan
+    return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+
+
+def _check_flags(settings: Config, *names: str) -> None:
+    """Raise an Error unless these settings are true or false."""
+    for name in names:
+        value = getattr(settings, name)
+        if not isinstance(value, bool):
+            raise Error(f"`{name}` should be true or false. Received {value!r}.")

@@ -23,6 +23,7 @@ from rewardspec.learning.spaces import Actions, observation_size
 from rewardspec.learning.training_log import Progress, TrainingLog
 from rewardspec.spec.spec import Spec
 from rewardspec.tasks.task import Task
+from rewardspec.wrappers.monitor_reward import readable
 
 _MODULES = {"box2d": "Box2D"}
 """The module that an environment's extra brings, which is also what its package is called."""
@@ -74,6 +75,7 @@ def train(
         (6000, (20, 11, 4))
     """
     seeds = _checked_seeds(seeds)
+    spec = None if spec is None else readable(spec)
     if observe not in (None, *OBSERVE) and not (isinstance(config, QLearning) and observe in TABLE_OBSERVE):
         raise Error(
             f"`observe` should be None or one of {', '.join(OBSERVE)}. Received {observe!r}."
@@ -189,6 +191,7 @@ def check_trainable(task: Task, specs: Iterable[Spec] = (), config: Config | Non
         action = env.action_space.sample()
         after, _, _, _, after_info = env.step(action)
         for spec in specs:
+            spec = readable(spec)
             spec.labels(obs, None, obs, step=0, info=info)
             spec.labels(obs, action, after, step=1, info=after_info)
 
