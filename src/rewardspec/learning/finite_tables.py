@@ -137,6 +137,7 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
         place = getattr(env.unwrapped, "place", None)  # of environments that have a memory of their own
     product = build_product(model, base_spec() if spec is None else spec)
     rows = product.row
+    _require_finite(task, product)
     table = _dense(product)
 
     def floats(column: NDArray[np.generic]) -> Floats:
@@ -179,6 +180,20 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
         },
     )
     return _alternating(tables) if observe == "alternation" else tables
+
+
+def _require_finite(task: Task, product: Product) -> None:
+    """Raise an Error where the spec pays what no 32-bit float holds, such as the infinite robustness of `X a`."""
+    for rewards in (product.reward, product.truncated_reward):
+        with np.errstate(over="ignore"):
+            bad = np.flatnonzero(~np.isfinite(rewards.astype(np.float32)))
+        if bad.size:
+            row, state = product.row[bad[0]], product.state[product.node[bad[0]]]
+            raise Error(
+                f"The reward that the spec pays in {task.title}, in state {state} for action "
+                f"{product.model.action[row]}, should be a finite 32-bit float. Received {rewards[bad[0]]}. A table "
+                "that learns from it is NaN. Change the formula or its weight."
+            )
 
 
 def _alternating(tables: FiniteTables) -> FiniteTables:

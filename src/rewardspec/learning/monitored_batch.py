@@ -12,6 +12,7 @@ from rewardspec.episodes.batched_spaces import take
 from rewardspec.episodes.engine import Episodes
 from rewardspec.episodes.features import Features, Observe
 from rewardspec.learning.env_batches import EnvBatch
+from rewardspec.learning.finite_numbers import require_finite
 from rewardspec.learning.spaces import Actions, flattener, observation_size
 from rewardspec.learning.training_log import TrainingLog
 from rewardspec.spec.spec import Spec
@@ -79,16 +80,22 @@ class MonitoredBatch:
         return self._shown(self.obs)
 
     def step(self, actions: Any) -> tuple[Floats, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """One step of every environment: observations, rewards, and where an episode ended or was cut off."""
+        """One step of every environment: observations, rewards, and where an episode ended or was cut off.
+
+        Raises:
+            Error: An observation or a reward is NaN or infinite.
+        """
         step = self.batch.step(actions)
         reward = step.reward
+        self._length += 1
+        require_finite(reward, f"The reward of {self.task.title}", self._where)
         transition = (self.obs, actions, step.next_obs, step.reward, step.terminated, step.truncated, step.info)
         if self._payer is not None:
             self._state, reward = self._payer.advance(self._state, *transition)
+            require_finite(reward, f"The reward that the spec pays in {self.task.title}", self._where)
         if self._measurer is not None:
             self._measured, _ = self._measurer.advance(self._measured, *transition)
         self._steps += len(self.batch) // self.runs
-        self._length += 1
         self._paid += reward
         self._base += step.reward
         ended = np.flatnonzero(step.terminated | step.truncated)
@@ -128,10 +135,16 @@ class MonitoredBatch:
 
     def _shown(self, obs: Any) -> Floats:
         flat = self._flatten(obs)
+        require_finite(flat, f"The observation of {self.task.title}", self._where)
         if self.features is None:
             return cast("Floats", flat)
         numbers = self.features.read_batch(self._state, len(self.batch))
         return np.concatenate((flat, numbers), axis=1, dtype=np.float32, casting="same_kind")
+
+    def _where(self, env: int) -> str:
+        """Which step of which environment is looked at, for error messages."""
+        each = len(self.batch) // self.runs
+        return f"in environment {env % each} of run {self._run[env]}, after step {self._length[env]} of its episode,"
 
     def log(self) -> TrainingLog:
         """The episodes finished so far."""

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from rewardspec.errors import MissingExtraError
 from rewardspec.learning.env_batches import Source, make_batch
+from rewardspec.learning.finite_numbers import require_finite_policy
 from rewardspec.learning.monitored_batch import MonitoredBatch
 from rewardspec.learning.networks import forward, initial_parameters
 from rewardspec.learning.rollouts import Rollouts
@@ -56,6 +57,9 @@ def learn_actors(
 
     Returns:
         The log, and the arrays of the learned actors as `rewardspec.learning.policies` keeps them.
+
+    Raises:
+        Error: An observation, a reward or a learned number is not finite.
     """
     with contextlib.closing(make_batch(task, _environment_seeds(seeds, config.envs), source)) as batch:
         return _learn(MonitoredBatch(task, batch, len(seeds), spec, observe), config, seeds, progress)
@@ -82,6 +86,7 @@ def _learn(
         new, memory, _ = update(parameters, memory, np.float32(learning_rate), keys, rollout)
         # Copies, because the next update takes over the memory of what it is given.
         parameters = jax.tree.map(np.array, new)
+        require_finite_policy(parameters["actor"], "PPO", f"after {(number + 1) * steps:,} steps")
         if progress is not None:
             progress((number + 1) * steps * len(seeds), updates * steps * len(seeds))
     arrays = dict(parameters["actor"])

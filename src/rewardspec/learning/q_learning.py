@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import Error, MissingExtraError
+from rewardspec.learning.finite_numbers import require_finite_policy
 from rewardspec.learning.finite_tables import FiniteTables, Integers
 from rewardspec.learning.settings import LARGEST_EXACT, QLearning
 from rewardspec.learning.training_log import Progress, TrainingLog
@@ -76,7 +77,9 @@ def learn_tables(
             finished = runs * min(clock[-1][0], config.steps)
         if progress is not None:
             progress(finished, total)
-    return _log(worlds, len(seeds), ended, clock), _learned(worlds, arrays, np.asarray(carry["table"]), len(seeds))
+    learned = _learned(worlds, arrays, np.asarray(carry["table"]), len(seeds))
+    require_finite_policy({"table": learned}, "Q-learning", "after its last episode")
+    return _log(worlds, len(seeds), ended, clock), learned
 
 
 def _check(worlds: Sequence[FiniteTables], config: QLearning) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rewardspec.episodes.features import Observe
 from rewardspec.errors import Error, MissingExtraError, did_you_mean
+from rewardspec.learning.finite_numbers import require_finite, require_finite_policy
 from rewardspec.learning.settings import SB3
 from rewardspec.learning.spaces import batched, flattener, numbers_of, observation_size
 from rewardspec.learning.training_log import Progress, TrainingLog
@@ -126,6 +127,9 @@ def learn_models(
 
     Returns:
         The log, and the parameters of the models' policies, the runs first.
+
+    Raises:
+        Error: An observation, a reward or a learned number is not finite.
     """
     algorithm(config.algorithm)  # its errors before any others
     from stable_baselines3.common.vec_env import DummyVecEnv
@@ -143,6 +147,7 @@ def learn_models(
             recorder = callback_class(run, task, rows, tell)
             model.learn(config.total_steps, callback=recorder)
             parameters.append({name: value.numpy() for name, value in model.policy.state_dict().items()})
+            require_finite_policy(parameters[-1], config.algorithm, f"after {config.total_steps:,} steps")
         if progress is not None:
             progress((run + 1) * config.total_steps, whole)
     stacked = {name: np.stack([each[name] for each in parameters]) for name in parameters[0]}
@@ -164,12 +169,26 @@ def _callback_class() -> Any:
 
         def _on_training_start(self) -> None:
             self.sums = np.zeros((3, self.training_env.num_envs))  # steps, rewards, the environment's own
+            require_finite(self.model._last_obs, f"The observation of {self.task.title}", self.where)
+
+        def where(self, env: int) -> str:
+            step = int(self.sums[0, env])
+            return f"in environment {env} of run {self.run}, after step {step} of its episode,"
 
         def _on_step(self) -> bool:
-            for k, (reward, ended, info) in enumerate(
-                zip(self.locals["rewards"], self.locals["dones"], self.locals["infos"], strict=True)
-            ):
-                self.sums[:, k] += 1.0, float(reward), info.get("base_reward", float(reward))
+            observations, rewards, infos = (self.locals[name] for name in ("new_obs", "rewards", "infos"))
+            dones = self.locals["dones"]
+            own = np.array([info.get("base_reward", reward) for info, reward in zip(infos, rewards, strict=True)])
+            self.sums += np.ones_like(rewards), rewards, own
+            require_finite(own, f"The reward of {self.task.title}", self.where)
+            require_finite(rewards, f"The reward that the spec pays in {self.task.title}", self.where)
+            last = observations
+            if dones.any():  # then those are the first of the next episodes
+                last = np.stack(
+                    [info.get("terminal_observation", one) for info, one in zip(infos, observations, strict=True)]
+                )
+            require_finite(last, f"The observation of {self.task.title}", self.where)
+            for k, (ended, info) in enumerate(zip(dones, infos, strict=True)):
                 if ended:
                     length, paid, base = self.sums[:, k].tolist()
                     self.rows.append(
@@ -185,6 +204,8 @@ def _callback_class() -> Any:
                         }
                     )
                     self.sums[:, k] = 0.0
+            if dones.any():
+                require_finite(observations, f"The observation of {self.task.title}", self.where)
             if self.tell is not None:
                 self.tell(min(self.num_timesteps, self.locals["total_timesteps"]))
             return True
