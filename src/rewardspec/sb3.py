@@ -233,7 +233,9 @@ class CounterfactualReplayBuffer(ReplayBuffer):
     def _add_starts(self, first: NDArray[Any], infos: list[dict[str, Any]]) -> None:
         """Collect the states of the monitor in which episodes began with this step."""
         if self._reads_info:  # SB3 hands over no `info` of a reset
-            told = [info.get("reset_labels") for info, began in zip(infos, self._began, strict=True) if began]
+            told: list[Any] = [
+                info.get("reset_labels") for info, began in zip(infos, self._began, strict=True) if began
+            ]
             if None in told:
                 raise Error(
                     "The spec's atoms read `info`, and the infos of an episode's first step have no 'reset_labels'. "

@@ -1,6 +1,7 @@
 """`rewardspec compare`: one's own environment and specs, from training to the report."""
 
 import json
+import sys
 
 import gymnasium as gym
 import numpy as np
@@ -102,6 +103,56 @@ def test_bad_input_is_refused_before_training(arguments, message, here, capsys, 
     assert message in capsys.readouterr().err
 
 
+NOTED = """
+from pathlib import Path
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv as Lake
+
+Path("imported").touch()
+
+def goal(obs, action, next_obs):
+    return (next_obs == 15) * 1.0
+"""
+
+
+@pytest.fixture
+def forgotten(here):
+    """A function that forgets the module `noted`, as another process would not know it; `here / "imported"` tells."""
+    (here / "noted.py").write_text(NOTED)
+
+    def forget():
+        sys.modules.pop("noted", None)
+        (here / "imported").unlink()
+
+    yield forget
+    sys.modules.pop("noted", None)
+
+
+def test_a_report_imports_no_function_that_a_spec_names(here, capsys, forgotten):
+    named = 'threshold = 0.5\natoms.reach_goal = "noted:goal"\natoms.reach_hole = "noted:goal"\n'
+    (here / "named.toml").write_text(named + 'pairs = [["F reach_goal", 10]]')
+    assert main(["compare", "frozen-lake", "--spec", "named.toml", *SMALL]) == 0
+    forgotten()
+    assert main(["report", "out"]) == 0
+    assert not (here / "imported").exists()
+    page = (here / "out" / "report.html").read_text(encoding="utf-8")
+    assert "F reach_goal" in page
+    assert "&#39;noted:goal&#39; was not imported" in page  # which an audit would need
+
+
+def test_a_report_imports_no_environment_unless_it_is_told_to(here, capsys, forgotten):
+    assert main(["compare", "noted:Lake", *SMALL]) == 0
+    forgotten()
+    plan = json.loads((here / "out" / "plan.json").read_text())
+    plan["study"] |= {"references": True, "show": False}  # a plan does not decide that
+    (here / "out" / "plan.json").write_text(json.dumps(plan))
+    capsys.readouterr()
+    assert main(["report", "out"]) == 2
+    assert "'noted:Lake', whose module would be imported" in capsys.readouterr().err
+    assert not (here / "imported").exists()
+    assert main(["report", "out", "--references"]) == 0
+    assert (here / "imported").exists()
+
+
 def test_a_directory_of_another_study_is_refused(here, capsys):
     assert main(["compare", "FrozenLake-v1", *SMALL]) == 0
     assert main(["compare", "CliffWalking-v1", *SMALL]) == 2
@@ -129,7 +180,7 @@ def test_a_thirteenth_task_is_one_file(here, capsys):
     options = ("--seeds", "3", "--episodes", "60", "--workers", "2", "-o", "out")
     assert main(["compare", "lakes:TASK", *options]) == 0
     assert "Arrived (%)" in capsys.readouterr().out
-    _, cells = open_results(here / "out")
+    _, cells = open_results(here / "out", references=True)
     assert [(cell.task, cell.reward, cell.log.runs) for cell in cells] == [
         ("thirteenth", "base", 3),
         ("thirteenth", "reach", 3),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
 import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
-from rewardspec.cli.options import command
+from rewardspec.cli.options import command, importing_from_here
 
 
 def add_parser(commands: Any) -> None:
@@ -23,26 +24,36 @@ def add_parser(commands: Any) -> None:
         """,
     )
     parser.add_argument("directory", metavar="DIR", help="where `reproduce` or `compare` put their results")
+    parser.add_argument(
+        "--references",
+        action="store_true",
+        help="import the module of an environment module:NAME that DIR names, which runs its code",
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write everything down."""
-    write_report(arguments.directory)
+    with importing_from_here() if arguments.references else contextlib.nullcontext():
+        write_report(arguments.directory, references=arguments.references)
     return 0
 
 
-def write_report(directory: str) -> None:
+def write_report(directory: str, *, references: bool) -> None:
     """Write the outputs of a directory of results, print the table, and say where the rest is.
 
+    Args:
+        directory: The directory.
+        references: Whether the module of an environment that it names may be imported.
+
     Raises:
-        Error: There are no results there.
+        Error: There are no results there, or those of an environment that may not be imported.
         KeyboardInterrupt: Ctrl-C was pressed; the message says how to go on.
     """
     from rewardspec.experiments.outputs import write_outputs
     from rewardspec.experiments.results import open_results
 
-    study, cells = open_results(directory)
+    study, cells = open_results(directory, references=references)
     print("Writing the report …", file=sys.stderr, flush=True)
     try:
         width = min(shutil.get_terminal_size((120, 24)).columns, 120)

@@ -67,7 +67,7 @@ def run_study(arguments: argparse.Namespace, study: Study, jobs: list[Job], dire
     if tally.done:
         print(f"{tally.done} of {len(jobs)} jobs done in {duration(tally.seconds)}.", file=sys.stderr)
     if tally.done or tally.skipped:
-        write_report(directory)
+        write_report(directory, references=True)  # of the environment that was trained
     if tally.failed:
         labels = "; ".join(event.job.label for event in tally.failed)
         print(

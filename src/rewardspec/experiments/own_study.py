@@ -12,7 +12,7 @@ from rewardspec.learning.training import default_config, with_learner
 from rewardspec.logic import patterns
 from rewardspec.logic.formulas import Atom, as_formula
 from rewardspec.spec.spec import Spec
-from rewardspec.spec.toml_reading import loads_spec
+from rewardspec.spec.toml_reading import loads_spec, spec_to_show
 from rewardspec.tasks import registry
 from rewardspec.tasks.measures import Measure
 from rewardspec.tasks.task import Task
@@ -28,10 +28,13 @@ def own_study(
     seeds: int = 10,
     config: Mapping[str, Any] | None = None,
     learner: str | None = None,
+    show: bool = False,
+    references: bool = True,
 ) -> Study:
     """A study of one environment.
 
-    All arguments are plain values, so that a directory of results can keep them and a worker be sent them.
+    All arguments but the last two are plain values, its description, so that a directory of results can keep them and a
+    worker be sent them.
 
     Args:
         env: What `rewardspec.tasks.get` takes: a task's name, a Gymnasium id, `module:id` or `module:Class`.
@@ -44,11 +47,13 @@ def own_study(
         seeds: How many runs each reward gets.
         config: Settings of the learner that differ from its default ones.
         learner: `"ppo"`, `"q-learning"` or `"sb3:NAME"`, where it is not to be the task's own.
+        show: Whether its results are only to be shown: functions that the specs name are not imported then.
+        references: Whether the module of an environment `module:…` may be imported.
 
     Raises:
         Error: There is no such environment, no reward, or a spec or setting that cannot be used.
     """
-    task = task_with(env, specs, measure, learner)
+    task = task_with(env, specs, measure, learner, show=show, references=references)
     rewards = {**({BASE: "Base"} if base else {}), **{name: name for name in task.specs}}
     if not rewards:
         raise Error("There is nothing to compare. Give a spec, or the environment's own reward.")
@@ -77,7 +82,15 @@ def own_study(
     )
 
 
-def task_with(env: str, specs: Mapping[str, str], measure: str | None = None, learner: str | None = None) -> Task:
+def task_with(
+    env: str,
+    specs: Mapping[str, str],
+    measure: str | None = None,
+    learner: str | None = None,
+    *,
+    show: bool = False,
+    references: bool = True,
+) -> Task:
     """A task, with specs of one's own, if there are some, in place of its own ones.
 
     Args:
@@ -85,9 +98,17 @@ def task_with(env: str, specs: Mapping[str, str], measure: str | None = None, le
         specs: The texts of spec files by name.
         measure: A formula or an atom that measures success, in place of the task's own measure.
         learner: The learner, in place of the task's own.
+        show: As for `own_study`.
+        references: As for `own_study`.
     """
+    if ":" in env and not references:
+        raise Error(
+            f"The results are of the environment {env!r}, whose module would be imported, which runs its code. If you "
+            "trust the directory and the module, allow it: rewardspec report DIR --references"
+        )
     task = with_learner(registry.get(env, specs={}), learner)
-    loaded = {name: _with_atoms(loads_spec(text), task) for name, text in specs.items()}
+    read = spec_to_show if show else loads_spec
+    loaded = {name: _with_atoms(read(text), task) for name, text in specs.items()}
     return measured_by(task.replace(specs=loaded) if loaded else task, measure)
 
 

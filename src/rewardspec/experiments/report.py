@@ -17,7 +17,7 @@ from typing import Any
 
 from rewardspec.audit.auditing import LEARNER_DISCOUNT, audit_task
 from rewardspec.drawing import theme
-from rewardspec.errors import Error, MissingExtraError, ModelError
+from rewardspec.errors import Error, MissingExtraError
 from rewardspec.experiments import comparisons, convergence, curves, statistics
 from rewardspec.experiments.comparisons import Comparison, compare
 from rewardspec.experiments.curves import Curves, figure_of_profiles, figure_of_task, to_svg
@@ -290,7 +290,7 @@ def _verdicts(study: Study, task: Task) -> Iterator[tuple[str, str, str, str]]:
         try:
             for found in audit_task(task, {reward: study.reward(task, reward).spec or base_spec()}):
                 yield reward, found.verdict, _TONES.get(found.verdict, ""), found.sentence
-        except ModelError as error:
+        except Error as error:  # too large, without a table, or with atoms that were not imported
             yield reward, "", "", str(error)
 
 

@@ -46,9 +46,13 @@ class Results:
     Args:
         directory: Where they are, or will be.
         report: Told of what is damaged, foreign or left out.
+        references: Whether the module of the environment that the plan names may be imported to read the results.
     """
 
-    def __init__(self, directory: str | os.PathLike[str], report: Notify = to_stderr) -> None:
+    def __init__(
+        self, directory: str | os.PathLike[str], report: Notify = to_stderr, *, references: bool = False
+    ) -> None:
+        self.references = references
         self.directory = Path(directory)
         self.jobs = self.directory / "jobs"
         self.report = report
@@ -117,13 +121,16 @@ class Results:
         write_whole(self.directory / PLAN, json.dumps(content, indent=1).encode())
 
     def study(self) -> Study:
-        """The study whose results these are."""
-        return study_of(self._read_plan()[0])
+        """The study whose results these are, to be shown: functions that its specs name are not imported."""
+        return self._shown(self._read_plan()[0])
+
+    def _shown(self, description: Mapping[str, Any]) -> Study:
+        return study_of(description, show=True, references=self.references)
 
     def cells(self) -> Iterator[Cell]:
         """Finished cells in the order of the table; where there is a plan of a cell, of its planned jobs alone."""
         description, plan = self._read_plan()
-        known = study_of(description).cells
+        known = self._shown(description).cells
         found = self._by_cell(known)
         for cell in known:
             stored, planned = found.get(cell, []), plan.get(cell)
@@ -166,17 +173,21 @@ class Results:
                 self.report(f"{error} It is left out.")
 
 
-def open_results(directory: str | os.PathLike[str], *, report: Notify = to_stderr) -> tuple[Study, Iterator[Cell]]:
+def open_results(
+    directory: str | os.PathLike[str], *, report: Notify = to_stderr, references: bool = False
+) -> tuple[Study, Iterator[Cell]]:
     """The study of the results in a directory, and its cells one after the other, so that not all are in memory.
 
     Args:
         directory: The directory.
         report: Told of files that are damaged, foreign or left out.
+        references: Whether the module of an environment `module:…` may be imported, which runs its code. Functions that
+            specs name are never imported for this.
 
     Raises:
-        Error: There is no such directory, or it holds no results.
+        Error: There is no such directory, it holds no results, or those of an environment that may not be imported.
     """
-    results = Results(directory, report)
+    results = Results(directory, report, references=references)
     how = f"with: rewardspec reproduce -o {directory}"
     if results.directory.is_file():
         raise Error(f"{str(directory)!r} is a file. Give the directory where `rewardspec reproduce` put its results.")

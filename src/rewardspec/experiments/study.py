@@ -271,11 +271,16 @@ class Cell:
         return "episodes" if "episodes" in self.config else "steps"
 
 
-def study_of(description: Mapping[str, Any]) -> Study:
+def study_of(description: Mapping[str, Any], *, show: bool = False, references: bool = True) -> Study:
     """The study that a description describes.
 
+    Args:
+        description: The description, which may come from a file.
+        show: Whether its results are only to be shown; functions that specs name are not imported then.
+        references: Whether the module of an environment `module:…` may be imported, which runs its code.
+
     Raises:
-        Error: It describes none that this version knows.
+        Error: It describes none that this version knows, or one that may not be imported.
     """
     kind = description.get("study")
     if kind == "paper":
@@ -285,7 +290,8 @@ def study_of(description: Mapping[str, Any]) -> Study:
     if kind == "own":
         from rewardspec.experiments.own_study import own_study
 
-        return own_study(**{key: value for key, value in description.items() if key != "study"})
+        given = {key: value for key, value in description.items() if key not in ("study", "show", "references")}
+        return own_study(**given, show=show, references=references)
     raise Error(f"There is no study {kind!r} in this version of rewardspec. Use the version that wrote it.")
 
 

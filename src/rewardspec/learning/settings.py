@@ -223,8 +223,8 @@ def _check_shares(settings: Config, *names: str) -> None:
 
 def _number(settings: Config, name: str) -> float:
     """A setting; NaN, which lies within no limits, where it is not a number. Truth values are none."""
-    value = getattr(settings, name)
-    return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    value: Any = getattr(settings, name)
+    return float(value) if type(value) is not bool and isinstance(value, numbers.Real) else math.nan
 
 
 def _check_flags(settings: Config, *names: str) -> None:

@@ -35,7 +35,7 @@ from rewardspec.spec.atoms.references import is_reference, referenced_atom
 from rewardspec.spec.pairs import Pair, is_number
 from rewardspec.spec.spec import Spec
 
-Importing: TypeAlias = Callable[[str], None]  # may refuse, by raising
+Resolving: TypeAlias = Callable[[str], AtomFunction]  # from a reference to its function; may refuse, by raising
 
 _NUMBER, _TEXT, _TRUTH, _WHOLE = "a number", "text", "true or false", "a whole number"
 _OPTIONS = {
@@ -121,11 +121,47 @@ def loads_spec(text: str, references: bool = True) -> Spec:
         >>> spec.labels(None, 0, [3.0])
         {'near_goal': 0.75}
     """
-    return _draft(text, _allowed if references else _refused).spec()
+    return _draft(text, referenced_atom if references else _refused).spec()
+
+
+def spec_to_show(text: str) -> Spec:
+    """The spec in a TOML text, to be shown and not to be run: functions that its atoms name are not imported.
+
+    Raises:
+        SpecError: The text is not a valid spec.
+
+    Example:
+        >>> spec = spec_to_show('''
+        ... atoms.near = "my_project.atoms:near"
+        ... pairs = [["F near", 2]]
+        ... ''')
+        >>> spec, spec.atom_functions["near"]
+        (Spec([('F near', 2)], payment='value', penalty=0), NotImported(reference='my_project.atoms:near'))
+    """
+    return _draft(text, NotImported).spec()
+
+
+@dataclass(frozen=True)
+class NotImported:
+    """The function of an atom that is named and was not imported.
+
+    Attributes:
+        reference: Its name.
+    """
+
+    reference: str
+
+    def __call__(self, obs: Any, action: Any, next_obs: Any) -> Any:
+        """Refuse to be called."""
+        raise SpecError(f"the function {self.reference!r} was not imported, since the spec is only shown")
 
 
 def read_draft(
-    path: str | os.PathLike[str], *, references: bool = True, announce: Importing | None = None, atoms: bool = True
+    path: str | os.PathLike[str],
+    *,
+    references: bool = True,
+    announce: Callable[[str], None] | None = None,
+    atoms: bool = True,
 ) -> SpecDraft:
     """What a spec file says, without asking whether its parts fit together.
 
@@ -142,9 +178,15 @@ def read_draft(
         raise SpecError(f"Cannot read the spec {os.fspath(path)!r}: {error.strerror}.{where}") from None
     except UnicodeDecodeError:
         raise SpecError(f"The spec {os.fspath(path)!r} is not UTF-8 text, as TOML is.") from None
-    importing = (announce or _allowed) if references else _refused
+
+    def announced(reference: str) -> AtomFunction:
+        if announce is not None:
+            announce(reference)
+        return referenced_atom(reference)
+
+    resolving = announced if references else _refused
     try:
-        return _draft(text, importing if atoms else None)
+        return _draft(text, resolving if atoms else None)
     except SpecError as error:
         raise SpecError(f"{os.fspath(path)}: {error}") from error
 
@@ -154,18 +196,14 @@ def draft_of_text(text: str) -> SpecDraft:
     return _draft(text, None)
 
 
-def _allowed(reference: str) -> None:
-    """Import whatever a file names."""
-
-
-def _refused(reference: str) -> None:
+def _refused(reference: str) -> AtomFunction:
     raise SpecError(
         f"it names the function {reference.strip()!r}, whose module would be imported; references are refused here. "
         "Write the atom as an expression, or allow references if you trust the file and the module."
     )
 
 
-def _draft(text: str, importing: Importing | None) -> SpecDraft:
+def _draft(text: str, resolving: Resolving | None) -> SpecDraft:
     if not isinstance(text, str):
         raise SpecError(f"A spec's text should be a string. Received a {type(text).__name__}.")
     try:
@@ -178,8 +216,8 @@ def _draft(text: str, importing: Importing | None) -> SpecDraft:
     components = read_components(table.get("observation", {}))
     pairs = _read_pairs(table.get("pairs"))
     atoms = None
-    if importing is not None:
-        atoms = _read_atoms(table["atoms"], components, importing) if "atoms" in table else None
+    if resolving is not None:
+        atoms = _read_atoms(table["atoms"], components, resolving) if "atoms" in table else None
         names = dict.fromkeys(name for pair in pairs for name in pair.formula.atoms)
         margin = options.get("semantics") == "robustness"
         atoms = with_predicates(atoms, names, components, margin)
@@ -212,22 +250,22 @@ def _read_pair(entry: Any, where: str) -> Pair:
         raise SpecError(f"In {where}: {error}") from error
 
 
-def _read_atoms(table: Any, components: Components, importing: Importing) -> dict[str, AtomFunction]:
+def _read_atoms(table: Any, components: Components, resolving: Resolving) -> dict[str, AtomFunction]:
     if not isinstance(table, dict):
         raise SpecError(f"`atoms` should be a table of names and expressions or functions. Received {shown(table)}.")
     atoms: dict[str, AtomFunction] = {}
     for name, entry in table.items():
         try:
-            atoms[name] = read_atom(entry, components, importing)
+            atoms[name] = read_atom(entry, components, resolving)
         except SpecError as error:
             raise SpecError(f"In atom {name!r}: {error}") from error
     return atoms
 
 
-def read_atom(entry: Any, components: Components, importing: Importing = _allowed) -> AtomFunction:
+def read_atom(entry: Any, components: Components, resolving: Resolving = referenced_atom) -> AtomFunction:
     """The function of an atom from what a file says of it: an expression, a function's name, or a table with either.
 
-    `importing` is called with a function's name before its module is imported.
+    `resolving` gives the function of a name, by default by importing its module.
 
     Raises:
         SpecError: It is none of these. Names the place and a remedy.
@@ -251,8 +289,7 @@ def read_atom(entry: Any, components: Components, importing: Importing = _allowe
         return ExpressionAtom(values["expression"], components, values.get("at_reset"))
     if "at_reset" in values:
         raise SpecError("`at_reset` is for expressions. A function can return what it likes when action is None.")
-    importing(values["function"])
-    return referenced_atom(values["function"])
+    return resolving(values["function"])
 
 
 def _require_known_keys(table: Mapping[str, Any], known: Any, where: str) -> None:
