@@ -266,11 +266,11 @@ class _Printer:
         if self.head is None:
             lines.append(f"s->value = {outputs[0]};")
         else:
-            paid, reward = reward_lines(self.head, outputs, self, lambda field: f"s->{field}")
+            paid, values, reward = reward_lines(self.head, outputs, self, lambda field: f"s->{field}")
             lines += [*paid, f"reward = {reward};"]
             lines += ["s->penalty = penalty;"] if self.head.penalties else []
             lines += [f"s->level[{k}] = level{k};" for k in range(len(self.head.payments))]
-            lines += [f"s->values[{k}] = {value};" for k, value in enumerate(outputs[: self.head.count])]
+            lines += [f"s->values[{k}] = {value};" for k, value in enumerate(values)]
         for k, update in enumerate(step.updates):
             if update is not None and code.place[update] != f"r{k}":
                 lines.append(f"s->r[{k}] = {code.place[update]};")

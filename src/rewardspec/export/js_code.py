@@ -195,11 +195,11 @@ class _Printer:
         if self.head is None:
             cells.append(f"value: {outputs[0]}")
         else:
-            paid, reward = reward_lines(self.head, outputs, self, lambda field: f"s.{field}")
+            paid, values, reward = reward_lines(self.head, outputs, self, lambda field: f"s.{field}")
             lines += paid
             levels = ", ".join(f"level{k}" for k in range(len(self.head.payments)))
             cells += [f"reward: {reward}", f"penalty: {'penalty' if self.head.penalties else 's.penalty'}"]
-            cells += [f"level: [{levels}]", f"values: [{', '.join(outputs[: self.head.count])}]"]
+            cells += [f"level: [{levels}]", f"values: [{', '.join(values)}]"]
         return [*lines, f"return {{ {', '.join(cells)} }};"]
 
     def _of_a_monitor(self) -> list[str]:

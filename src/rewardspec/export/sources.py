@@ -190,8 +190,8 @@ def early_and_late(source: Source, control: int) -> tuple[list[Expression], list
 
 def reward_lines(
     head: RewardHead, outputs: Sequence[str], language: Language, state: Callable[[str], str]
-) -> tuple[list[str], str]:
-    """Statements that leave the veto in `penalty` and the levels in `level0` and so on, and the reward's expression.
+) -> tuple[list[str], Sequence[str], str]:
+    """Statements that leave the veto in `penalty` and the levels in `level0` and so on; the values; and the reward.
 
     Args:
         head: The head of the spec.
@@ -200,8 +200,12 @@ def reward_lines(
         state: How a part of the state before the step is written.
     """
     number = language.number
-    values, uppers = outputs[: head.count], outputs[head.count :]
-    lines = [f"{language.variable} penalty = {state('penalty')};"] if uppers else []
+    uppers, low, high = outputs[head.count :], number(-head.bound), number(head.bound)
+    values, bounded = head.bounded(
+        outputs[: head.count], lambda value: f"{value} < {low} ? {low} : {value} > {high} ? {high} : {value}"
+    )
+    lines = [f"{language.constant} {line};" for line in bounded]
+    lines += [f"{language.variable} penalty = {state('penalty')};"] if uppers else []
     for upper, penalty in zip(uppers, map(number, head.penalties), strict=True):
         lines.append(f"if ({upper} {head.hopeless} && {penalty} < penalty) {{ penalty = {penalty}; }}")
     for k, weights in enumerate(head.weights):
@@ -219,4 +223,4 @@ def reward_lines(
         paid = re.sub(r"\bbefore\b", state(f"level[{k}]"), paid).replace("discount", number(head.discount))
         paid = re.sub(r"where\(([^,]*), ([^,]*), ([^,]*)\)", r"((\1) ? \2 : \3)", paid)
         terms.append(paid.replace("terminated | truncated", "terminated || truncated"))
-    return lines, " + ".join(terms)
+    return lines, values, " + ".join(terms)
