@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from stable_baselines3.common.buffers import ReplayBuffer
 
 import rewardspec as rs
 from rewardspec.episodes.counterfactual import replay, rows_of
@@ -24,10 +26,15 @@ from rewardspec.episodes.relabeling import relabel_episodes
 from rewardspec.export.c_code import to_c
 from rewardspec.export.js_code import js_object
 from rewardspec.export.sources import source_of_spec
+from rewardspec.learning.env_batches import LoopedBatch
+from rewardspec.learning.monitored_batch import MonitoredBatch
+from rewardspec.sb3 import CounterfactualReplayBuffer
+from rewardspec.tasks.task import Task
 from tests.agreement.playback import Playback, ended_episodes, lanes
 from tests.export.agreement import FLAGS
 from tests.spec_cases import STEPS, Case
 from tests.spec_definition import Paid, judged_by_definition, paid_by_definition
+from tests.strategies import ATOMS
 
 ROUNDING = 1e-9
 ROUNDING_32 = 2e-5  # in single precision, of sums of some products
@@ -262,6 +269,25 @@ def vector_disabled(case: Case) -> int:
     return _vector(case, AutoresetMode.DISABLED)
 
 
+def training_batch(case: Case) -> int:
+    """The batch of environments that our PPO plays."""
+    episodes = ended_episodes(case)
+    copies, count = min(4, len(episodes)), 0
+    if not copies:
+        return 0
+    plays = [Playback(case, episodes[k::copies]) for k in range(copies)]
+    waiting = iter(plays)
+    task = Task(name="playback", env=lambda **options: next(waiting), max_episode_steps=10**6, continuous=True)
+    batch = MonitoredBatch(task, LoopedBatch(task, range(copies)), 1, case.spec, None)
+    batch.reset()
+    for _ in range(2 * len(case.base_rewards)):
+        before = [(play.at, play.episode) for play in plays]
+        _, rewards, _, _ = batch.step(np.array([play.next_action() for play in plays]))
+        same(case, "reward", rewards, [case.paid.rewards[where] for where in before], ROUNDING)
+        count += copies
+    return count
+
+
 # Recorded episodes.
 
 
@@ -325,6 +351,76 @@ def counterfactual(case: Case) -> int:
     same(case, "counterfactual rewards", found.rewards.reshape(-1), paid.rewards[t], ROUNDING)
     same(case, "counterfactual violations", found.violated.reshape(-1), paid.violated[t + 1])
     return count * states
+
+
+def sb3_buffer(case: Case) -> int:
+    """`CounterfactualReplayBuffer`, with `terminate_on_violation` and without: the rows beside the real ones."""
+    return sum(_sb3_buffer(case, ending) for ending in (False, True))
+
+
+def _sb3_buffer(case: Case, ending: bool) -> int:
+    """What each state of the pool stands for is kept as labels that lead there, for the definition to read."""
+    spec = case.spec
+    play = Playback(case, range(len(case.lengths)))
+    env = rs.wrappers.MonitorReward(play, spec, observe="registers", terminate_on_violation=ending)
+    if env.extension is None:  # the monitor has no states to tell apart
+        return 0
+    stored: list[tuple[float, bool]] = []
+    pool: list[list[tuple[float, ...]]] = []  # for each state of the buffer's pool, letters that lead there
+    rows: list[tuple[list[tuple[float, ...]], tuple[float, bool, bool], float, bool]] = []
+
+    buffer = CounterfactualReplayBuffer(
+        1, env.observation_space, env.action_space, "cpu", 1, spec=spec, terminate_on_violation=ending
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReplayBuffer, "add", lambda self, o, n, a, reward, done, i: stored.append((reward[0], done[0])))
+        for e in range(6):
+            obs, _ = env.reset()
+            steps = case.steps_of(e, ending)
+            letters = [tuple(float(case.labels[name][k, e]) for name in ATOMS) for k in range(steps + 1)]
+            for t in range(steps):
+                stored.clear()
+                action = play.next_action()
+                after, reward, terminated, truncated, info = env.step(action)
+                info["TimeLimit.truncated"] = truncated and not terminated
+                done = np.array([terminated or truncated or t + 1 == steps])
+                known = len(buffer.pool.rows)
+                buffer.add(obs[None], after[None], action[None] / 8.0, np.array([reward]), done, [info])
+                if t == 0 and len(buffer.pool.rows) > known:
+                    _learn(spec, buffer, pool, [letters[:1]])
+                numbers = buffer._numbers(buffer.pool.rows[: len(pool)])
+                others = [k for k in range(len(pool)) if not np.array_equal(numbers[k], obs[2:])]
+                own = bool(case.terminated[t, e]), bool(case.truncated[t, e])
+                if not own[0] and not own[1] and done[0] and not ending:
+                    own = True, False  # what SB3 makes of a `done` that is no time limit
+                for k, (paid, ends) in zip(others, stored[1:], strict=True):
+                    rows.append(([*pool[k], letters[t + 1]], (case.base_rewards[t, e], *own), paid, ends))
+                _learn(spec, buffer, pool, [[*before, letters[t + 1]] for before in pool])
+                obs = after
+    for length in {len(row[0]) for row in rows}:
+        chosen = [row for row in rows if len(row[0]) == length]
+        table = np.array([row[0] for row in chosen])  # episodes, steps + 1, atoms
+        labels = {name: table[:, :, k].T for k, name in enumerate(ATOMS)}
+        last = [np.zeros((length - 1, len(chosen)), kind) for kind in (float, bool, bool)]
+        for column, values in zip(last, zip(*(row[1] for row in chosen), strict=True), strict=True):
+            column[-1] = values
+        judged = judged_by_definition(spec, labels)
+        paid = paid_by_definition(spec, judged, *last, terminate_on_violation=ending)
+        same(case, "reward of a counterfactual row", [row[2] for row in chosen], paid.rewards[-1], ROUNDING)
+        same(case, "end of a counterfactual row", [row[3] for row in chosen], paid.terminated[-1] | last[2][-1])
+    return len(rows)
+
+
+def _learn(spec: Any, buffer: Any, pool: list[Any], candidates: list[Any]) -> None:
+    """Find letters that lead to each new state of the pool."""
+    known = {}
+    for letters in candidates:
+        state = spec.start({name: np.array([letters[0][k]]) for k, name in enumerate(ATOMS)}, batch=1)
+        for letter in letters[1:]:
+            state, _ = spec.step(state, {name: np.array([letter[k]]) for k, name in enumerate(ATOMS)})
+        known.setdefault(rows_of(spec, state)[0].tobytes(), letters)
+    while len(pool) < len(buffer.pool.rows) and buffer.pool.rows[len(pool)].tobytes() in known:
+        pool.append(known[buffer.pool.rows[len(pool)].tobytes()])
 
 
 # Exported code.
@@ -443,7 +539,8 @@ PATHS: dict[str, Callable[[list[Case]], int]] = {
         path.__name__: one_by_one(path)
         for path in (
             *(scalar, wrapper, wrapper_that_ends, wrapper_that_records, explanation, numpy, torch, jax),
-            *(vector_next_step, vector_same_step, vector_disabled, recorded, counterfactual),
+            *(vector_next_step, vector_same_step, vector_disabled, training_batch, recorded),
+            *(counterfactual, sb3_buffer),
         )
     },
     "exported_c": exported_c,

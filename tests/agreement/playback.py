@@ -19,7 +19,7 @@ class Playback(gym.Env[Any, Any]):
     """Plays some episodes of a case, one after the other and then anew, whatever the agent does."""
 
     observation_space = Box(-np.inf, np.inf, (2,), np.float64)
-    action_space = Box(-np.inf, np.inf, (1,), np.float64)
+    action_space = Box(-8.0, 8.0, (1,), np.float64)
 
     def __init__(self, case: Case, episodes: Sequence[int]) -> None:
         self.case, self.episodes = case, list(episodes)
