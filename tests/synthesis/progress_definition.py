@@ -111,17 +111,17 @@ def sets_of(formula: Formula) -> Sets:
     """What can be owed of a part, and what it owes at the start."""
     system = equations(formula, Obligations(Effort(10**9)), 10**4)
     count = len(system.updates)
-    literals = [fewest_literals(guard) for guard in system.guards]
+    literals = [cheapest_literals(guard) for guard in system.guards]
     # Moves: from a set, the price, to a set; None where the trace may end.
     moves: list[tuple[int, float, int | None]] = []
     for target, terms in [*enumerate(system.updates), (None, system.output)]:
         for term in terms:
             (source,) = [v for v in bits(term) if v < count]
-            moves.append((source, sum(literals[v - count] for v in bits(term) if v >= count), target))
+            moves.append((source, price([literals[v - count] for v in bits(term) if v >= count]), target))
     owed = [math.inf] * count
     for _ in range(count + 1):
-        for source, price, move_to in moves:
-            owed[source] = min(owed[source], price + (0 if move_to is None else owed[move_to]))
+        for source, cost, move_to in moves:
+            owed[source] = min(owed[source], cost + (0 if move_to is None else owed[move_to]))
     least = min(owed[k] for k in range(count) if system.initial[k])
     return Sets(system, owed, 0 if true_of_nothing(formula) or math.isinf(least) else least)
 
@@ -150,13 +150,24 @@ def value_now(guard: Formula, letter: Mapping[str, float]) -> float:
     return float(value_by_definition(guard, {name: [label] for name, label in (letter or {"": 0.0}).items()}))
 
 
-def fewest_literals(guard: Formula) -> float:
+def price(asked: Sequence[frozenset[Formula] | None]) -> float:
+    """How many literals a letter asks for; without end where it asks for an atom and its negation."""
+    if None in asked:
+        return math.inf
+    literals = frozenset[Formula]().union(*(each or () for each in asked))
+    return math.inf if any(Not(literal) in literals for literal in literals) else len(literals)
+
+
+def cheapest_literals(guard: Formula) -> frozenset[Formula] | None:
+    """The fewest literals that make a propositional formula true, the first of several such."""
     if isinstance(guard, Constant):
-        return 0 if guard.value > 0 else math.inf
+        return frozenset() if guard.value > 0 else None
     if isinstance(guard, Atom | Not):
-        return 1
-    prices = [fewest_literals(arg) for arg in guard.args]
-    return sum(prices) if isinstance(guard, And) else min(prices)
+        return frozenset({guard})
+    found = [cheapest_literals(arg) for arg in guard.args]
+    if isinstance(guard, And):
+        return None if None in found else frozenset().union(*(each or () for each in found))
+    return min((each for each in found if each is not None), key=len, default=None)
 
 
 def true_of_nothing(formula: Formula) -> bool:

@@ -3,8 +3,8 @@
 A potential Φ pays a learner γ Φ(after) - Φ(before) on top of its reward, which keeps optimal policies optimal. Two are
 offered, both functions of the machine's state and of what is seen:
 
-* `stage_potential` knows the machine: the share of the atoms that are met already, of those that have to be met on the
-  shortest way to the goal. It needs Boolean labels.
+* `stage_potential` knows the machine: the share of the literals that are met already, of those that have to be met on
+  the shortest way to the goal, as `rewardspec.synthesis.quantitative.owed` counts them. It needs Boolean labels.
 * `Guidance` knows how near what is owed next is. From a machine's state u, a guard leads to each other state t; with
   *nearness* in place of labels, 1 where an atom holds and less with every step away from there, the guard's value says
   how near t is. So
@@ -30,6 +30,7 @@ from rewardspec.learning.finite_tables import FiniteTables
 from rewardspec.logic.formulas import And, Atom, Constant, Formula, FormulaLike, Not, Or
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.spec.reward_machine import RewardMachine
+from rewardspec.synthesis.quantitative.owed import cheapest_literals
 from rewardspec.tasks.worlds.machine_worlds import MachineWorld
 
 Floats = NDArray[np.float64]
@@ -80,7 +81,7 @@ class Guidance:
 
 
 def stage_potential(machine: RewardMachine | FormulaLike) -> dict[int, float]:
-    """For each state of a machine the share of the atoms that are met, of those on the shortest way to its goal.
+    """For each state of a machine the share of the literals that are met, of those on the shortest way to its goal.
 
     Example:
         >>> stage_potential("F(key & F(door & F goal))")
@@ -147,19 +148,9 @@ def _goals(machine: RewardMachine) -> set[int]:
 
 
 def _owed(guard: Formula) -> float:
-    """The fewest atoms that have to be true to make a guard true."""
-
-    def owed(part: Formula, args: tuple[float, ...]) -> float:
-        match part:
-            case Constant():
-                return 0.0 if part.value else np.inf
-            case And():
-                return sum(args)
-            case Or():
-                return min(args)
-        return float(isinstance(part, Atom))
-
-    return guard.fold(owed)
+    """The fewest literals that make a guard true."""
+    literals = cheapest_literals(guard)
+    return np.inf if literals is None else len(literals)
 
 
 def _near(guard: Formula, nearness: Mapping[str, Any]) -> Any:

@@ -23,7 +23,7 @@ from rewardspec.spec.lint.exploration import can_be_violated
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.veto_and_reward import veto_program
-from rewardspec.synthesis.quantitative.progress import holds_of_nothing
+from rewardspec.synthesis.quantitative.owed import holds_of_nothing
 
 _MOST_LETTERS = 4_096
 # What each payment makes of a formula of constant value, where it does not pay it in every step.

@@ -1,8 +1,8 @@
 """Progress: how far a trace has come with what a formula asks for, between the formula's value and 1.
 
 For each set S of formulas that can be owed, the machine of `equations` holds c[S], how truly the trace so far leaves
-exactly S to be done. Let owed(S) be the fewest literals that a trace has to meet on any way from S to where it may end,
-and at least 1: where it may end already, that is the value. Then
+exactly S to be done. Let owed(S) be the number of literals on the shortest way from S to where the trace may end, as
+`owed` defines it, and at least 1: where it may end already, that is the value. Then
 
     progress = the largest of the value and of min(c[S], 1 - owed(S) / owed(start)) over all S
 
@@ -20,28 +20,13 @@ that progress adds are the registers that the value does not have already: none 
 
 from __future__ import annotations
 
-import heapq
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.formulas import (
-    Affine,
-    AllButTimes,
-    Always,
-    And,
-    Constant,
-    Eventually,
-    Formula,
-    Not,
-    Or,
-    Release,
-    WeakNext,
-    WeakUntil,
-)
+from rewardspec.logic.formulas import And, Eventually, Formula, Or
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.machines.expressions import (
     ONE,
@@ -54,16 +39,16 @@ from rewardspec.machines.expressions import (
     register,
 )
 from rewardspec.machines.polynomials import ZERO as NOTHING
-from rewardspec.machines.polynomials import Polynomial, bits
+from rewardspec.machines.polynomials import Polynomial
 from rewardspec.machines.program import Program, after_letter, side_by_side
 from rewardspec.synthesis.quantitative.compiler import Synthesis, branches, fold_branches
 from rewardspec.synthesis.quantitative.discounts import is_discounted
 from rewardspec.synthesis.quantitative.equations import Equations
+from rewardspec.synthesis.quantitative.owed import cheapest_literals, holds_of_nothing, owed_at_start, shortest_ways
 from rewardspec.synthesis.quantitative.past import with_past_as_labels
 from rewardspec.synthesis.quantitative.splitting import split
 
 _MOST_LITERALS = 100  # owed by a conjunction at the start: beyond that the many ways to owe them are too much work
-_WEAK = (Always, Release, WeakUntil, WeakNext, AllButTimes)  # true of an empty trace
 
 
 def with_progress(program: Program, formula: Formula, synthesis: Synthesis) -> Program:
@@ -175,18 +160,17 @@ class _Parts:
     def _part(self, formula: Formula) -> _Part:
         if formula not in self._parts:
             if is_discounted(formula):  # without a bound, and with a machine of its own
-                start = fewest_literals(formula.args[-1]) if isinstance(formula, Eventually) else 0.0
-                self._parts[formula] = _Part(0 if math.isinf(start) else int(start))
+                goal = cheapest_literals(formula.args[-1]) if isinstance(formula, Eventually) else None
+                self._parts[formula] = _Part(len(goal or ()))
                 return self._parts[formula]
             try:
                 system = self.synthesis.equations(formula, self.synthesis.effort())
             except SynthesisError:
                 self._parts[formula] = _Part(0)
             else:
-                owed = literals_owed(system)
-                least = min(count for count, one in zip(owed, system.initial, strict=True) if one)
-                start = 0 if holds_of_nothing(formula) or math.isinf(least) else int(least)
-                self._parts[formula] = _Part(start, system, tuple(owed))
+                ways = shortest_ways(system, formula.atoms)
+                owed = tuple(way.owed for way in ways)
+                self._parts[formula] = _Part(owed_at_start(formula, system, ways), system, owed)
         return self._parts[formula]
 
     def _levels(self, formula: Formula, most: int) -> _Owed:
@@ -264,69 +248,3 @@ def _either(parts: Sequence[_Owed]) -> _Owed:
         for count, level in part.levels.items():
             levels.setdefault(count, []).append(level)
     return _Owed(min(part.start for part in parts), {count: maximum(*found) for count, found in levels.items()})
-
-
-def literals_owed(system: Equations) -> list[float]:
-    """For each register, the fewest literals on any way to where the trace may end; infinite where there is none."""
-    count = len(system.updates)
-    registers = (1 << count) - 1
-    prices = [fewest_literals(guard) for guard in system.guards]
-
-    def price(term: int) -> float:
-        return sum(prices[variable - count] for variable in bits(term & ~registers))
-
-    into: list[list[tuple[int, float]]] = [
-        [((term & registers).bit_length() - 1, price(term)) for term in update] for update in system.updates
-    ]
-    owed = [math.inf] * count
-    queue = [(price(term), (term & registers).bit_length() - 1) for term in system.output]
-    heapq.heapify(queue)
-    while queue:
-        found, number = heapq.heappop(queue)
-        if found < owed[number]:
-            owed[number] = found
-            for source, more in into[number]:
-                heapq.heappush(queue, (found + more, source))
-    return owed
-
-
-def fewest_literals(guard: Formula) -> float:
-    """The fewest literals that make a propositional formula true."""
-
-    def fewest(part: Formula, args: tuple[float, ...]) -> float:
-        match part:
-            case Constant():
-                return 0.0 if part.value > 0.0 else math.inf
-            case And():
-                return sum(args)
-            case Or():
-                return min(args)
-            case Not() | Affine():
-                return args[0]
-        return 1.0
-
-    return guard.fold(fewest)
-
-
-def holds_of_nothing(formula: Formula) -> bool:
-    """Whether a formula in normal form is true of an empty trace, so that it owes nothing at the start.
-
-    Example:
-        >>> from rewardspec.logic.parsing import parse
-        >>> [holds_of_nothing(parse(text)) for text in ("G a", "F a", "a", "G a | F b")]
-        [True, False, False, True]
-    """
-
-    def holds(part: Formula, args: tuple[bool, ...]) -> bool:
-        match part:
-            case Constant():
-                return part.value > 0.0
-            case And():
-                return all(args)
-            case Or():
-                return any(args)
-            case Affine():
-                return args[0] or part.offset > 0.0
-        return isinstance(part, _WEAK)
-
-    return formula.fold(holds)
