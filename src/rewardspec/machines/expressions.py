@@ -78,22 +78,24 @@ class Expression:
         largest: Callable[[T, T], T] = max,  # type: ignore[assignment]
     ) -> T:
         """The value, given that of each leaf, one node at a time: for bounds, tests and tools."""
-
-        def value(part: Expression, args: tuple[T, ...]) -> T:
+        values: list[T] = []
+        for part, operands in _plan(self):
+            args = [values[k] for k in operands]
             match part.op:
                 case "min":
-                    return functools.reduce(smallest, args)
+                    found = functools.reduce(smallest, args)
                 case "max":
-                    return functools.reduce(largest, args)
+                    found = functools.reduce(largest, args)
                 case "affine":
                     _, scale, offset = part.args
-                    return cast(T, scale * cast(Any, args[0]) + offset)
+                    found = cast(T, scale * cast(Any, args[0]) + offset)
                 case "discount":
                     x, weight = cast(Any, args)
-                    return cast(T, 1.0 - weight * (1.0 - x) if part.args[2] else weight * x)
-            return leaf(part)
-
-        return self.fold(value)
+                    found = cast(T, 1.0 - weight * (1.0 - x) if part.args[2] else weight * x)
+                case _:
+                    found = leaf(part)
+            values.append(found)
+        return values[-1]
 
     def to_string(
         self,
@@ -154,6 +156,17 @@ def all_parts(expressions: Iterable[Expression]) -> Iterator[Expression]:
             done.add(part)
             stack.append((part, True))
             stack.extend((arg, False) for arg in reversed(part.operands))
+
+
+@functools.lru_cache(maxsize=128)
+def _plan(expression: Expression) -> list[tuple[Expression, tuple[int, ...]]]:
+    """The parts of an expression that is evaluated again and again, each with the places of its operands."""
+    places: dict[Expression, int] = {}
+    plan: list[tuple[Expression, tuple[int, ...]]] = []
+    for part in expression.parts():
+        places[part] = len(plan)
+        plan.append((part, tuple(places[arg] for arg in part.operands)))
+    return plan
 
 
 ZERO = Expression("constant", (0.0,))
