@@ -80,6 +80,6 @@ def test_substitution_replaces_leaves():
 
 def test_expressions_read_as_mathematics():
     expression = maximum(label("b"), minimum(register(0), complement("a")))
-    assert str(expression) == "max(b, min(r0, 1 - a))"
+    assert str(expression) == "max(b, min(r0, !a))"
     assert expression.to_string({0: "value"}, {complement("a"): "calm"}) == "max(b, min(value, calm))"
     assert str(constant(0.5)) == "0.5"

@@ -21,6 +21,13 @@ def test_the_papers_tuple_is_there():
     assert monitor.outputs[0] == monitor.updates[0]["value"]
 
 
+@pytest.mark.parametrize("semantics", ["degree", "robustness"])
+def test_updates_print_negation_and_not_one_way_to_compute_it(semantics):
+    monitor = rs.synthesize("G(a -> F b)", semantics=semantics)
+    assert str(monitor.updates[0]["value"]) == "max(b, min(r0, !a))"
+    assert str(rs.synthesize("X a", semantics=semantics).outputs[0]) == "false"
+
+
 def test_step_is_pure():
     monitor = rs.synthesize("F goal")
     start = monitor.initial_state()

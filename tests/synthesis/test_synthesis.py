@@ -93,7 +93,7 @@ def test_control_states_never_exceed_the_size_plus_one():
     ("formula", "update"),
     [
         ("F p", "max(max[p], p)"),
-        ("G(a -> F b)", "max(b, min(value, 1 - a))"),
+        ("G(a -> F b)", "max(b, min(value, !a))"),
     ],
 )
 def test_machines_read_as_people_would_write_them(formula, update):

@@ -105,6 +105,9 @@ class Expression:
     ) -> str:
         """The expression as people write it.
 
+        The text is the same for degrees and for robustness: a complement is written as a negation, `!a`, and the least
+        and the largest value as `false` and `true`. `written` can say what they are in numbers.
+
         Args:
             registers: Names of the registers; `r0`, `r1` … where absent.
             written: Parts that have a name already.
@@ -112,7 +115,7 @@ class Expression:
 
         Example:
             >>> maximum(label("b"), minimum(register(0), complement("a"))).to_string({0: "v"})
-            'max(b, min(v, 1 - a))'
+            'max(b, min(v, !a))'
         """
 
         def write(part: Expression, args: tuple[str, ...]) -> str:
@@ -120,11 +123,11 @@ class Expression:
                 return written[part]
             match part.op:
                 case "constant":
-                    return f"{part.args[0]:g}"
+                    return {0.0: "false", 1.0: "true"}.get(part.args[0], f"{part.args[0]:g}")
                 case "label":
                     return str(part.args[0])
                 case "complement":
-                    return f"1 - {part.args[0]}"
+                    return f"!{part.args[0]}"
                 case "register":
                     return (registers or {}).get(part.args[0], f"r{part.args[0]}")
                 case "window" | "pushed" | "held":

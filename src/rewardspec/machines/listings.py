@@ -60,12 +60,10 @@ class Listing:
         self.registers = {k: short.get(name, name) for k, name in enumerate(program.registers)}
         self.windows = {k: short.get(each.name, each.name) for k, each in enumerate(program.windows)}
         self._steady = [len({step.pushes[k] for step in program.steps}) == 1 for k in self.windows]
-        is_degree = program.semantics == "degree"
         self._leaves = {label(atom): Atom(atom).to_string() for atom in program.atoms}
-        negation = "1 − " if is_degree else "−"
+        negation = "1 − " if program.semantics == "degree" else "−"
         self._leaves |= {complement(atom): negation + Atom(atom).to_string() for atom in program.atoms}
-        if not is_degree:
-            self._leaves |= {constant(value): _number(program.number(value)) for value in (0.0, 0.5, 1.0)}
+        self._leaves |= {constant(value): _number(program.number(value)) for value in (0.0, 0.5, 1.0)}
 
     def equations(self, control: int) -> Equations:
         """What one control state does."""

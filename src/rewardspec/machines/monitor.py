@@ -77,7 +77,16 @@ class Monitor(Drawable):
 
     @property
     def updates(self) -> tuple[Mapping[str, Expression], ...]:
-        """For each control state, the new value of each register, in terms of old values and labels."""
+        """For each control state, the new value of each register, in terms of old values and labels.
+
+        Negations, and the least and the largest value, are printed as `!a`, `false` and `true`: for degrees these are
+        1 - a, 0 and 1, for robustness -a and the infinities.
+
+        Example:
+            >>> from rewardspec import synthesize
+            >>> synthesize("G(a -> F b)", semantics="robustness").updates[0]["value"]
+            max(b, min(r0, !a))
+        """
         return tuple(
             MappingProxyType({name: e for name, e in zip(self.registers, step.updates, strict=True) if e is not None})
             for step in self.program.steps
