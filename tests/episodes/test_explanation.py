@@ -1,4 +1,4 @@
-"""The label said to decide a value is that value, its cause the newest that made it so, and tables are short."""
+"""Explanations pay what the spec pays, name what decided it, and are short tables."""
 
 import csv
 import io
@@ -6,193 +6,12 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
 
 from rewardspec import LabelError
-from rewardspec.episodes.causes import cause_prefixes, decide_prefixes
-from rewardspec.episodes.explanation import explain
-from rewardspec.episodes.waiting import waited_for
+from rewardspec.episodes.explanation import Row, explain
+from rewardspec.episodes.explanation_tables import merged
 from rewardspec.errors import RecordingError
-from rewardspec.logic.formulas import AllButTimes, AtLeastTimes
-from rewardspec.logic.parsing import parse
-from rewardspec.logic.semantics import evaluate, evaluate_prefixes
 from rewardspec.spec import Pair, Spec
-from tests.strategies import ATOMS, DYADIC, MONITORABLE, REALS, ROBUST, formulas, random_formula, traces
-
-
-@given(formulas(), traces())
-def test_deciding_label_equals_the_value_on_every_prefix(formula, trace):
-    values, deciders = decide_prefixes(formula, trace)
-    assert values.tolist() == evaluate_prefixes(formula, trace)
-    for last, (value, decider) in enumerate(zip(values, deciders, strict=True)):
-        if decider.atom is None:
-            assert value in (0.0, 1.0)
-            assert decider.step in (None, last)
-        else:
-            label = trace[decider.atom][decider.step]
-            assert decider.step <= last
-            assert value == (1 - label if decider.negated else label)
-
-
-def distinct_trace(rng, length):
-    """Labels such that no two of them, nor of their complements, are equal or within 1/512 of each other."""
-    chosen = rng.sample(range(1, 128), length * len(ATOMS))
-    labels = iter((k if rng.random() < 0.5 else 256 - k) / 256 for k in chosen)
-    return {atom: [next(labels) for _ in range(length)] for atom in ATOMS}
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_no_other_label_matters_while_the_order_stays(seed):
-    rng = random.Random(seed)
-    formula, length = random_formula(rng, 4), 5
-    trace = distinct_trace(rng, length)
-    values, deciders = decide_prefixes(formula, trace)
-    value, decider = values[-1], deciders[-1]
-    for atom in ATOMS:
-        for step in range(length):
-            changed = {name: list(column) for name, column in trace.items()}
-            changed[atom][step] += rng.choice((-1, 1)) / 1024
-            moved = evaluate(formula, changed) - value
-            if (atom, step) == (decider.atom, decider.step):
-                assert moved == (trace[atom][step] - changed[atom][step]) * (1 if decider.negated else -1)
-            else:
-                assert moved == 0
-
-
-@given(formulas(4, language=MONITORABLE), traces(max_length=6, kinds=(DYADIC,)))
-def test_values_of_formulas_with_every_operator_are_those_of_the_definition(formula, trace):
-    assert cause_prefixes(formula, trace)[0].tolist() == evaluate_prefixes(formula, trace)
-
-
-def test_of_labels_that_tie_the_one_of_the_step_made_a_value_fall():
-    values, causes = cause_prefixes("F[;0.5] G(a | c)", {"a": [0.25, 0.0, 0.25], "c": [0.0, 0.75, 0.0]})
-    assert values.tolist() == [0.25, 0.375, 0.25]
-    assert str(causes[-1]) == "a@2"
-
-
-@given(formulas(4, language=MONITORABLE), traces(max_length=6))
-def test_a_value_that_stays_keeps_its_cause_and_one_that_changes_has_one_of_this_step(formula, trace):
-    values, causes = cause_prefixes(formula, trace)
-    for step in range(1, len(values)):
-        if values[step] == values[step - 1] and causes[step - 1].atom is not None:
-            assert causes[step] == causes[step - 1]
-        elif values[step] != values[step - 1] and not any(
-            isinstance(part, AtLeastTimes | AllButTimes) for part in formula.subformulas()
-        ):
-            # Of a count, a step that makes another one the k-th best may be no cause itself.
-            end_moved = unaffected_by_the_last_letter(formula, trace, step)
-            assert causes[step].step == step or end_moved
-
-
-def unaffected_by_the_last_letter(formula, trace, step):
-    """Whether the value after this step is the same whatever its labels, so that only the end has moved."""
-    prefix = {atom: column[:step] for atom, column in trace.items()}
-    return (
-        len(
-            {
-                evaluate(
-                    formula,
-                    {atom: [*column, float(number >> k & 1)] for k, (atom, column) in enumerate(prefix.items())},
-                )
-                for number in range(2 ** len(prefix))
-            }
-        )
-        == 1
-    )
-
-
-@pytest.mark.parametrize(
-    ("formula", "trace", "expected"),
-    [
-        ("a & b", {"a": [0.5], "b": [0.5]}, "a@0"),  # the first operand
-        ("!F a", {"a": [0.25, 0.75, 0.5]}, "!a@1"),
-        ("!!a", {"a": [0.25]}, "a@0"),
-        ("X a", {"a": [0.25]}, "end@0"),
-        ("X X a", {"a": [0.25, 0.5]}, "end@1"),
-        ("true", {"a": [0.25]}, "constant"),
-        ("F a", {"a": [0.0, 0.0]}, "end@1"),  # nothing but the end keeps it from being true
-        ("a U b", {"a": [0.75, 0.5, 0.25], "b": [0.0, 0.25, 1.0]}, "b@2"),  # 0.5, which is a@1, now that there is b
-        ("G a", {"a": [0.5, 0.5, 0.5]}, "a@0"),  # the cause that it had
-        # Labels that tie, and the newest that made the value what it is.
-        ("F(key & F door)", {"key": [0, 1, 0, 0, 0], "door": [0, 0, 0, 1, 1]}, "door@3"),
-        ("F(key & F door)", {"key": [0, 0.9, 0, 0, 0], "door": [0, 0, 0, 1, 1]}, "door@3"),
-        ("G(request -> F grant)", {"request": [0, 1, 0, 0], "grant": [0, 0, 0, 1]}, "grant@3"),
-        ("G(request -> F grant)", {"request": [0, 1, 0, 1], "grant": [0, 0, 1, 0]}, "!request@3"),
-        ("a U b", {"a": [1, 1, 0, 1], "b": [0, 0, 0, 1]}, "a@2"),  # it is over since then
-        ("F[0,2] a", {"a": [0, 0, 0, 0, 1]}, "a@2"),  # and here since the deadline
-        ("F(last & O[0,1] a)", {"a": [0, 1, 0]}, "a@1"),
-        ("F{2} a", {"a": [0, 1, 0, 1, 1]}, "a@3"),
-        ("0.5 * F a", {"a": [0, 1, 0]}, "a@1"),
-    ],
-)
-def test_the_cause_is_the_newest_label_that_made_the_value(formula, trace, expected):
-    assert str(cause_prefixes(formula, trace)[1][-1]) == expected
-
-
-@given(formulas(4, language=ROBUST), traces(max_length=5, kinds=(REALS,)))
-def test_robustness_has_causes_too(formula, trace):
-    try:
-        values, causes = cause_prefixes(formula, trace, "robustness")
-    except AssertionError:
-        return  # the future under the past, which no spec has
-    assert values.tolist() == evaluate_prefixes(formula, trace, "robustness")
-    assert len(causes) == len(values)
-
-
-@pytest.mark.parametrize(
-    ("formula", "trace", "expected"),
-    [
-        ("F(key & F door)", {"key": [0, 1, 0, 0], "door": [1, 0, 0, 1]}, ["key", "door", "door", ""]),
-        ("F(key & F door)", {"key": [0.1, 0.6, 0, 0], "door": [0, 0, 0.1, 0.5]}, ["key", "door", "door", ""]),
-        ("G(request -> F grant)", {"request": [0, 1, 0, 0], "grant": [0, 0, 0, 1]}, ["", "grant", "grant", ""]),
-        ("G(request -> F grant)", {"request": [0, 0.75, 0], "grant": [0, 0, 1]}, ["", "grant", ""]),
-        ("F a & G b", {"a": [0, 0, 1], "b": [1, 1, 1]}, ["a", "a", ""]),  # b has to hold, and does
-        ("F a & G b", {"a": [0, 0, 0], "b": [1, 0, 1]}, ["a", "", ""]),  # after which nothing helps
-        ("a U b", {"a": [1, 0, 1], "b": [0, 0, 1]}, ["b", "", ""]),
-        ("F[0,2] a", {"a": [0, 0, 0, 1]}, ["a", "a", "", ""]),
-        ("X X a", {"a": [0, 0, 0]}, ["a", "a", ""]),
-        ("F(a & b) | F(c & d & e)", {atom: [0] for atom in "abcde"}, ["a & b"]),
-        ("F(a & F b) & G(c -> F[0,9](d | a))", {"a": [0, 1], "b": [0, 0], "c": [0, 0], "d": [0, 0]}, ["a", "b"]),
-        ("F !a", {"a": [1, 0]}, ["!a", ""]),
-        ("0.4 * F a", {"a": [0, 1, 0]}, ["a", "", ""]),  # it cannot become more
-        ("F(last & O[0,1] a)", {"a": [0, 1, 0, 0]}, ["O[0,1] a", "", "", "O[0,1] a"]),
-        ("G a", {"a": [1, 0.25, 0]}, ["", "", ""]),
-    ],
-)
-def test_a_value_that_is_low_because_something_is_owed_waits_for_it(formula, trace, expected):
-    values = evaluate_prefixes(formula, trace)
-    assert [" & ".join(literals) for literals in waited_for(parse(formula), trace, values)] == expected
-
-
-@given(formulas(4), traces(max_length=6, kinds=((0.0, 1.0),)))
-def test_what_is_waited_for_can_still_come(formula, trace):
-    values = evaluate_prefixes(formula, trace)
-    waits = waited_for(formula, trace, values)
-    for last, (value, literals) in enumerate(zip(values, waits, strict=True)):
-        if literals:
-            assert value == 0.0
-            prefix = {atom: column[: last + 1] for atom, column in trace.items()}
-            assert can_become_true(formula, prefix, 3), (last, literals)
-
-
-def can_become_true(formula, prefix, more):
-    if evaluate(formula, prefix) == 1.0:
-        return True
-    atoms = formula.atoms
-    if more == 0:
-        return False
-    return any(
-        can_become_true(
-            formula,
-            {
-                name: [*column, float(number >> atoms.index(name) & 1) if name in atoms else 0.0]
-                for name, column in prefix.items()
-            },
-            more - 1,
-        )
-        for number in range(2 ** len(atoms))
-    )
-
 
 SPEC = Spec([Pair("F goal", 2, name="reach"), ("G safe", 4), Pair("G !fall", 1, penalty=-5)], penalty=-1)
 LABELS = {
@@ -343,6 +162,27 @@ def test_however_much_changes_there_are_few_rows_and_every_step_is_in_one():
     spans = [list(map(int, line.split()[0].split("–"))) for line in lines]
     assert [step for span in spans for step in range(span[0], span[-1] + 1)] == list(range(300))
     assert min(span[0] for span, line in zip(spans, lines, strict=True) if "G !d" in line) == 201
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_shortest_neighbors_become_one_row_first(seed):
+    rng = random.Random(seed)
+    veto, count, groups, step = rng.randint(1, 60), rng.randint(1, 40), [], 0
+    for number in range(count):
+        size = rng.randint(1, 5) if number else 1
+        vetoed_by = 0 if number and step >= veto else None
+        groups.append([Row(step + k, 0.0, 0.0, vetoed_by, None, (), (), ()) for k in range(size)])
+        step += size
+    most = rng.randint(1, 12)
+    expected = [list(group) for group in groups]
+    while len(expected) > most:
+        vetoes = [group[0].vetoed_by for group in expected]
+        pairs = [k for k in range(1, len(expected) - 1) if vetoes[k] == vetoes[k + 1]]
+        if not pairs:
+            break
+        best = min(pairs, key=lambda k: len(expected[k]) + len(expected[k + 1]))
+        expected[best : best + 2] = [expected[best] + expected[best + 1]]
+    assert merged(groups, most) == expected
 
 
 def test_the_level_is_shown_where_it_is_not_the_reward():

@@ -58,11 +58,11 @@ def test_an_explanation_says_what_brought_progress_and_what_is_waited_for():
     assert str(rs.Spec([pair], payment="delta").explain(labels)).splitlines() == [
         "step  reward  level  task",
         "0     –       0      0, waiting for a *",
-        "1     1       1      0.5 ← a@1, waiting for b & !lava *",
-        "2–3   0       1      0.5 ← a@1, waiting for b & !lava *",
+        "1     1       1      0.5 ← a@1, waiting for b *",
+        "2–3   0       1      0.5 ← a@1, waiting for b *",
         "4     -1      0      0, waiting for a *",
         "5     0       0      0, waiting for a *",
-        "6     1       1      0.5 ← a@6, waiting for b & !lava *",
+        "6     1       1      0.5 ← a@6, waiting for b *",
         "7     -1      0      0 ← lava@7 *",
     ]
 

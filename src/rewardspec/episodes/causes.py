@@ -1,35 +1,42 @@
-"""Which label made a formula's value what it is, on every prefix of a trace.
+"""Which label made a formula's value what it is, after every step of a trace.
 
-In negation normal form a value is made from labels, and from their negations, by min and max.  So it *is* one of them,
-but for scales: at every min the smallest operand passes through, at every max the largest.  The *cause* of a value is
-the newest label that made it what it is: where the value changed, a label of that step; otherwise the cause it had.
+A monitor makes a value from labels, and from their negations, by min and max.  So the value *is* one of them, but for
+scales: at every min the smallest operand passes through, at every max the largest.  The monitor's program runs once,
+with every value paired with the label that it is (`rewardspec.episodes.provenance`).
 
-Where several operands tie, what matters is whether the value rose or fell.  It rose because of a label without which it
-would not have: of the operands of a min, which all have to be high, the newest counts; of those of a max, where one
-is enough, the oldest.  Where it fell the two change places.  With `F(key & F door)` and labels of 0.9 for the key at
-step 1 and 1 for the door at step 3, the value at step 3 is the key's label, and its cause is the door.  So the newest
-label that holds a value up is computed as well, though it may be higher, and the newest that limits it.
+The *cause* of a value is the newest label that made it what it is:
+
+* Where the value did not change, the cause that it had.
+* Where it rose, the label of this step that it is, if it is one.  Else it is an older label that counts only now: with
+  `F(key & F door)` and labels of 0.9 for the key at step 1 and 1 for the door at step 3, the value at step 3 is the
+  key's label, and its cause is the door.  Lower the formula's literals at this step to the least value, one after the
+  other: the first that changes the value is the cause.
+* Where it fell, the same with the greatest value in place of the least.
+* Where no label of this step had a part in the change, time alone brought it: a delay, as in `X[3] a` or `Y a`, has
+  reached an older label.  The cause is the label that the value is now.
+
+A value that is the least possible from the start, and can still rise, has the end of the trace for a cause: that of
+`F a` while `a` is 0.  Once it cannot rise any more, the cause is the label of that step without which it still could:
+that of `a` at the deadline of `F[0,9] a`.
 """
 
 from __future__ import annotations
 
-import functools
-import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.logic.definitions import Domain
-from rewardspec.logic.formulas import Atom, Constant, Formula, FormulaLike, Not, as_formula
-from rewardspec.logic.normal_form import is_literal, to_nnf
-from rewardspec.logic.operators import FUTURE, TEMPORAL, unfold
-from rewardspec.logic.semantics import Semantics, Trace, domain_of, read_trace
+from rewardspec.episodes.provenance import ProvenanceRun
+from rewardspec.episodes.waiting import Outstanding
+from rewardspec.logic.formulas import FormulaLike
+from rewardspec.logic.semantics import Semantics, Trace, read_trace
+from rewardspec.machines.monitor import Monitor
+from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS, synthesize
 
-# Codes of what is no label.  Those of labels count steps first, so that newer ones are larger.
-_CONSTANT, _END, _NEWEST_END = -2, -1, np.iinfo(np.int64).max
+_LARGEST = float(np.finfo(np.float64).max)  # of finite labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,7 @@ class Decider:
 def decide_prefixes(
     formula: FormulaLike, trace: Trace, semantics: Semantics = "degree"
 ) -> tuple[NDArray[np.float64], list[Decider]]:
-    """The value of a formula on every prefix of a trace, and the label that each value is.
+    """Return the value of a formula on every prefix of a trace, and the label that each value is.
 
     Args:
         formula: The formula or its text.
@@ -69,6 +76,7 @@ def decide_prefixes(
 
     Raises:
         LabelError: An atom is missing, a label is out of range, the lengths differ, or the trace is empty.
+        SynthesisError: The formula has no monitor.
 
     Example:
         >>> trace = {"request": [0.0, 0.75, 0.5], "grant": [0.0, 0.0, 0.625]}
@@ -76,293 +84,107 @@ def decide_prefixes(
         >>> values.tolist(), list(map(str, deciders))
         ([1.0, 0.25, 0.625], ['!request@0', '!request@1', 'grant@2'])
     """
-    found = _Prefixes(formula, trace, semantics)
-    return found.result.values, found.deciders(found.result.rising)
+    monitor = synthesize(formula, semantics=semantics)
+    run = ProvenanceRun(monitor.program, monitor.formula, newest_first=True)
+    labels, length = read_trace(monitor.formula, trace, semantics)
+    state, values, deciders = run.initial, [], []
+    for step in range(length):
+        state, (value, rank) = run.step(state, run.literals_of([labels[atom][step] for atom in monitor.atoms], step))
+        values.append(value)
+        deciders.append(_decider(run, rank, step))
+    return np.array(values), deciders
 
 
 def cause_prefixes(
     formula: FormulaLike, trace: Trace, semantics: Semantics = "degree"
 ) -> tuple[NDArray[np.float64], list[Decider]]:
-    """The value of a formula on every prefix of a trace, and the cause of each.
+    """Return the value of a formula on every prefix of a trace, and the cause of each; see `decide_prefixes`.
 
     Example:
         >>> values, causes = cause_prefixes("F(key & F door)", {"key": [0, 1, 0, 0], "door": [0, 0, 0, 1]})
         >>> values.tolist(), str(causes[-1])
         ([0.0, 0.0, 0.0, 1.0], 'door@3')
     """
-    found = _Prefixes(formula, trace, semantics)
-    values = found.result.values
-    rising, falling, holding, limiting = map(found.deciders, found.result[1:])
-    causes = rising[:1]
-    for step in range(1, len(values)):
-        rose, same = values[step] > values[step - 1], values[step] == values[step - 1]
-        exact, newest, tied = (rising, holding, falling) if rose else (falling, limiting, rising)
-        if same and causes[-1].atom is not None:
-            causes.append(causes[-1])
-        elif same and rising[step].atom is None:  # nothing but the end of the trace or a constant, as before
-            causes.append(rising[step])
-        elif (same or exact[step].step != step) and newest[step].step == step and newest[step].atom is not None:
-            causes.append(newest[step])
-        elif not same and exact[step].step != step and tied[step].step == step and tied[step].atom is not None:
-            causes.append(tied[step])  # as low, and of this step
-        else:
-            causes.append(exact[step])
-    return values, causes
+    monitor = synthesize(formula, semantics=semantics)
+    causes = Causes(monitor, Outstanding(monitor.formula, semantics, DEFAULT_REGISTERS))
+    labels, length = read_trace(monitor.formula, trace, semantics)
+    read = [causes.read({atom: column[step] for atom, column in labels.items()}) for step in range(length)]
+    return np.array([value for value, _ in read]), [cause for _, cause in read]
 
 
-class _Decided(NamedTuple):
-    """Values, and codes that say for each which label it is and which others made it so.
+class Causes:
+    """The cause of a monitor's value, followed from step to step.
+
+    Args:
+        monitor: The monitor.
+        outstanding: What its formula owes.
 
     Attributes:
-        values: The values.
-        rising: The label that a value is, if it rose to it.
-        falling: The label that a value is, if it fell to it.
-        holding: The newest label that has to be as high as it is for the value to be.
-        limiting: The newest label that has to be as low.
+        owed: What the formula owes after the last letter, as `outstanding` has it.
     """
 
-    values: NDArray[np.float64]
-    rising: NDArray[np.int64]
-    falling: NDArray[np.int64]
-    holding: NDArray[np.int64]
-    limiting: NDArray[np.int64]
+    def __init__(self, monitor: Monitor, outstanding: Outstanding) -> None:
+        self._atoms, self._semantics = monitor.atoms, monitor.semantics
+        self._bottom = monitor.program.bottom
+        # Of labels that tie, one run lets the newest through a min and the oldest through a max, the other the reverse:
+        # these are the labels without which a value would not have risen, or fallen.
+        self._rising = ProvenanceRun(monitor.program, monitor.formula, newest_first=True)
+        self._falling = ProvenanceRun(monitor.program, monitor.formula, newest_first=False)
+        self._states = self._rising.initial, self._falling.initial
+        self._outstanding, self._open = outstanding, outstanding.initial
+        self._step = 0
+        self._value, self._cause = float("nan"), Decider(None, None)
+        self.owed: Sequence[float] = ()
 
-    def each(self, function: Callable[[Any], Any]) -> _Decided:
-        """The same function of values and of codes."""
-        return _Decided(*map(function, self))
-
-
-class _Arithmetic:
-    """What `unfold` puts values and codes together with; where operands come from is up to subclasses."""
-
-    def conjunction(self, *values: _Decided) -> _Decided:
-        return functools.reduce(lambda a, b: _extremum(a, b, a.values < b.values, smallest=True), values)
-
-    def disjunction(self, *values: _Decided) -> _Decided:
-        return functools.reduce(lambda a, b: _extremum(a, b, a.values > b.values, smallest=False), values)
-
-    def affine(self, value: _Decided, scale: float, offset: float) -> _Decided:
-        return value._replace(values=np.clip(scale * value.values + offset, 0.0, 1.0))
-
-
-def _extremum(a: _Decided, b: _Decided, first: NDArray[np.bool_], *, smallest: bool) -> _Decided:
-    tied = a.values == b.values
-    newer, older = (np.maximum, np.minimum) if smallest else (np.minimum, np.maximum)
-
-    def chosen(x: NDArray[np.int64], y: NDArray[np.int64], at_ties: Any) -> NDArray[np.int64]:
-        return np.where(tied, at_ties(x, y), np.where(first, x, y))
-
-    return _Decided(
-        np.where(first, a.values, b.values),
-        chosen(a.rising, b.rising, newer),
-        chosen(a.falling, b.falling, older),
-        np.maximum(a.holding, b.holding) if smallest else chosen(a.holding, b.holding, np.minimum),
-        chosen(a.limiting, b.limiting, np.minimum) if smallest else np.maximum(a.limiting, b.limiting),
-    )
-
-
-def _at(position: int) -> Callable[[Any], Any]:
-    return operator.itemgetter(slice(position, position + 1))
-
-
-def _joined(rows: Sequence[_Decided]) -> _Decided:
-    columns: Any = zip(*rows, strict=True)
-    return _Decided(*map(np.concatenate, columns))
-
-
-class _Needs:
-    """Collects what the one-letter meaning of a formula refers to, here and one step away."""
-
-    def __init__(self, formula: Formula) -> None:
-        self.here: list[Formula] = []
-        self.away: list[Formula] = []
-        if not (is_literal(formula) or isinstance(formula, Constant)):
-            unfold(formula, self)
-
-    def now(self, formula: Formula) -> None:
-        self.here.append(formula)
-
-    def later(self, formula: Formula, strong: bool) -> None:
-        self.away.append(formula)
-
-    earlier = later
-
-    def conjunction(self, *values: None) -> None: ...
-
-    disjunction = conjunction
-
-    def affine(self, value: None, scale: float, offset: float) -> None: ...
-
-
-class _Prefixes(_Arithmetic):
-    """One pass backwards over the positions, in which every formula is computed for all prefixes at once.
-
-    What does not look ahead has one value at each position, whatever the prefix; it is computed beforehand, forwards.
-    """
-
-    def __init__(self, formula: FormulaLike, trace: Trace, semantics: Semantics) -> None:
-        formula = as_formula(formula)
-        self.domain = domain_of(formula, semantics)
-        labels, self.length = read_trace(formula, trace, semantics)
-        normal = to_nnf(formula)
-        self.literals = list(
-            dict.fromkeys(
-                (atom.name, part is not atom)
-                for part in normal.subformulas()
-                for atom in [part.args[0] if isinstance(part, Not) else part]
-                if isinstance(atom, Atom)
-            )
-        )
-        self._columns = _Columns(labels, self.length, self.literals, self.domain)
-        self._needs = functools.cache(_Needs)
-        self._ahead: dict[Formula, bool] = {}
-        for part in normal.subformulas():
-            self._ahead[part] = isinstance(part, FUTURE) or any(self._ahead[arg] for arg in part.args)
-        self._position = 0
-        self._here: dict[Formula, _Decided] = {}
-        self._away: dict[Formula, _Decided] = {}
-        self.result = self._run(normal)
-
-    def _run(self, formula: Formula) -> _Decided:
-        if not self._ahead[formula]:
-            return self._columns[formula].each(lambda part: np.repeat(part[:1], self.length))
-        wanted: list[Sequence[Formula]] = []  # at each position, operands before what uses them
-        needed: tuple[Formula, ...] = (formula,)
-        ordered = functools.cache(self._ordered)
-        for _ in range(self.length):
-            wanted.append(ordered(needed))
-            needed = tuple(dict.fromkeys(part for f in wanted[-1] for part in self._needs(f).away))
-        for position in reversed(range(self.length)):
-            self._position = position
-            self._here, self._away = {}, self._here
-            for part in wanted[position]:
-                if self._looks_ahead(part):
-                    self._here[part] = unfold(part, self)
-        return self._here[formula].each(lambda part: np.broadcast_to(part, self.length))
-
-    def _ordered(self, needed: Iterable[Formula]) -> list[Formula]:
-        order: dict[Formula, None] = {}
-        stack = [(formula, False) for formula in needed]
-        while stack:
-            formula, done = stack.pop()
-            if done:
-                order[formula] = None
-            elif formula not in order and self._looks_ahead(formula):
-                stack.append((formula, True))
-                stack.extend((part, False) for part in self._needs(formula).here)
-        return list(order)
-
-    def _looks_ahead(self, formula: Formula) -> bool:
-        if formula not in self._ahead:  # what is left of an operator after some steps, whose operands are known
-            self._ahead[formula] = isinstance(formula, FUTURE)
-        return self._ahead[formula]
-
-    # What `unfold` puts together.
-
-    def now(self, formula: Formula) -> _Decided:
-        """An operand on every prefix that reaches the position, shortest first; one value where all are the same."""
-        if self._looks_ahead(formula):
-            return self._here[formula]
-        return self._columns[formula].each(_at(self._position))
-
-    def later(self, formula: Formula, strong: bool) -> _Decided:
-        """A formula one position later; on the prefix that ends here, what counts beyond the end."""
-        longer = self.length - self._position - 1
-        if longer == 0:
-            return self._columns.beyond(strong)
-        if self._looks_ahead(formula):
-            found = self._away[formula]
+    def read(self, letter: Mapping[str, float]) -> tuple[float, Decider]:
+        """Read the labels of one more step, which have been checked; the value and its cause."""
+        step, before, labels = self._step, self._value, [letter[atom] for atom in self._atoms]
+        rising, falling = self._states
+        up, (value, risen) = self._rising.step(rising, self._rising.literals_of(labels, step))
+        down, (_, fallen) = self._falling.step(falling, self._falling.literals_of(labels, step))
+        still_open, self.owed = self._outstanding.step(self._open, letter)
+        if value == before and self._cause.atom is not None:
+            pass
+        elif (value == before or step == 0) and value == self._bottom < self._outstanding.most(self.owed):  # still open
+            self._cause = Decider(step, None)
+        elif step == 0:
+            self._cause = _decider(self._rising, risen, step)
+        elif value > before:
+            self._cause = self._changed(self._rising, rising, risen, labels, value)
         else:
-            found = self._columns[formula].each(_at(self._position + 1))
-        return _joined([self._columns.beyond(strong), found.each(lambda part: np.broadcast_to(part, longer))])
+            closed = self._closed(letter) if value == before == self._bottom else None
+            self._cause = closed or self._changed(self._falling, falling, fallen, labels, value)
+        self._value, self._states, self._open = value, (up, down), still_open
+        self._step += 1
+        return value, self._cause
 
-    def earlier(self, formula: Formula, strong: bool) -> _Decided:
-        raise AssertionError(f"not an operator of the future: {formula}")
+    def _changed(self, run: ProvenanceRun, state: Any, rank: float, labels: Sequence[float], value: float) -> Decider:
+        """The cause of a value that changed: the label of this step that it is, or that it depends on."""
+        exact = _decider(run, rank, self._step)
+        if exact.atom is not None and exact.step == self._step:
+            return exact
+        literals = run.literals_of(labels, self._step)
+        for number, literal in enumerate(run.literals):
+            literals[number] = run.extreme
+            _, (without, _) = run.step(state, literals)
+            if without != value:
+                return Decider(self._step, *literal)
+        return exact
 
-    def deciders(self, codes: NDArray[np.int64]) -> list[Decider]:
-        """What codes stand for, on every prefix."""
-        found = []
-        for last, code in enumerate(codes.tolist()):
-            if code in (_CONSTANT, _END, _NEWEST_END):
-                found.append(Decider(None if code == _CONSTANT else last, None))
-            else:
-                step, rank = divmod(code, len(self.literals))
-                found.append(Decider(step, *self.literals[-1 - rank]))
-        return found
+    def _closed(self, letter: Mapping[str, float]) -> Decider | None:
+        """The label of this step without which a value that cannot rise any more still could."""
+        low, high = (0.0, 1.0) if self._semantics == "degree" else (-_LARGEST, _LARGEST)
+        other = dict(letter)
+        for atom, negated in self._rising.literals:
+            other[atom] = low if negated else high
+            _, owed = self._outstanding.step(self._open, other)
+            if self._outstanding.most(owed) > self._bottom:
+                return Decider(self._step, atom, negated)
+        return None
 
 
-class _Columns(_Arithmetic):
-    """Formulas that do not look ahead: their values and codes at every position, each computed when first asked for."""
-
-    def __init__(
-        self,
-        labels: Mapping[str, Sequence[float]],
-        length: int,
-        literals: Sequence[tuple[str, bool]],
-        domain: Domain,
-    ) -> None:
-        self._labels = labels
-        self._length = length
-        self._ranks = {literal: len(literals) - 1 - k for k, literal in enumerate(literals)}
-        self._domain = domain
-        self._known: dict[Formula, _Decided] = {}
-
-    def __getitem__(self, formula: Formula) -> _Decided:
-        if formula not in self._known:
-            for part in formula.subformulas():
-                if part not in self._known and not isinstance(part, Atom | Not | Constant):
-                    self._compute(part)
-                elif part not in self._known:
-                    self._known[part] = self._leaf(part)
-        return self._known[formula]
-
-    def beyond(self, strong: bool) -> _Decided:
-        """What counts past the end of the trace and before its start."""
-        code, value = np.array([_END]), np.array([self._domain.bottom if strong else self._domain.top])
-        return _Decided(value, code, code, code, np.array([_NEWEST_END]))  # more steps may still raise what it limits
-
-    def _leaf(self, part: Formula) -> _Decided:
-        if isinstance(part, Constant):
-            value = {0.0: self._domain.bottom, 1.0: self._domain.top}.get(part.value, part.value)
-            codes = np.full(self._length, _CONSTANT)
-            return _Decided(np.full(self._length, value), *[codes] * 4)
-        atom = part.args[0] if isinstance(part, Not) else part
-        assert isinstance(atom, Atom), f"not in negation normal form: {part}"
-        values = np.array(self._labels[atom.name], dtype=np.float64)
-        codes = np.arange(self._length) * len(self._ranks) + self._ranks[atom.name, part is not atom]
-        return _Decided(values if part is atom else self._domain.total - values, *[codes] * 4)
-
-    def _compute(self, formula: Formula) -> None:
-        """One formula of the past, or a combination of known ones, from the first position to the last."""
-        if not isinstance(formula, TEMPORAL):
-            self._now = self._known
-            self._known[formula] = unfold(formula, self)
-            return
-        chain = [formula]  # what it refers to one step away, operators with shorter intervals, last of all itself
-        for part in chain:
-            chain.extend(other for other in _Needs(part).away if other not in chain and other not in self._known)
-        chain.reverse()
-        found: dict[Formula, list[_Decided]] = {part: [] for part in chain}
-        before: dict[Formula, _Decided] = {}
-        for position in range(self._length):
-            self._now = {part: column.each(_at(position)) for part, column in self._known.items()}
-            self._before = before
-            for part in chain:
-                if not isinstance(part, TEMPORAL):
-                    continue
-                self._now[part] = unfold(part, self)
-                found[part].append(self._now[part])
-            before = self._now
-        for part, rows in found.items():
-            self._known[part] = _joined(rows)
-
-    # What `unfold` puts together.
-
-    def now(self, formula: Formula) -> _Decided:
-        return self._now[formula]
-
-    def earlier(self, formula: Formula, strong: bool) -> _Decided:
-        return self._before[formula] if self._before else self.beyond(strong)
-
-    def later(self, formula: Formula, strong: bool) -> _Decided:
-        raise AssertionError(f"not an operator of the past: {formula}")
+def _decider(run: ProvenanceRun, rank: float, step: int) -> Decider:
+    label = run.label_of(rank)
+    if label is None:
+        return Decider(step if run.is_temporal else None, None)
+    return Decider(*label)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rewardspec.atomic_files import write_whole
 from rewardspec.episodes import explanation_tables as tables
-from rewardspec.episodes.causes import Decider, cause_prefixes
+from rewardspec.episodes.causes import Causes, Decider
 from rewardspec.episodes.progress_causes import progress_prefixes
 from rewardspec.episodes.recordings import (
     field,
@@ -24,11 +24,12 @@ from rewardspec.episodes.recordings import (
     stacked,
     take,
 )
-from rewardspec.episodes.waiting import waited_for
+from rewardspec.episodes.waiting import Outstanding
 from rewardspec.errors import LabelError, RecordingError, did_you_mean
 from rewardspec.logic.formulas import TRUE, And, Atom
 from rewardspec.logic.semantics import read_trace
 from rewardspec.spec.atoms.batch_info import BatchInfo
+from rewardspec.synthesis.quantitative.synthesize import synthesize
 
 if TYPE_CHECKING:
     from rewardspec.spec.spec import Spec
@@ -103,36 +104,19 @@ def explain_labels(
 ) -> Explanation:
     """The same for labels that have been checked, with what else is known of each transition."""
     length = len(rewards) + 1
-    trace = labels or {"": [0.0] * length}
-    columns = []
-    for number, pair in enumerate(spec.pairs):
-        found, causes = cause_prefixes(pair.formula, trace, spec.semantics)
-        if pair.progress:
-            _, causes = progress_prefixes(spec, number, labels, length)
-        none: list[tuple[str, ...]] = [()] * length
-        # Of what costs something, nobody waits for more.
-        waits = none if pair.weight < 0.0 else waited_for(pair.formula, trace, found.tolist(), spec.semantics)
-        columns.append((found.tolist(), causes, waits))
-    values, deciders, waiting = (
-        ([tuple(row) for row in zip(*of_pairs, strict=True)] for of_pairs in zip(*columns, strict=True))
-        if columns
-        else ([()] * length for _ in range(3))
-    )
-    vetoes = _vetoes(spec, labels, length)
-    payments, paid_for = _payments(spec, labels, (rewards, terminations, truncations))
-    values = [
-        tuple(p if pair.progress else v for pair, v, p in zip(spec.pairs, row, paid, strict=True))
-        for row, paid in zip(values, paid_for, strict=True)
-    ]
+    letters = _letters(labels, length)
+    reasons = [_reasons(spec, number, labels, letters) for number in range(len(spec.pairs))]
+    vetoes = _vetoes(spec, letters)
+    payments, values = _payments(spec, letters, (rewards, terminations, truncations))
     rows = []
     for step, (now, veto) in enumerate(zip(values, vetoes, strict=True)):
         reward = None if step == 0 else payments[step - 1]
         level = _level(spec, now, veto)
         # What is paid by change is first paid from 0.
         before = values[step - 1] if step > 1 or (step and spec.payment == "potential") else None
-        rows.append(
-            Row(step, reward, level, veto, _decided_by(spec, now, before, veto), now, deciders[step], waiting[step])
-        )
+        deciders = tuple(causes[step] for causes, _ in reasons)
+        waiting = tuple(waits[step] for _, waits in reasons)
+        rows.append(Row(step, reward, level, veto, _decided_by(spec, now, before, veto), now, deciders, waiting))
     return Explanation(spec, labels, tuple(rows))
 
 
@@ -282,11 +266,28 @@ def _without(episode: Any, names: Sequence[str]) -> Any:
     return {k: v for k, v in episode.items() if k not in names} if isinstance(episode, Mapping) else episode
 
 
+def _reasons(
+    spec: Spec, number: int, labels: Mapping[str, Sequence[float]], letters: Sequence[Mapping[str, float]]
+) -> tuple[list[Decider], list[tuple[str, ...]]]:
+    """For each step what made the value of a pair what it is, or its progress, and what it waits for."""
+    pair = spec.pairs[number]
+    monitor = synthesize(pair.formula, semantics=spec.semantics, max_registers=spec.max_registers)
+    outstanding = Outstanding(pair.formula, spec.semantics, spec.max_registers)
+    following = Causes(monitor, outstanding)
+    causes, waiting = [], []
+    for letter in letters:
+        causes.append(following.read(letter)[1])
+        # Of what costs something, nobody waits for more.
+        waiting.append(() if pair.weight < 0.0 else outstanding.waited_for(following.owed))
+    if pair.progress:
+        _, causes = progress_prefixes(spec, number, labels, len(letters))
+    return causes, waiting
+
+
 def _payments(
-    spec: Spec, labels: Mapping[str, Sequence[float]], ends: Sequence[Any]
+    spec: Spec, letters: Sequence[Mapping[str, float]], ends: Sequence[Any]
 ) -> tuple[list[float], list[tuple[float, ...]]]:
     """The reward of every step, and what each pair is paid for, from the reset on."""
-    letters = _letters(labels, len(ends[0]) + 1)
     state, rewards = spec.start(letters[0]), []
     paid_for = [spec.values(state)]
     for letter, base, terminated, truncated in zip(letters[1:], *(end.tolist() for end in ends), strict=True):
@@ -296,9 +297,8 @@ def _payments(
     return rewards, paid_for
 
 
-def _vetoes(spec: Spec, labels: Mapping[str, Sequence[float]], length: int) -> list[int | None]:
+def _vetoes(spec: Spec, letters: Sequence[Mapping[str, float]]) -> list[int | None]:
     """For each step the number of the violated pair with the lowest penalty; among those, the first violated."""
-    letters = _letters(labels, length)
     found: list[tuple[float, int, int]] = []  # penalty, first step, pair
     for number, pair in enumerate(spec.pairs):
         if pair.vetoes:
@@ -309,7 +309,7 @@ def _vetoes(spec: Spec, labels: Mapping[str, Sequence[float]], length: int) -> l
                 if alone.violated(state):
                     found.append((spec.penalty if pair.penalty is None else pair.penalty, step, number))
                     break
-    return [min((veto for veto in found if veto[1] <= step), default=(0.0, 0, None))[2] for step in range(length)]
+    return [min((veto for veto in found if veto[1] <= step), default=(0.0, 0, None))[2] for step in range(len(letters))]
 
 
 def _letters(labels: Mapping[str, Sequence[float]], length: int) -> list[dict[str, float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import heapq
 import io
 import math
 from collections.abc import Sequence
@@ -87,6 +88,7 @@ def _groups(explanation: Explanation, max_rows: int | None) -> list[list[Row]]:
     spans = [max(column) - min(column) for column in map(_finite, zip(*numbers, strict=True))]
     if explanation.spec.semantics == "degree":
         spans[2:] = [1.0] * len(explanation.names)
+    reasons = [_reasons(explanation, row) for row in rows]
     groups: list[list[Row]] = []
     for tolerance in _TOLERANCES:
         groups = []
@@ -94,7 +96,7 @@ def _groups(explanation: Explanation, max_rows: int | None) -> list[list[Row]]:
             first = groups[-1][0] if groups else row
             if (
                 first.step > 0
-                and _reasons(explanation, first) == _reasons(explanation, row)
+                and reasons[first.step] == reasons[row.step]
                 and all(
                     a == b or abs(a - b) <= tolerance * span
                     for a, b, span in zip(numbers[first.step], numbers[row.step], spans, strict=True)
@@ -105,19 +107,36 @@ def _groups(explanation: Explanation, max_rows: int | None) -> list[list[Row]]:
                 groups.append([row])
         if len(groups) <= max_rows:
             break
-    return _merged(groups, max_rows)
+    return merged(groups, max_rows)
 
 
-def _merged(groups: list[list[Row]], most: int) -> list[list[Row]]:
-    """The groups, of which neighbors become one, the shortest first, until there are few enough; not across a veto."""
-    while len(groups) > most:
-        vetoes = [group[0].vetoed_by for group in groups]
-        pairs = [k for k in range(1, len(groups) - 1) if vetoes[k] == vetoes[k + 1]]
-        if not pairs:
-            break
-        best = min(pairs, key=lambda k: len(groups[k]) + len(groups[k + 1]))
-        groups[best : best + 2] = [groups[best] + groups[best + 1]]
-    return groups
+def merged(groups: list[list[Row]], most: int) -> list[list[Row]]:
+    """The groups, of which neighbors become one, the shortest first, until there are few enough; not across a veto.
+
+    The first, the state after reset, stays alone.
+    """
+    rows = [row for group in groups for row in group]
+    starts = [group[0].step for group in groups]
+    ends = dict(zip(starts, [*starts[1:], len(rows)], strict=True))  # of the groups that are left, by their starts
+    before = dict(zip(starts[1:], starts, strict=False))
+    queue: list[tuple[int, int, int]] = []
+
+    def offer(start: int) -> None:
+        """Put a group and the one after it in the queue."""
+        after = ends[start]
+        if start > 0 and after in ends and rows[start].vetoed_by == rows[after].vetoed_by:
+            heapq.heappush(queue, (ends[after] - start, start, after))
+
+    for start in starts:
+        offer(start)
+    while len(ends) > most and queue:
+        length, start, after = heapq.heappop(queue)
+        if after in ends and ends.get(start) == after and ends[after] - start == length:  # neither has grown since
+            ends[start] = ends.pop(after)
+            before[ends[start]] = start
+            offer(start)
+            offer(before[start])
+    return [rows[start:end] for start, end in ends.items()]
 
 
 def _reasons(explanation: Explanation, row: Row) -> tuple[Any, ...]:

@@ -1,215 +1,284 @@
-"""What a formula waits for after each step: the literals that come next on the cheapest way to a higher value.
+"""What a formula waits for after each step: the literals that come next on the shortest way to a higher value.
 
-The equations of a formula have a register c[S] for each set S of formulas that can be owed: how truly the trace so far
-leaves exactly S to be done.  A value is low *because something is owed* where some c[S] is far above it: where the rest
-of S would raise it.  Of these sets the one that owes the fewest atoms is looked at, and what is waited for are the
-first literals that it owes, on a way to where the trace may end that has the fewest atoms.  Negated ones are not
-counted, since what is not meant to happen seldom happens all the time.
+As for progress, the formula is taken as the conjunctions and disjunctions of temporal parts that `splitting` finds.
+Each part has a register c[S] for each set S of formulas that it can owe: how truly the trace so far leaves exactly S to
+be done. A part can be met to the degree r if its value is at least r; then it owes nothing. It can also be met to the
+degree r if some c[S] is at least r, and scales allow such a value; then it owes what the shortest way on from S asks
+for, see `rewardspec.synthesis.quantitative.owed`. A conjunction owes what its parts owe together; what comes first is
+that of the part that owes the most, since the others need not be met at once. A disjunction owes what the part with the
+fewest literals owes. At the top of the formula it is the part that has come furthest: the one with the smallest share
+left of what it owed at the start, and of these the one with the fewest literals.
+
+A value is low *because something is owed* where the formula can be met to more than twice the value; for robustness,
+where it is negative and could be positive. What is waited for are the first literals that are owed if the formula is to
+be met at least half as truly as it can be; for robustness, to 0. Where two sets owe as many literals, the one with the
+larger c[S] counts, and then the order that `owed` gives.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.definitions import Domain
-from rewardspec.logic.formulas import Affine, And, Atom, Constant, Formula, Not, Or
+from rewardspec.logic.formulas import And, Eventually, Formula, FormulaLike, as_formula
 from rewardspec.logic.normal_form import to_nnf
-from rewardspec.logic.semantics import Semantics, domain_of, evaluate_positions
-from rewardspec.machines.effort_limit import Effort
-from rewardspec.machines.polynomials import bits
-from rewardspec.synthesis.quantitative.equations import Equations, equations
-from rewardspec.synthesis.quantitative.obligations import Obligations
+from rewardspec.logic.semantics import Semantics, Trace, read_trace
+from rewardspec.machines.program import Program, side_by_side
+from rewardspec.machines.scalar_code import compile_step, initial_state
+from rewardspec.synthesis.quantitative.compiler import Synthesis, branches, fold_branches
+from rewardspec.synthesis.quantitative.discounts import is_discounted
+from rewardspec.synthesis.quantitative.owed import (
+    Literal,
+    Way,
+    cheapest_literals,
+    literal_order,
+    owed_at_start,
+    shortest_ways,
+)
 from rewardspec.synthesis.quantitative.past import with_past_as_labels
+from rewardspec.synthesis.quantitative.splitting import split
+from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 
-_MOST_SETS = 512  # beyond it, and beyond the effort, nothing is said to be waited for
-_EFFORT = 500_000
-
-Literals = tuple[str, ...]
+Literals: TypeAlias = tuple[str, ...]
 
 
 def waited_for(
-    formula: Formula, labels: Mapping[str, Sequence[float]], values: Sequence[float], semantics: Semantics = "degree"
+    formula: FormulaLike, trace: Trace, semantics: Semantics = "degree", max_registers: int = DEFAULT_REGISTERS
 ) -> list[Literals]:
-    """For every prefix of a trace the literals that the formula waits for; none where its value is not low.
-
-    A value is low below half of what it could become; for robustness, where it is negative and could be positive.
+    """Return for every prefix of a trace the literals that a formula waits for; none where its value is not low.
 
     Args:
-        formula: The formula.
-        labels: For each atom its labels, which have been checked.
-        values: The formula's value on every prefix.
-        semantics: What labels and values are.
+        formula: The formula or its text.
+        trace: For each atom, its labels from the first state to the last.
+        semantics: What labels and values are; see `rewardspec.evaluate`.
+        max_registers: The budget for the machine of each part.
+
+    Raises:
+        LabelError: An atom is missing, a label is out of range, the lengths differ, or the trace is empty.
+        SynthesisError: The formula has no monitor.
 
     Example:
-        >>> from rewardspec.logic.parsing import parse
         >>> labels = {"key": [0.0, 1.0, 0.0, 0.0], "door": [1.0, 0.0, 0.0, 1.0]}
-        >>> waited_for(parse("F(key & F door)"), labels, [0.0, 0.0, 0.0, 1.0])
+        >>> waited_for("F(key & F door)", labels)
         [('key',), ('door',), ('door',), ()]
     """
-    normal, computed = with_past_as_labels(to_nnf(formula))
-    try:
-        system = equations(normal, Obligations(Effort(_EFFORT)), _MOST_SETS)
-    except SynthesisError:
-        return [()] * len(values)
-    known = {**labels, **{name: evaluate_positions(past, labels, semantics) for name, past in computed.items()}}
-    names = {name: str(computed.get(name, name)) for name in normal.atoms}
-    ways = _ways_on(system, names)
-    guards = [_column(guard, known, len(values), semantics) for guard in system.guards]
-    return _Walk(system, ways, domain_of(formula, semantics)).run(guards, values)
-
-
-class _Way(NamedTuple):
-    """The cheapest way on from a set of obligations.
-
-    Attributes:
-        owed: How many atoms it has, the negated ones left out; infinite where no way leads to where the trace may end.
-        literals: The first of them, without those that have to hold while nothing else does.
-        most: The highest value that any way leads to.
-    """
-
-    owed: float
-    literals: Literals
-    most: float
-
-
-class _Walk:
-    def __init__(self, system: Equations, ways: Sequence[_Way], domain: Domain) -> None:
-        self.system = system
-        self.ways = ways
-        self.domain = domain
-
-    def run(self, guards: Sequence[Sequence[float]], values: Sequence[float]) -> list[Literals]:
-        bottom, top = self.domain.bottom, self.domain.top
-        updates = [[list(bits(term)) for term in update] for update in self.system.updates]
-        registers = [top if one else bottom for one in self.system.initial]
-        found = []
-        for letter, value in zip(zip(*guards, strict=True) if guards else [()] * len(values), values, strict=True):
-            read = [*registers, *letter]
-            registers = [
-                max((min((read[k] for k in term), default=top) for term in update), default=bottom)
-                for update in updates
-            ]
-            found.append(self._waited_for(registers, value))
-        return found
-
-    def _waited_for(self, registers: Sequence[float], value: float) -> Literals:
-        reach = [
-            min(c, way.most) if way.literals else self.domain.bottom
-            for c, way in zip(registers, self.ways, strict=True)
-        ]
-        best = max(reach)
-        if self.domain.total == 0.0:  # robustness
-            low, enough = value < 0.0 < best, 0.0
-        else:
-            low, enough = value < best / 2, best / 2
-        if not low:
-            return ()
-        _, _, chosen = min((self.ways[k].owed, -c, k) for k, c in enumerate(reach) if c >= enough and c > value)
-        return self.ways[chosen].literals
-
-
-def _ways_on(system: Equations, names: Mapping[str, str]) -> list[_Way]:
-    """The cheapest way on from every register, by Dijkstra's algorithm from where the trace may end."""
-    count = len(system.updates)
-    mask = (1 << count) - 1
-    cheapest = [_cheapest_literals(guard, names) for guard in system.guards]
-    order = {sign + name: k for k, name in enumerate(names.values()) for sign in ("", "!")}  # as the formula has them
-
-    def split(term: int) -> tuple[int, Literals | None]:
-        guards = [cheapest[variable - count] for variable in bits(term & ~mask)]
-        literals = {x for guard in guards for x in guard or ()}
-        possible = None not in guards and not any(f"!{literal}" in literals for literal in literals)
-        ordered = tuple(sorted(literals, key=order.__getitem__)) if possible else None
-        return (term & mask).bit_length() - 1, ordered
-
-    moves = [(*split(term), target) for target, update in enumerate(system.updates) for term in update]
-    ends = [(*split(term), None) for term in system.output]
-    into: dict[int | None, list[tuple[int, Literals]]] = {}
-    for source, literals, goal in [*moves, *ends]:
-        if literals is not None:
-            into.setdefault(goal, []).append((source, literals))
-    most = _most(system)
-    ways = [_Way(math.inf, (), 0.0)] * count
-    # Of ways with as many atoms, one whose first letter asks for fewer: they need not come at once.
-    queue = [(_atoms(literals), len(literals), source, literals) for source, literals in into.get(None, ())]
-    heapq.heapify(queue)
-    settled: set[int] = set()
-    while queue:
-        owed, _, number, literals = heapq.heappop(queue)
-        if number in settled:
-            continue
-        settled.add(number)
-        loops = [same for source, same in into.get(number, ()) if source == number]
-        staying = min(loops, key=lambda same: (_atoms(same), len(same)), default=())
-        new = tuple(literal for literal in literals if literal not in staying)
-        ways[number] = _Way(owed, new or literals, most[number])
-        for source, more in into.get(number, ()):
-            first = more or literals
-            heapq.heappush(queue, (owed + _atoms(more), len(first), source, first))
-    return ways
-
-
-def _atoms(literals: Literals) -> int:
-    return sum(not literal.startswith("!") for literal in literals)
-
-
-def _most(system: Equations) -> list[float]:
-    """The highest value that each register's set can lead to, which scales and constants limit."""
-    count = len(system.updates)
-    tops = [guard.fold(_highest) for guard in system.guards]
-    moves = [([*bits(term)], target) for target, update in enumerate(system.updates) for term in update]
-    found = [-math.inf] * count
-    for term in system.output:
-        source, *guards = bits(term)
-        found[source] = max(found[source], min((tops[k - count] for k in guards), default=math.inf))
-    changed = True
-    while changed:
-        changed = False
-        for (source, *guards), target in moves:
-            value = min([found[target], *(tops[k - count] for k in guards)])
-            if value > found[source]:
-                found[source], changed = value, True
+    formula = as_formula(formula)
+    outstanding = Outstanding(formula, semantics, max_registers)
+    labels, length = read_trace(formula, trace, semantics)
+    state, found = outstanding.initial, []
+    for step in range(length):
+        state, owed = outstanding.step(state, {atom: column[step] for atom, column in labels.items()})
+        found.append(outstanding.waited_for(owed))
     return found
 
 
-def _highest(part: Formula, args: tuple[float, ...]) -> float:
-    match part:
-        case Constant():
-            return part.value if part.value < 1.0 else math.inf
-        case And():
-            return min(args)
-        case Or():
-            return max(args)
-        case Affine():
-            return part.scale * min(args[0], 1.0) + part.offset
-    return math.inf
+class Outstanding:
+    """What a formula owes, followed from step to step.
+
+    Args:
+        formula: The formula.
+        semantics: What labels and values are.
+        max_registers: The budget for the machine of each part. A part that needs more counts by its value alone.
+
+    Attributes:
+        initial: The state before the first letter.
+    """
+
+    def __init__(self, formula: Formula, semantics: Semantics, max_registers: int) -> None:
+        normal, computed = with_past_as_labels(to_nnf(formula))
+        self._names = {name: str(computed.get(name, name)) for name in normal.atoms}
+        self._is_robustness = semantics == "robustness"
+        synthesis = Synthesis(max_registers)
+        parts = _Parts(synthesis, normal.atoms)
+        self._top = parts.tree(split(normal))
+        programs = [synthesis.with_past(part.program, computed, formula.atoms) for part in parts.found]
+        program = replace(side_by_side(programs), atoms=formula.atoms, semantics=semantics)
+        self._is_level = [number > 0 for part in parts.found for number in range(1 + len(part.ways))]
+        self._step = compile_step(program, _OUTPUTS, _refuse)
+        self.initial = initial_state(program, _OUTPUTS)
+
+    def step(self, state: Any, letter: Mapping[str, float]) -> tuple[Any, Sequence[float]]:
+        """Read one letter: the new state, and the value of each part with how truly each of its ways is left to go."""
+        state, outputs = self._step(state, letter)
+        _, later = self._step(state, letter)  # levels are read before a letter, whatever it is
+        return state, [b if is_level else a for is_level, a, b in zip(self._is_level, outputs, later, strict=True)]
+
+    def value(self, owed: Sequence[float]) -> float:
+        """The value, from what `step` gave."""
+        return self._top.value(owed)
+
+    def most(self, owed: Sequence[float]) -> float:
+        """The degree to which the formula can be met, from what `step` gave: the value or more."""
+        return self._top.most(owed)
+
+    def waited_for(self, owed: Sequence[float]) -> Literals:
+        """The literals that are waited for, from what `step` gave."""
+        value, most = self._top.value(owed), self._top.most(owed)
+        if not (value < 0.0 < most if self._is_robustness else value < most / 2):
+            return ()
+        cheapest = self._top.cheapest(owed, 0.0 if self._is_robustness else most / 2)
+        assert cheapest is not None, "what can be met has a way to it"
+        return tuple(f"{'!' * x.negated}{self._names[x.atom]}" for x in cheapest.literals)
 
 
-def _cheapest_literals(guard: Formula, names: Mapping[str, str]) -> Literals | None:
-    """The fewest literals that make a propositional formula true; None where nothing does."""
+class _Owed(NamedTuple):
+    """What is owed if a formula is to be met to some degree; smaller ones are preferred.
 
-    def fewest(part: Formula, args: tuple[Literals | None, ...]) -> Literals | None:
-        match part:
-            case Constant():
-                return () if part.value > 0.0 else None
-            case Atom():
-                return (names[part.name],)
-            case Not():
-                return None if args[0] is None else tuple(f"!{literal}" for literal in args[0])
-            case And():
-                return None if None in args else tuple(dict.fromkeys(x for arg in args for x in arg or ()))
-            case Or():
-                return min((arg for arg in args if arg is not None), key=len, default=None)
-            case Affine():
-                return args[0]
-        raise AssertionError(f"not propositional: {part}")
+    Attributes:
+        owed: How many literals.
+        degree: Minus the degree to which they would meet it.
+        first: How many literals come first.
+        order: Their places in the formula.
+        literals: These.
+    """
 
-    return guard.fold(fewest)
+    owed: float
+    degree: float
+    first: int
+    order: tuple[int, ...]
+    literals: tuple[Literal, ...]
 
 
-def _column(guard: Formula, labels: Mapping[str, Sequence[float]], length: int, semantics: Semantics) -> list[float]:
-    return evaluate_positions(guard, labels or {"": [0.0] * length}, semantics)
+@dataclass(frozen=True)
+class _Part:
+    """A temporal part: a program with its value and, for each way on that it has, the largest c[S] with this way."""
+
+    start: int
+    program: Program
+    ways: tuple[Way, ...] = ()
+    orders: tuple[tuple[int, ...], ...] = ()
+    place: int = 0  # of its value among the outputs of all parts
+
+    def value(self, owed: Sequence[float]) -> float:
+        return owed[self.place]
+
+    def most(self, owed: Sequence[float]) -> float:
+        return max([owed[self.place], *(degree for degree, _, _ in self._degrees(owed))])
+
+    def cheapest(self, owed: Sequence[float], enough: float) -> _Owed | None:
+        value = owed[self.place]
+        if value >= enough:
+            return _Owed(0, -value, 0, (), ())
+        found = None
+        for degree, way, order in self._degrees(owed):
+            if degree >= enough:
+                one = _Owed(max(1, way.owed), -degree, len(order), order, way.literals)
+                found = one if found is None else min(found, one)
+        return found
+
+    def _degrees(self, owed: Sequence[float]) -> Iterator[tuple[float, Way, tuple[int, ...]]]:
+        for place, (way, order) in enumerate(zip(self.ways, self.orders, strict=True), start=self.place + 1):
+            yield min(owed[place], way.most), way, order
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """A conjunction or a disjunction of parts."""
+
+    start: int
+    args: tuple[_Node, ...]
+    all_of_them: bool
+    is_top: bool = False
+
+    def value(self, owed: Sequence[float]) -> float:
+        return (min if self.all_of_them else max)([arg.value(owed) for arg in self.args])
+
+    def most(self, owed: Sequence[float]) -> float:
+        return (min if self.all_of_them else max)([arg.most(owed) for arg in self.args])
+
+    def cheapest(self, owed: Sequence[float], enough: float) -> _Owed | None:
+        found = [(arg.start, one) for arg in self.args if (one := arg.cheapest(owed, enough)) is not None]
+        if self.all_of_them:
+            return _together([one for _, one in found]) if len(found) == len(self.args) else None
+        key: Callable[[Any], Any] = (lambda each: (_left(*each), each[1])) if self.is_top else (lambda each: each[1])
+        return min(found, key=key)[1] if found else None
+
+
+_Node: TypeAlias = _Part | _Branch
+
+
+def _left(start: int, owed: _Owed) -> float:
+    """The share of what was owed at the start that is left, at most 1."""
+    return min(1.0, owed.owed / start) if start else 1.0
+
+
+def _together(found: Sequence[_Owed]) -> _Owed:
+    longest = min(found, key=lambda each: (not each.literals, -each.owed, each.first, each.order))
+    return longest._replace(owed=sum(each.owed for each in found), degree=max(each.degree for each in found))
+
+
+class _Parts:
+    """Takes a formula apart.
+
+    Attributes:
+        found: Its temporal parts, in the order of their outputs.
+    """
+
+    def __init__(self, synthesis: Synthesis, atoms: Sequence[str]) -> None:
+        self.synthesis = synthesis
+        self.found: list[_Part] = []
+        self._known: dict[Formula, _Part] = {}
+        self._atoms = atoms
+        self._places = literal_order(atoms)
+        self._outputs = 0
+
+    def tree(self, top: Formula) -> _Node:
+        """The formula's branches, down to its parts."""
+        branching = branches(top)
+
+        def combine(branch: Formula, args: dict[Formula, _Node]) -> _Node:
+            nodes = tuple(args[arg] if arg in args else self._part(arg) for arg in branch.args)
+            start = (sum if isinstance(branch, And) else min)([node.start for node in nodes])
+            return _Branch(start, nodes, isinstance(branch, And), is_top=branch is top)
+
+        return fold_branches(top, branching, combine) if top in branching else self._part(top)
+
+    def _part(self, formula: Formula) -> _Part:
+        if formula not in self._known:
+            part = self._known[formula] = replace(self._built(formula), place=self._outputs)
+            self._outputs += 1 + len(part.ways)
+            self.found.append(part)
+        return self._known[formula]
+
+    def _built(self, formula: Formula) -> _Part:
+        if is_discounted(formula):  # its value is all that is known of it
+            goal = cheapest_literals(formula.args[-1]) if isinstance(formula, Eventually) else None
+            return _Part(len(goal or ()), self.synthesis.part(formula))
+        try:
+            system = self.synthesis.equations(formula, self.synthesis.effort())
+            ways = shortest_ways(system, self._atoms)
+            start = owed_at_start(formula, system, ways)
+            same: dict[Way, list[int]] = {}
+            for number, way in enumerate(ways):
+                if math.isfinite(way.owed):
+                    same.setdefault(way, []).append(number)
+            levels = tuple(frozenset(1 << number for number in numbers) for numbers in same.values())
+            program = self.synthesis.machine(replace(system, levels=levels), formula.atoms, self.synthesis.effort())
+        except SynthesisError:
+            return _Part(0, self.synthesis.part(formula))
+        orders = tuple(tuple(self._places[literal] for literal in way.literals) for way in same)
+        return _Part(start, program, tuple(same), orders)
+
+
+class _Outputs:
+    """The head of a program whose result is all of its outputs."""
+
+    memory = (None,)  # so that a state is a tuple even without registers
+    parameters: tuple[tuple[str, str], ...] = ()
+    names: Mapping[str, Any] = {}
+
+    def unpacked(self) -> Sequence[str]:
+        return ("_",)
+
+    def scalar_lines(self, outputs: Sequence[str]) -> tuple[list[str], Sequence[str], str]:
+        return [], ["None"], f"({''.join(f'{output}, ' for output in outputs)})"
+
+
+_OUTPUTS = _Outputs()
+
+
+def _refuse(state: Any, labels: Mapping[str, float]) -> Any:
+    raise AssertionError(f"labels that were not checked: {labels}")

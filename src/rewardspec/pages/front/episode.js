@@ -123,8 +123,9 @@ function show(step) {
 }
 
 function span(values) {
-  const finite = values.filter(Number.isFinite);
-  return [Math.min(0, ...finite), Math.max(0, ...finite)];
+  let low = 0, high = 0;
+  for (const v of values) if (Number.isFinite(v)) { low = Math.min(low, v); high = Math.max(high, v); }
+  return [low, high];
 }
 
 function describe(panel, step) {
