@@ -47,6 +47,7 @@ bench: $(VENV)/test.stamp $(VENV)/bench.stamp ## Print the figures of benchmarks
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/export.py
+	$(BIN)/python benchmarks/explain.py
 	$(BIN)/python benchmarks/import_time.py
 
 wheel: $(BIN)/python ## Build the package, and try it in an empty environment
