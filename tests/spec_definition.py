@@ -10,7 +10,7 @@ state after reset has labels too; everything that a step gives has shape (steps,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,19 +160,21 @@ def _what_is_paid_for(pair: Any, spec: Any, labels: Labels, prefixes: list[dict[
     return values if spec.semantics == "degree" else np.clip(values, -spec.bound, spec.bound)
 
 
-def can_hold(formula: Formula, prefix: Labels, semantics: str = "degree") -> Bools:
+def can_hold(
+    formula: Formula, prefix: Labels, semantics: str = "degree", lengths: Iterable[int] | None = None
+) -> Bools:
     """Whether some continuation of each trace, the empty one included, has a positive value; shape (traces,).
 
     As robustness, whether some continuation has a value of at least 0.
 
     A continuation in which every label is 1/2, or 0 as robustness, makes every literal hold. Values are monotone in
     the literals' values, so it is the best there is: only how long it lasts has to be tried
-    (`tests/test_spec_definition.py` tries all others, for small formulas).
+    (`tests/test_spec_definition.py` tries all others, for small formulas): all `lengths` up to the horizon, by default.
     """
     middle = 0.5 if semantics == "degree" else 0.0
     traces = next(iter(prefix.values())).shape[1]
     found = np.zeros(traces, dtype=bool)
-    for more in range(horizon(formula) + 1):
+    for more in range(horizon(formula) + 1) if lengths is None else lengths:
         rest = np.full((more, traces), middle)
         value = value_by_definition(formula, {a: np.vstack([c, rest]) for a, c in prefix.items()}, semantics)
         found |= value > 0.0 if semantics == "degree" else value >= 0.0

@@ -257,8 +257,12 @@ def _check_names(spec: Spec, episode: Any) -> None:
 def _length(labels: Mapping[str, Sequence[float]], episode: Any) -> int:
     if labels:
         return len(next(iter(labels.values())))
-    actions = field(episode, "actions")  # a spec that reads no atom still pays every step
-    return 1 if actions is None else leading(actions) + 1
+    # A spec that reads no atom still pays every step.
+    for name in ("actions", "rewards", "terminations", "truncations"):
+        column = field(episode, name)
+        if column is not None:
+            return leading(column) + 1
+    return 1
 
 
 def _without(episode: Any, names: Sequence[str]) -> Any:
