@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test oracles ray envpool browser lint docs format bench wheel clean help
+.PHONY: demo test oracles agreement ray envpool browser lint docs format bench wheel clean help
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -17,6 +17,10 @@ test: $(VENV)/test.stamp ## All tests, doctests included
 
 oracles: $(VENV)/test.stamp $(VENV)/oracles.stamp ## Compare with RTAMT, reelay and Spot
 	$(BIN)/python -m pytest -m oracle tests/oracles
+
+agreement: $(VENV)/test.stamp ## Compare every way to run a spec with the definition, on 1,000 random specs
+	$(BIN)/python -m tests.agreement 1000 > benchmarks/results/agreement.md.new
+	mv benchmarks/results/agreement.md.new benchmarks/results/agreement.md
 
 ray: $(VENV)/test.stamp $(VENV)/ray.stamp ## Jobs on a Ray cluster of three nodes
 	$(BIN)/python -m pytest -m ray tests/experiments

@@ -3,7 +3,7 @@
     pip install 'rewardspec[jax]'
     python examples/jax_scan.py --envs 4096 --steps 500
 
-`spec.labels`, `spec.init` and `spec.step` are pure functions of arrays, so that the monitor is compiled into the
+`spec.labels`, `spec.start` and `spec.step` are pure functions of arrays, so that the monitor is compiled into the
 rollout.
 """
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rewardspec.errors import SynthesisError
 from rewardspec.spec import Pair, Spec
-from rewardspec.spec.veto_and_reward import veto_program
+from rewardspec.spec.vetoes import veto_program
 from tests.spec_definition import Bools, Floats, Paid, horizon, judged_by_definition, paid_by_definition
 from tests.strategies import ATOMS, LABELS, MONITORABLE, REALS, Language, random_batch, random_formula
 from tests.synthesis.progress_definition import TooManyError

@@ -9,7 +9,7 @@ import pytest
 from rewardspec.logic.continuations import possible
 from rewardspec.logic.parsing import parse
 from rewardspec.spec import Pair, Spec
-from rewardspec.spec.veto_and_reward import veto_program
+from rewardspec.spec.vetoes import veto_program
 from tests.definition import value_by_definition
 from tests.spec_cases import ROBUST, read, recomputed
 from tests.spec_definition import Paid, can_hold, horizon

@@ -135,7 +135,7 @@ def arrays(case: Case, array: Callable[[Any], Any], rounding: float, count: int 
     """`Spec.start`, `Spec.step` and `Spec.reset` on arrays of any library, with resets of single elements."""
     spec, plan = case.spec, lanes(case, count, steps)
     labels, following = plan.labels(case), plan.first_labels(case, plan.following)
-    state = spec.start({k: array(v) for k, v in plan.first_labels(case, plan.first).items()})
+    state = spec.start({k: array(v) for k, v in plan.first_labels(case, plan.first).items()}, batch=count)
     rewards, values = [], []
     for t in range(steps):
         where = plan.step[t] - 1, plan.episode[t]
@@ -171,6 +171,8 @@ def torch(case: Case) -> int:
     """Torch, in double precision."""
     import torch as xp
 
+    if not case.spec.atoms:  # nothing says that this is a batch of torch
+        return 0
     return arrays(case, xp.as_tensor, ROUNDING)
 
 
@@ -179,6 +181,8 @@ def jax(case: Case, count: int = 32, steps: int = 24) -> int:
     import jax as library
     import jax.numpy as jnp
 
+    if not case.spec.atoms:
+        return 0
     spec, plan = case.spec, lanes(case, count, steps)
     where = plan.step - 1, plan.episode
     rows = (
@@ -531,7 +535,12 @@ def exported_js(cases: list[Case]) -> int:
 
 def one_by_one(path: Callable[[Case], int]) -> Callable[[list[Case]], int]:
     """A path that takes one case at a time, as one that takes them all."""
-    return lambda cases: sum(map(path, cases))
+
+    def all_of_them(cases: list[Case]) -> int:
+        return sum(map(path, cases))
+
+    all_of_them.__doc__ = path.__doc__
+    return all_of_them
 
 
 PATHS: dict[str, Callable[[list[Case]], int]] = {

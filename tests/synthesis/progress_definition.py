@@ -19,10 +19,12 @@ from rewardspec.logic.formulas import (
     And,
     Atom,
     Constant,
+    Eventually,
     Formula,
     Not,
     Or,
     Release,
+    Timed,
     WeakNext,
     WeakUntil,
 )
@@ -129,10 +131,21 @@ def sets_of(formula: Formula) -> Sets:
 class Part:
     """One part of a formula: what it owes at the start, and the ways to go on after each prefix."""
 
+    start: float
+    ways: list[list[tuple[float, float]]]
+
     def __init__(self, formula: Formula, labels: Trace, length: int) -> None:
+        if isinstance(formula, Timed) and formula.discount < 1 and formula.high is None:
+            # Without a bound: an F owes its goal until it is met, and others owe nothing.
+            goal = cheapest_literals(formula.args[-1]) if isinstance(formula, Eventually) else None
+            self.start = 0 if goal is None else len(goal)
+            prefixes = ({name: row[:n] for name, row in labels.items()} for n in range(1, length + 1))
+            values = [float(value_by_definition(formula, prefix)) for prefix in prefixes]
+            self.ways = [[], *([(value, 0), *([(1.0, self.start)] if self.start else [])] for value in values)]
+            return
         system, owed, self.start = sets_of(formula)
         degrees = [1.0 if one else 0.0 for one in system.initial]
-        self.ways: list[list[tuple[float, float]]] = [[]]
+        self.ways = [[]]
         for n in range(length):
             letter = {name: row[n] for name, row in labels.items()}
             now = degrees + [value_now(guard, letter) for guard in system.guards]

@@ -8,23 +8,18 @@ on.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from rewardspec.errors import SynthesisError
-from rewardspec.logic.continuations import possible
-from rewardspec.logic.formulas import Formula
-from rewardspec.machines.bounds import largest
-from rewardspec.machines.expressions import ONE, Substitution, held, maximum
-from rewardspec.machines.program import Program, Semantics, after_letter, side_by_side
+from rewardspec.machines.program import Program, Semantics, side_by_side
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import PAYMENTS
+from rewardspec.spec.vetoes import veto_program
 from rewardspec.synthesis.quantitative.compiler import Synthesis
 from rewardspec.synthesis.quantitative.progress import value_and_progress, with_progress
 from rewardspec.synthesis.quantitative.register_names import with_names
@@ -37,8 +32,8 @@ _LONGEST_SUM = 200  # terms in one expression: Python's compiler recurses over t
 def compose(pairs: Sequence[Pair], max_registers: int, semantics: Semantics = "degree") -> Program:
     """One program for all formulas of a spec: registers and subexpressions that they share exist once.
 
-    Its outputs are what each pair is paid for, and for each pair that can veto the value of a formula that holds while
-    the pair's own still can; see `rewardspec.logic.continuations`.
+    Its outputs are what each pair is paid for, and for each pair that can veto a number that is positive while the
+    pair's value still can be; see `rewardspec.spec.vetoes`.
 
     Raises:
         SynthesisError: A formula needs more registers than the budget.
@@ -58,40 +53,6 @@ def compose(pairs: Sequence[Pair], max_registers: int, semantics: Semantics = "d
     paid = joint.with_outputs([step.outputs[: len(pairs)] for step in joint.steps])
     named = with_names(paid, [f"value[{pair}]" for pair in pairs])
     return replace(joint, registers=named.registers, atoms=atoms, semantics=semantics)
-
-
-class VetoProgram(NamedTuple):
-    """A program whose output is positive while a formula can still be; and whether it is so no longer than that."""
-
-    program: Program
-    exact: bool
-
-
-def veto_program(formula: Formula, max_registers: int) -> VetoProgram:
-    """The program that tells whether a formula can still become positive; as robustness, at least 0.
-
-    Raises:
-        SynthesisError: There is none within the budget, not even one that tells late.
-    """
-    found = possible(formula)
-    for attempt in (found, possible(formula, approximate=True)):
-        with contextlib.suppress(SynthesisError):
-            return VetoProgram(Synthesis(max_registers).program(attempt.formula), attempt.exact)
-    return VetoProgram(_upper_bound(Synthesis(max_registers).program(formula)), exact=False)
-
-
-def _upper_bound(program: Program) -> Program:
-    """The program with an upper bound of the values ahead as its output.
-
-    What a window holds is not known without looking into it, and counts as the largest value.
-    """
-    unknown = Substitution({held(k): ONE for k in range(len(program.windows))})
-    later = [unknown(value) for value in largest(program).values]
-    outputs = []
-    for control, step in enumerate(program.steps):
-        (upper,) = after_letter(program, control, [later[program.successor(control)]])
-        outputs.append((maximum(step.outputs[0], upper),))
-    return program.with_outputs(outputs)
 
 
 class RewardHead:

@@ -22,7 +22,7 @@ from rewardspec.spec.infinite_values import infinite_step, infinite_value_messag
 from rewardspec.spec.lint.exploration import can_be_violated
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called
 from rewardspec.spec.pairs import Pair
-from rewardspec.spec.veto_and_reward import veto_program
+from rewardspec.spec.vetoes import veto_program
 from rewardspec.synthesis.quantitative.owed import holds_of_nothing
 
 _MOST_LETTERS = 4_096
