@@ -25,5 +25,5 @@ def test_a_path_pays_what_the_definition_says(name):
     if name.startswith("exported") and missing():
         pytest.skip(f"needs {missing()}")
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The safety objective", UserWarning)
+        warnings.simplefilter("ignore", UserWarning)  # of violated first states, and of ends that are never seen
         assert PATHS[name](cases()[: SOME.get(name)]) >= 20_000

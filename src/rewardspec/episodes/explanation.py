@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +27,9 @@ from rewardspec.episodes.recordings import (
 )
 from rewardspec.episodes.waiting import Outstanding
 from rewardspec.errors import LabelError, RecordingError, did_you_mean
-from rewardspec.logic.formulas import TRUE, And, Atom
-from rewardspec.logic.semantics import read_trace
+from rewardspec.logic.formulas import TRUE, And, Atom, Formula
+from rewardspec.logic.semantics import Semantics, read_trace
+from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.atoms.batch_info import BatchInfo
 from rewardspec.synthesis.quantitative.synthesize import synthesize
 
@@ -275,8 +277,7 @@ def _reasons(
 ) -> tuple[list[Decider], list[tuple[str, ...]]]:
     """For each step what made the value of a pair what it is, or its progress, and what it waits for."""
     pair = spec.pairs[number]
-    monitor = synthesize(pair.formula, semantics=spec.semantics, max_registers=spec.max_registers)
-    outstanding = Outstanding(pair.formula, spec.semantics, spec.max_registers)
+    monitor, outstanding = _machines(pair.formula, spec.semantics, spec.max_registers)
     following = Causes(monitor, outstanding)
     causes, waiting = [], []
     for letter in letters:
@@ -286,6 +287,21 @@ def _reasons(
     if pair.progress:
         _, causes = progress_prefixes(spec, number, labels, len(letters))
     return causes, waiting
+
+
+# Episodes of one spec are often explained one after the other, and building machines takes longer than running them.
+
+
+@functools.lru_cache(maxsize=256)
+def _machines(formula: Formula, semantics: Semantics, max_registers: int) -> tuple[Monitor, Outstanding]:
+    monitor = synthesize(formula, semantics=semantics, max_registers=max_registers)
+    return monitor, Outstanding(formula, semantics, max_registers)
+
+
+@functools.lru_cache(maxsize=256)
+def _alone(spec: Spec, number: int) -> Spec:
+    """One pair of a spec, on labels that are given."""
+    return spec.replace(pairs=[spec.pairs[number]], atoms=None, payment="value")
 
 
 def _payments(
@@ -306,8 +322,7 @@ def _vetoes(spec: Spec, letters: Sequence[Mapping[str, float]]) -> list[int | No
     found: list[tuple[float, int, int]] = []  # penalty, first step, pair
     for number, pair in enumerate(spec.pairs):
         if pair.vetoes:
-            alone = spec.replace(pairs=[pair], atoms=None, payment="value")
-            state = None
+            alone, state = _alone(spec, number), None
             for step, letter in enumerate(letters):
                 state = alone.start(letter) if state is None else alone.step(state, letter)[0]
                 if alone.violated(state):

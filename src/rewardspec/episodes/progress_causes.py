@@ -8,6 +8,7 @@ none does, as when a deadline passes, time did.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,7 @@ def progress_prefixes(
     return found, causes
 
 
+@functools.lru_cache(maxsize=256)
 def _for_progress(spec: Spec, number: int) -> Spec:
     """A spec of one pair, whose value is the pair's progress."""
     pair = dataclasses.replace(spec.pairs[number], progress=True, payment=None, veto=False, penalty=None)
