@@ -156,7 +156,7 @@ class RewardHead:
         """Variables that hold the values inside the bound, and the lines that compute them, if it is finite."""
         if math.isinf(self.bound):
             return values, []
-        names = [f"v{k}" for k in range(len(values))]
+        names = [f"bounded{k}" for k in range(len(values))]
         return names, [f"{name} = {clip(value)}" for name, value in zip(names, values, strict=True)]
 
     def _memory(self, values: Sequence[str]) -> Sequence[str]:
