@@ -23,8 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import SynthesisError
+from rewardspec.logic.formulas import Formula
 from rewardspec.spec import Pair, Spec
 from rewardspec.spec.vetoes import veto_program
+from rewardspec.synthesis.quantitative.compiler import Synthesis
+from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 from tests.spec_definition import Bools, Floats, Paid, horizon, judged_by_definition, paid_by_definition
 from tests.strategies import ATOMS, LABELS, MONITORABLE, REALS, Language, random_batch, random_formula
 from tests.synthesis.progress_definition import TooManyError
@@ -110,6 +113,11 @@ def random_spec(rng: random.Random) -> Spec:
     )
 
 
+def vetoes_at_once(formula: Formula) -> bool:
+    """Whether the violation of a formula is noticed exactly."""
+    return veto_program(formula, Synthesis(DEFAULT_REGISTERS).program(formula), DEFAULT_REGISTERS).exact
+
+
 def random_case(rng: random.Random) -> Case | None:
     """A case; None where the spec is too large to monitor, to veto at once, or to evaluate by the definition."""
     spec = random_spec(rng)
@@ -117,7 +125,7 @@ def random_case(rng: random.Random) -> Case | None:
         return None
     try:
         _ = spec.machine
-        if not all(veto_program(pair.formula, spec.max_registers).exact for pair in spec.pairs if pair.vetoes):
+        if not all(vetoes_at_once(pair.formula) for pair in spec.pairs if pair.vetoes):
             return None
         kinds = (REALS, (-1.0, 0.0, 1.0)) if spec.semantics == "robustness" else LABELS
         labels = random_batch(rng, STEPS + 1, EPISODES, ATOMS, kinds)

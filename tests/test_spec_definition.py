@@ -9,9 +9,8 @@ import pytest
 from rewardspec.logic.continuations import possible
 from rewardspec.logic.parsing import parse
 from rewardspec.spec import Pair, Spec
-from rewardspec.spec.vetoes import veto_program
 from tests.definition import value_by_definition
-from tests.spec_cases import ROBUST, read, recomputed
+from tests.spec_cases import ROBUST, read, recomputed, vetoes_at_once
 from tests.spec_definition import Paid, can_hold, horizon
 from tests.strategies import LABELS, MONITORABLE, REALS, random_batch, random_formula
 
@@ -119,7 +118,7 @@ LONG = [
 def test_windows_of_any_length_veto_when_the_definition_says_so(text):
     """A5: the prefixes just before and just after a deadline, and some in between."""
     formula, rng = parse(text), random.Random(text)
-    assert veto_program(formula, 256).exact
+    assert vetoes_at_once(formula)
     spec = Spec([Pair(formula, 1, veto=True)])
     longest = max(int(number) for number in text.replace("]", ",").replace("[", ",").split(",") if number.isdigit())
     length = longest + 12

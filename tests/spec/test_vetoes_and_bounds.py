@@ -9,7 +9,7 @@ import pytest
 import rewardspec as rs
 from rewardspec.errors import LabelError, SpecError
 from rewardspec.spec import Pair, Spec
-from rewardspec.spec.vetoes import veto_program
+from tests.spec_cases import vetoes_at_once
 
 
 def violated_after(spec: Spec, letters: list[dict[str, float]]) -> int | None:
@@ -97,7 +97,7 @@ class TestLateVetoes:
     LATE = "G(b -> F[0,40] H[0,80] a)"
 
     def test_lint_names_a_veto_that_may_come_late(self):
-        assert not veto_program(rs.parse(self.LATE), 256).exact
+        assert not vetoes_at_once(rs.parse(self.LATE))
         assert "late-veto" in [finding.rule for finding in Spec([Pair(self.LATE, 1, veto=True)]).lint()]
         assert "late-veto" not in [finding.rule for finding in Spec([("G(b -> F[0,400] a)", 1)]).lint()]
 

@@ -39,14 +39,15 @@ def compose(pairs: Sequence[Pair], max_registers: int, semantics: Semantics = "d
         SynthesisError: A formula needs more registers than the budget.
     """
     synthesis = Synthesis(max_registers)
-    programs = []
+    programs, vetoes = [], []
     for pair in pairs:
         program = synthesis.program(pair.formula)
+        if pair.vetoes:
+            vetoes.append(veto_program(pair.formula, program, max_registers).program)
         if pair.progress and semantics == "degree":
             program = value_and_progress(with_progress(program, pair.formula, synthesis)).output(1)
         programs.append(program)
-    programs += [veto_program(pair.formula, max_registers).program for pair in pairs if pair.vetoes]
-    joint = side_by_side(programs)
+    joint = side_by_side([*programs, *vetoes])
     if not pairs:
         return joint
     atoms = tuple(dict.fromkeys(atom for pair in pairs for atom in pair.formula.atoms))

@@ -50,13 +50,17 @@ class VetoProgram(NamedTuple):
     exact: bool
 
 
-def veto_program(formula: Formula, max_registers: int) -> VetoProgram:
+def veto_program(formula: Formula, value: Program, max_registers: int) -> VetoProgram:
     """The program that tells whether a formula can still become positive; as robustness, at least 0.
+
+    Args:
+        formula: The formula.
+        value: The program of its value.
+        max_registers: The budget for a further program.
 
     Raises:
         SynthesisError: There is none within the budget, not even one that tells late.
     """
-    value = Synthesis(max_registers).program(formula)
     bound: VetoProgram | None = None
     with contextlib.suppress(SynthesisError):  # it takes too long to find
         bound = _upper_bound(value)

@@ -138,8 +138,8 @@ def veto_never_fires(spec: LintedSpec) -> Iterator[Finding]:
 
 def late_veto(spec: LintedSpec) -> Iterator[Finding]:
     """A safety objective whose violation cannot be noticed at once within the budget."""
-    for number, pair, _ in spec.monitored:
-        if pair.vetoes and not veto_program(pair.formula, spec.max_registers).exact:
+    for number, pair, monitor in spec.monitored:
+        if pair.vetoes and not veto_program(pair.formula, monitor.program, spec.max_registers).exact:
             message = (
                 f"{called(number, pair)} is a safety objective whose violation may be noticed late, or never: to "
                 "notice it at once, the monitor would have to follow too many cases."
