@@ -242,3 +242,17 @@ def test_reads_observations_that_were_put_in_a_list_one_by_one(kind: str) -> Non
         observations = [(np.zeros(3), x) for x in xs]
     explanation = spec.explain({"observations": observations, "actions": [0, 1]})
     assert [row.values[0] for row in explanation] == [0.0, 0.5, 0.5]
+
+
+def test_each_pair_counts_by_its_own_payment():
+    """At the first step "delta" is paid from 0, and "potential" from the state after reset."""
+    episode = {"a": [1.0, 1.0], "b": [0.0, 0.5]}
+    pairs = [Pair("F a", 1, payment="potential"), Pair("F b", 1, payment="potential")]
+    assert [row.decided_by for row in Spec(pairs, payment="value").explain(episode)] == [0, 1]
+    pairs = [Pair("F a", 1), Pair("F b", 1)]
+    assert [row.decided_by for row in Spec(pairs, payment="delta").explain(episode)] == [0, 0]
+
+
+def test_what_is_infinite_at_reset_is_explained():
+    spec = Spec([("X a", 1), ("G b", 1)], semantics="robustness")
+    assert [row.decided_by for row in spec.explain({"a": [1.0, 3.0], "b": [2.0, 2.0]})] == [0, 0]

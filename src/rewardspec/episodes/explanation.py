@@ -114,11 +114,9 @@ def explain_labels(
     for step, (now, veto) in enumerate(zip(values, vetoes, strict=True)):
         reward = None if step == 0 else payments[step - 1]
         level = _level(spec, now, veto)
-        # What is paid by change is first paid from 0.
-        before = values[step - 1] if step > 1 or (step and spec.payment == "potential") else None
         deciders = tuple(causes[step] for causes, _ in reasons)
         waiting = tuple(waits[step] for _, waits in reasons)
-        rows.append(Row(step, reward, level, veto, _decided_by(spec, now, before, veto), now, deciders, waiting))
+        rows.append(Row(step, reward, level, veto, _decided_by(spec, step, values, veto), now, deciders, waiting))
     return Explanation(spec, labels, tuple(rows))
 
 
@@ -344,14 +342,15 @@ def _level(spec: Spec, values: Sequence[float], veto: int | None) -> float:
     return float(np.dot(spec.weights, values)) if values else 0.0
 
 
-def _decided_by(spec: Spec, values: Sequence[float], before: Sequence[float] | None, veto: int | None) -> int | None:
-    if veto is not None or not values:
+def _decided_by(spec: Spec, step: int, values: Sequence[Sequence[float]], veto: int | None) -> int | None:
+    """The number of the pair that counted most at a step; None for a spec without pairs."""
+    if veto is not None or not spec.pairs:
         return veto
-    before = [0.0] * len(values) if before is None else before
-    by_change = [payment in ("delta", "potential") for payment in spec.payments]
-    shares = [
-        abs(weight * (v - b * change))
-        for weight, v, b, change in zip(spec.weights, values, before, by_change, strict=True)
-    ]
+    shares = []
+    for number, (weight, payment) in enumerate(zip(spec.weights, spec.payments, strict=True)):
+        # By change is paid from the step before; what "delta" pays first is paid from 0.
+        first = {"delta": 2, "potential": 1}.get(payment)
+        before = values[step - 1][number] if first is not None and step >= first else 0.0
+        shares.append(abs(weight * (values[step][number] - before)))
     # Where nothing counts, the heaviest pair says what was missing.
     return max(range(len(shares)), key=lambda k: (shares[k], abs(spec.weights[k]), -k))
