@@ -247,8 +247,8 @@ def largest(program: Program, *, negated: bool = False, effort: int = _EFFORT) -
     cells = _Cells(program, negated)
     left = Effort(effort)
     try:
-        whole = _sets_that_lead_to_the_value(program, cells, _Search(left, both_at_once=False))
-        half = _sets_that_lead_to_the_value(program, cells, _Search(left, both_at_once=True))
+        whole = _sets_that_lead_to_the_value(program, cells, _Search(left, both_at_once=False, term=cells.term))
+        half = _sets_that_lead_to_the_value(program, cells, _Search(left, both_at_once=True, term=cells.term))
     except SynthesisError:
         raise SynthesisError(
             "The exact bounds of this monitor take too long to find. Its values are not affected."
@@ -336,44 +336,86 @@ class _Cells:
         number = self._constants.setdefault(value, self._first_constant + len(self._constants))
         return register(number)
 
+    @functools.cached_property
+    def _ascending(self) -> list[float]:
+        """The constants in order, from when all of them are known."""
+        return sorted(self._constants)
+
+    @functools.cached_property
+    def _ranks(self) -> dict[int, int]:
+        return {self._constants[value]: rank for rank, value in enumerate(self._ascending)}
+
+    def term(self, number: int) -> polynomials.Term:
+        """The term of one register.
+
+        That of a constant has the variables of all larger constants too, so that a term with a smaller one is absorbed
+        by the same with a larger one.
+        """
+        if number < self._first_constant:
+            return 1 << number
+        rank = self._ranks[number]
+        return ((1 << len(self._ranks) - rank) - 1) << self._first_constant + rank
+
+    def members(self, term: polynomials.Term) -> list[Expression]:
+        """The registers and constants of a term; of several constants the smallest."""
+        constants = term >> self._first_constant
+        members = [register(number) for number in bits(term & (1 << self._first_constant) - 1)]
+        if constants:
+            rank = (constants & -constants).bit_length() - 1
+            members.append(register(self._constants[self._ascending[rank]]))
+        return members
+
     def expression(self, polynomial: Polynomial) -> Expression:
         """The value of a polynomial over these registers."""
-        values = {number: value for value, number in self._constants.items()}
 
         def leaf(number: int) -> Expression:
             if number >= self._first_constant:
-                return constant(values[number])
+                return constant(self._ascending[self._ranks[number]])
             if number >= self._first_held:
                 return held(number - self._first_held)
             if number in self._weights:
                 return discount(ONE, register(number), raised=False)
             return register(number) if number < self._first_window else window(number - self._first_window)
 
-        return maximum(*(minimum(*(leaf(r) for r in bits(term))) for term in sorted(polynomial)))
+        terms = ((leaf(member.args[0]) for member in self.members(term)) for term in sorted(polynomial))
+        return maximum(*(minimum(*term) for term in terms))
 
 
 def _sets_that_lead_to_the_value(program: Program, cells: _Cells, search: _Search) -> list[Polynomial]:
     sets = [search.some_letter(output) for output in cells.outputs]
-    changed = True
-    while changed:
-        changed = False
-        for control in reversed(range(len(program.steps))):
-            found = sets[control]
-            for term in sets[program.successor(control)]:
-                # These registers, all of them, must come through the letter.
-                needed = [cells.update(control, r) for r in bits(term)]
-                found = search.maximum(found, search.some_letter(minimum(*(e for e in needed if e is not None))))
-            if found != sets[control]:
-                sets[control], changed = found, True
+    before: list[list[int]] = [[] for _ in program.steps]
+    for control in range(len(program.steps)):
+        before[program.successor(control)].append(control)
+    waiting = [(control, term) for control, found in enumerate(sets) for term in found]
+    while waiting:
+        control, term = waiting.pop()
+        if term not in sets[control]:
+            continue  # a smaller set has been found since, and leads to whatever this one does
+        for earlier in before[control]:
+            # These registers, all of them, must come through the letter.
+            needed = [cells.update(earlier, member.args[0]) for member in cells.members(term)]
+            found = search.some_letter(minimum(*(e for e in needed if e is not None)))
+            new = search.maximum(sets[earlier], found)
+            waiting += [(earlier, each) for each in new.difference(sets[earlier])]
+            sets[earlier] = new
     return sets
 
 
 class _Search:
-    """Which sets of registers suffice for an expression to hold, given the best letter."""
+    """Which sets of registers suffice for an expression to hold, given the best letter.
 
-    def __init__(self, effort: Effort, *, both_at_once: bool) -> None:
+    Args:
+        effort: What the work is counted against.
+        both_at_once: Whether an atom and its negation may count at once.
+        term: The term of a register, by its number.
+    """
+
+    def __init__(
+        self, effort: Effort, *, both_at_once: bool, term: Callable[[int], polynomials.Term] = (1).__lshift__
+    ) -> None:
         self.effort = effort
         self.both_at_once = both_at_once
+        self.term = term
         self._done: dict[Expression, Polynomial] = {}
 
     def some_letter(self, expression: Expression) -> Polynomial:
@@ -415,7 +457,7 @@ class _Search:
                 case "constant":
                     return polynomials.ONE if part == ONE else polynomials.ZERO
                 case "register":
-                    return frozenset({1 << part.args[0]})
+                    return frozenset({self.term(part.args[0])})
                 case "min":
                     return functools.reduce(self.minimum, args)
             return functools.reduce(self.maximum, args)

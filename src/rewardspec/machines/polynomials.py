@@ -52,7 +52,9 @@ def maximum(left: Polynomial, right: Polynomial) -> Polynomial:
         return left
     if right == ONE:
         return ONE
-    fresh = {term for term in right if not any(other & term == other for other in left)}
+    fresh = {term for term in right - left if not any(other & term == other for other in left)}
+    if not fresh:
+        return left
     return frozenset(fresh | {term for term in left if not any(other & term == other for other in fresh)})
 
 

@@ -11,6 +11,7 @@ Three reductions, each sound on its own:
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 
 from rewardspec.machines.polynomials import Polynomial, bits, substitute, variables
 from rewardspec.synthesis.quantitative.unrolling import Lasso, Phase
@@ -33,19 +34,26 @@ def live_registers(lasso: Lasso) -> list[int]:
     """For each control state, the registers whose values it reads, directly or later, as a mask."""
     everything = (1 << lasso.registers) - 1
     live = [0] * len(lasso.phases)
-    changed = True
-    while changed:
-        changed = False
-        for position in reversed(range(len(lasso.phases))):
-            phase = lasso.phases[position]
-            read = variables(phase.output)
-            for polynomial in (*phase.entering, *phase.levels):
-                read |= variables(polynomial)
-            for register in bits(live[lasso.successor(position)]):
-                read |= variables(phase.updates[register])
-            if read & everything != live[position]:
-                live[position] = read & everything
-                changed = True
+    before: list[list[int]] = [[] for _ in lasso.phases]
+    for position in range(len(lasso.phases)):
+        before[lasso.successor(position)].append(position)
+    waiting: list[tuple[int, int]] = []  # control states, and registers newly found to be read there
+    for position, phase in enumerate(lasso.phases):
+        read = variables(phase.output)
+        for polynomial in (*phase.entering, *phase.levels):
+            read |= variables(polynomial)
+        waiting.append((position, read & everything))
+    while waiting:
+        position, read = waiting.pop()
+        new = read & ~live[position]
+        if not new:
+            continue
+        live[position] |= new
+        for earlier in before[position]:
+            needed = 0
+            for register in bits(new):
+                needed |= variables(lasso.phases[earlier].updates[register])
+            waiting.append((earlier, needed & everything))
     return live
 
 
@@ -54,7 +62,7 @@ def keep_live(lasso: Lasso) -> None:
     live = live_registers(lasso)
     for position, phase in enumerate(lasso.phases):
         phase.updates = {register: phase.updates[register] for register in bits(live[lasso.successor(position)])}
-    lasso.initial = {r: lasso.initial.get(r, bool(lasso.phases[0].ones >> r & 1)) for r in bits(live[0])}
+    lasso.initial = {register: lasso.initial[register] for register in bits(live[0])}
 
 
 def simplify_by_order(lasso: Lasso) -> None:
@@ -86,16 +94,17 @@ def _invariant_order(lasso: Lasso) -> list[dict[int, int]] | None:
     while changed:
         changed = False
         for position, phase in enumerate(lasso.phases):
-            closed = {r: _closures(update, above[position]) for r, update in phase.updates.items()}
             target = above[lasso.successor(position)]
             for register, mask in target.items():
-                if register not in closed:
+                if register not in phase.updates:
                     continue
+                # Here, since what has just been dropped from a loop of one control state counts at once.
+                closed = _closures(phase.updates[register], above[position])
                 for other in bits(mask & ~(1 << register)):
                     if other not in phase.updates:
                         continue
-                    effort += 1 + len(closed[register]) * len(phase.updates[other])
-                    if not _at_most(closed[register], phase.updates[other]):
+                    effort += 1 + len(closed) * len(phase.updates[other])
+                    if not _at_most(closed, phase.updates[other]):
                         target[register] &= ~(1 << other)
                         changed = True
                 if effort > _ORDER_EFFORT:
@@ -103,10 +112,10 @@ def _invariant_order(lasso: Lasso) -> list[dict[int, int]] | None:
     return above
 
 
-def _closures(polynomial: Polynomial, above: dict[int, int]) -> list[int]:
+def _closures(terms: Iterable[int], above: dict[int, int]) -> list[int]:
     """Each term with every register that can be added without changing its value."""
     closures = []
-    for term in polynomial:
+    for term in terms:
         closed = term
         for variable in bits(term):
             closed |= above.get(variable, 0)
@@ -134,13 +143,13 @@ def _simplify(polynomial: Polynomial, above: dict[int, int]) -> Polynomial:
             if equal:
                 kept = kept & ~(1 << variable) | 1 << equal[0]
         terms.append(kept)
-    result: list[int] = []
+    kept_terms: dict[int, int] = {}  # each with its closure
     for term in sorted(set(terms), key=lambda t: (t.bit_count(), t)):
-        closed = _closures(frozenset({term}), above)[0]
-        if not any(other & ~closed == 0 for other in result):
-            result = [o for o in result if term & ~_closures(frozenset({o}), above)[0] != 0]
-            result.append(term)
-    return frozenset(result)
+        (closed,) = _closures([term], above)
+        if not any(other & ~closed == 0 for other in kept_terms):
+            kept_terms = {o: closure for o, closure in kept_terms.items() if term & ~closure != 0}
+            kept_terms[term] = closed
+    return frozenset(kept_terms)
 
 
 def fold_stem(lasso: Lasso) -> None:

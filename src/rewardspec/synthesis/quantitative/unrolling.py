@@ -3,16 +3,23 @@
 The registers start at 0 or 1.  Unrolling the equations from there, letter by letter, some registers stay constant
 whatever the labels are.  When the constants repeat, what has been unrolled is a lasso: a stem of control states that
 are passed through once, and a loop.  Each control state has its own, shorter, equations.
+
+A count such as `F{250} a` has a stem of 250 control states in which one register after the other ceases to be 0.  Each
+of them does what the loop does with those zeros, so that such a stem is left out, and the loop starts from constants.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from rewardspec.errors import SynthesisError
 from rewardspec.machines.effort_limit import Effort
 from rewardspec.machines.polynomials import ONE, ZERO, Polynomial, substitute
 from rewardspec.synthesis.quantitative.equations import Equations
+
+_Constants: TypeAlias = tuple[int, int]  # registers that are 0, and registers that are 1, as masks
+_LONG_STEM = 32  # control states above which those that behave like the last are not made at all
 
 
 @dataclass
@@ -48,7 +55,7 @@ class Lasso:
     registers: int
     phases: list[Phase]
     loop: int
-    initial: dict[int, bool] = field(default_factory=dict)
+    initial: dict[int, bool]
 
     def successor(self, position: int) -> int:
         """The control state after the given one."""
@@ -62,19 +69,50 @@ def unroll(equations: Equations, limit: int, effort: Effort) -> Lasso:
         SynthesisError: There are more control states than the limit, or finding them takes too long.
     """
     terms = sum(map(len, equations.updates))
-    zeros = sum(1 << r for r, one in enumerate(equations.initial) if not one)
-    ones = sum(1 << r for r, one in enumerate(equations.initial) if one)
-    seen: dict[tuple[int, int], int] = {}
-    phases: list[Phase] = []
-    while (zeros, ones) not in seen:
-        if len(phases) >= limit:
-            raise SynthesisError("too many control states")
+    constants, loop = _constants(equations, limit, effort)
+    if len(constants) > _LONG_STEM and loop == len(constants) - 1:
+        loop = _first_like_the_last(constants)
+        del constants[loop:-1]
+    phases = []
+    for zeros, ones in constants:
         effort.spend(terms)
-        seen[zeros, ones] = len(phases)
         updates = {r: substitute(update, zeros, ones) for r, update in enumerate(equations.updates)}
         entering = tuple(substitute(line.value, zeros, ones) for line in equations.lines)
         levels = tuple(substitute(level, zeros, ones) for level in equations.levels)
         phases.append(Phase(updates, substitute(equations.output, zeros, ones), entering, zeros, ones, levels))
-        zeros = sum(1 << r for r, update in updates.items() if update == ZERO)
-        ones = sum(1 << r for r, update in updates.items() if update == ONE)
-    return Lasso(len(equations.updates), phases, seen[zeros, ones])
+    return Lasso(len(equations.updates), phases, loop, dict(enumerate(equations.initial)))
+
+
+def _constants(equations: Equations, limit: int, effort: Effort) -> tuple[list[_Constants], int]:
+    """The registers that are 0, and those that are 1, before each letter whatever the labels are, until they repeat.
+
+    Returns:
+        The masks of each control state, and the number of the control state that follows the last.
+    """
+    terms = sum(map(len, equations.updates))
+    zeros = sum(1 << r for r, one in enumerate(equations.initial) if not one)
+    ones = sum(1 << r for r, one in enumerate(equations.initial) if one)
+    seen: dict[_Constants, int] = {}
+    while (zeros, ones) not in seen:
+        if len(seen) >= limit:
+            raise SynthesisError("too many control states")
+        effort.spend(terms // 4)
+        seen[zeros, ones] = len(seen)
+        new_zeros = new_ones = 0
+        for r, update in enumerate(equations.updates):
+            left = [term for term in update if not term & zeros]
+            if not left:
+                new_zeros |= 1 << r
+            elif any(not term & ~ones for term in left):
+                new_ones |= 1 << r
+        zeros, ones = new_zeros, new_ones
+    return list(seen), seen[zeros, ones]
+
+
+def _first_like_the_last(constants: list[_Constants]) -> int:
+    """The first control state from which on the last, started from constants, does what the others do."""
+    zeros, ones = constants[-1]
+    first = len(constants) - 1
+    while first > 0 and not zeros & ~constants[first - 1][0] and not ones & ~constants[first - 1][1]:
+        first -= 1
+    return first
