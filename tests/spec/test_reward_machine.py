@@ -3,6 +3,8 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rewardspec as rs
 from rewardspec.spec.reward_machine import LOST, RewardMachine
@@ -145,3 +147,56 @@ def test_as_run_the_office_machines_pay_for_a_broken_plant():
         assert not found.second
         traces.append(str(found).partition(":")[0])
     assert traces == ["f; n", "e; n", "e; f; n", "a; b; c; n"]
+
+
+@st.composite
+def machines(draw):
+    """Machines whose guards have any atoms and whose rewards are any numbers."""
+    names = st.one_of(st.sampled_from(("a", "x > 5", "True", "#", "it's", '"', "\\n")), st.text(min_size=1, max_size=6))
+    atoms = draw(st.lists(names, min_size=1, max_size=3, unique=True))
+    literals = st.sampled_from(atoms).map(rs.formulas.Atom)
+    guards = st.recursive(
+        st.one_of(literals, st.just(rs.formulas.TRUE)),
+        lambda inner: st.one_of(
+            inner.map(rs.formulas.Not),
+            st.tuples(inner, inner).map(lambda pair: rs.formulas.And(*pair)),
+            st.tuples(inner, inner).map(lambda pair: rs.formulas.Or(*pair)),
+            st.tuples(inner, inner).map(lambda pair: rs.formulas.Implies(*pair)),
+            st.tuples(inner, inner).map(lambda pair: rs.formulas.Xor(*pair)),
+        ),
+        max_leaves=5,
+    )
+    rewards = st.floats(allow_nan=False, allow_infinity=False)
+    rows = st.lists(st.tuples(st.just(0), st.integers(0, 10**12), guards, rewards), min_size=1, max_size=4)
+    return RewardMachine.of_edges(draw(rows), draw(st.lists(st.integers(1, 10**12), max_size=2)))
+
+
+@given(machines())
+def test_text_reads_back_as_the_same_machine(machine):
+    assert RewardMachine.from_text(machine.to_text()) == machine
+
+
+class CountingEdges(tuple):
+    """Edges that count how often they are gone through."""
+
+    passes = 0
+
+    def __iter__(self):
+        CountingEdges.passes += 1
+        return super().__iter__()
+
+    def __reversed__(self):
+        CountingEdges.passes += 1
+        return reversed(list(super().__iter__()))
+
+
+def test_a_machine_of_many_states_is_gone_through_as_often_as_one_of_few():
+    passes = []
+    for count in (10, 200):
+        CountingEdges.passes = 0
+        edges = CountingEdges(rs.RewardMachine.of_edges([(k, k + 1, "a", k) for k in range(count)], [count]).edges)
+        machine = RewardMachine(edges, 0, frozenset({count}))
+        machine.run({"a": [1] * count})
+        machine.to_text()
+        passes.append(CountingEdges.passes)
+    assert passes[0] == passes[1]

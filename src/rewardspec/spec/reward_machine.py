@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import FormulaError, SpecError
-from rewardspec.logic.formulas import TRUE, Formula, FormulaLike, Or, as_formula
+from rewardspec.logic.formulas import TRUE, Formula, FormulaLike, Or, as_formula, number_text
 from rewardspec.logic.fragments import is_propositional
 from rewardspec.logic.parsing import parse
 from rewardspec.logic.semantics import evaluate_positions
@@ -117,19 +117,18 @@ class RewardMachine(Drawable):
         monitor = synthesize_boolean(formula)
         if monitor.bounds(monitor.initial)[1] == 0.0:
             raise SpecError(f"`{monitor.formula}` can never become true, so that a machine would never pay.")
-        hopeful = [s for s in monitor.states if monitor.bounds(s)[1] > 0.0]
+        hopeful = dict.fromkeys(s for s in monitor.states if monitor.bounds(s)[1] > 0.0)
         going = [s for s in hopeful if s not in monitor.accepting or s == monitor.initial]
         numbers = {state: number for number, state in enumerate(going)}
         done = len(going)
         edges: list[Edge] = []
         for state in going:
-            targets: dict[int, Formula] = {}
+            guards: dict[int, list[Formula]] = {}
             for guard, target in monitor.transitions[state]:
                 if target in hopeful:
-                    number = done if target in monitor.accepting else numbers[target]
-                    targets[number] = Or(targets[number], guard) if number in targets else guard
+                    guards.setdefault(done if target in monitor.accepting else numbers[target], []).append(guard)
             edges += [
-                Edge(numbers[state], target, targets[target], float(target == done)) for target in sorted(targets)
+                Edge(numbers[state], target, Or(*guards[target]), float(target == done)) for target in sorted(guards)
             ]
         return cls(tuple(edges), numbers[monitor.initial], frozenset({done}))
 
@@ -145,9 +144,14 @@ class RewardMachine(Drawable):
         """The states that an episode goes on in, the initial one first."""
         return tuple(dict.fromkeys((self.initial, *sorted(edge.source for edge in self.edges))))
 
+    @functools.cached_property
+    def _row(self) -> dict[int, int]:
+        """The place of each state in `states`."""
+        return {state: row for row, state in enumerate(self.states)}
+
     def ended(self, state: int) -> bool:
         """Whether the episode has ended."""
-        return state == LOST or state in self.terminal or state not in self.states
+        return state not in self._row
 
     def step(self, state: int, labels: Mapping[str, Any]) -> tuple[int, float]:
         """The state after a letter, and what is paid; where the episode has ended, it stays so and pays nothing.
@@ -160,7 +164,7 @@ class RewardMachine(Drawable):
             return state, 0.0
         require_atoms(labels, self.atoms)
         letter = sum(1 << k for k, atom in enumerate(self.atoms) if float(labels[atom]) >= 0.5)
-        row = self.states.index(state)
+        row = self._row[state]
         return int(self.successors[row, letter]), float(self.rewards[row, letter])
 
     def run(self, trace: Mapping[str, Sequence[Any]]) -> NDArray[np.float64]:
@@ -192,14 +196,14 @@ class RewardMachine(Drawable):
         truths = {atom: (letters >> k & 1).astype(np.float64) for k, atom in enumerate(self.atoms)}
         shape = len(self.states), len(letters)
         successors, rewards = np.full(shape, LOST, dtype=np.int64), np.zeros(shape)
-        for row, state in enumerate(self.states):
-            own = [edge for edge in self.edges if edge.source == state]
-            ends = [edge.reward for edge in own if edge.target in self.terminal]
-            if self.unmatched == "pays" and ends:
-                rewards[row] = ends[-1]
-            for edge in reversed(own):  # the first that matches is written last
-                match = np.asarray(evaluate_positions(edge.guard, truths or {"": np.zeros(len(letters))})) >= 0.5
-                successors[row, match], rewards[row, match] = edge.target, edge.reward
+        if self.unmatched == "pays":
+            for edge in self.edges:
+                if edge.target in self.terminal:
+                    rewards[self._row[edge.source]] = edge.reward
+        for edge in reversed(self.edges):  # the first that matches is written last
+            row = self._row[edge.source]
+            match = np.asarray(evaluate_positions(edge.guard, truths or {"": np.zeros(len(letters))})) >= 0.5
+            successors[row, match], rewards[row, match] = edge.target, edge.reward
         return successors, rewards
 
     # Comparing, showing and reading.
@@ -256,9 +260,16 @@ class RewardMachine(Drawable):
         )
 
     def to_text(self) -> str:
-        """The machine in the text format of the published program."""
+        """The machine in the text format of the published program, which `from_text` reads back as the same machine.
+
+        Example:
+            >>> print(RewardMachine.of_edges([(0, 1, '"x > 5" & !b', 0.1)], [1]).to_text())
+            0 # initial state
+            [1] # terminal states
+            (0,1,'"x > 5"&!b',ConstantRewardFunction(0.1))
+        """
         rows = [
-            f"({e.source},{e.target},'{str(e.guard).replace(' ', '')}',ConstantRewardFunction({e.reward:g}))"
+            f"({e.source},{e.target},'{_guard_text(e.guard)}',ConstantRewardFunction({number_text(e.reward)}))"
             for e in self.edges
         ]
         ends = ",".join(map(str, sorted(self.terminal)))
@@ -266,10 +277,11 @@ class RewardMachine(Drawable):
 
     @classmethod
     def from_text(cls, text: str, unmatched: Unmatched = "ends") -> RewardMachine:
-        """A machine from the text format of the published program; nothing in it is evaluated as code.
+        r"""A machine from the text format of the published program; nothing in it is evaluated as code.
 
         The initial state, then the list of terminal states, then one edge a line:
-        `(source, target, 'guard', ConstantRewardFunction(reward))`. Text after `#` is a comment.
+        `(source, target, 'guard', ConstantRewardFunction(reward))`. In a guard `\` stands before a quotation mark or
+        another `\`, and `\n` for the end of a line. Text after `#` is a comment.
 
         Args:
             text: The text.
@@ -278,44 +290,57 @@ class RewardMachine(Drawable):
         Raises:
             SpecError: A line is none of these.
         """
-        lines = [(k, line) for k, raw in enumerate(text.splitlines(), 1) if (line := _without_comment(raw))]
+        lines = [(k, line.strip()) for k, line in enumerate(text.split("\n"), 1)]
+        lines = [(k, line) for k, line in lines if line and not line.startswith("#")]
         if len(lines) < 3:
             raise SpecError("A reward machine's text has the initial state, a list of terminal states, and edges.")
         (first, initial), (second, terminal), *rows = lines
-        if not re.fullmatch(r"\d{1,9}", initial):
+        if not (found := re.fullmatch(rf"({_STATE}){_COMMENT}", initial)):
             raise _wrong(first, "the number of the initial state, such as 0", initial)
-        if not re.fullmatch(r"\[\s*(\d{1,9}\s*(,\s*\d{1,9}\s*)*)?\]", terminal):
+        if not (ends := re.fullmatch(rf"\[\s*((?:{_STATE}\s*(?:,\s*{_STATE}\s*)*)?)\]{_COMMENT}", terminal)):
             raise _wrong(second, "the list of terminal states, such as [2]", terminal)
         edges = tuple(_edge(number, line) for number, line in rows)
-        return cls(edges, int(initial), frozenset(map(int, re.findall(r"\d+", terminal))), unmatched)
+        return cls(edges, int(found[1]), frozenset(map(int, re.findall(r"\d+", ends[1]))), unmatched)
 
 
+_COMMENT = r"\s*(?:#.*)?"
+_STATE = r"\d{1,18}"
 _NUMBER = r"[-+]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][-+]?\d{1,3})?"
 _EDGE = re.compile(
-    rf"\(\s*(\d{{1,9}})\s*,\s*(\d{{1,9}})\s*,\s*(['\"])(.*?)\3\s*,\s*"
-    rf"(?:ConstantRewardFunction\(\s*({_NUMBER})\s*\)|({_NUMBER})|(\w+)\(.*\))\s*\)"
+    rf"\(\s*({_STATE})\s*,\s*({_STATE})\s*,\s*(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")\s*,\s*"
+    rf"(?:ConstantRewardFunction\(\s*({_NUMBER})\s*\)|({_NUMBER})|(\w+)\(.*\))\s*\){_COMMENT}"
 )
+_TRUE = "True"  # what the published program writes for a guard that every letter satisfies
+_QUOTED_ATOM_OR_BLANK = re.compile(r'("(?:\\.|[^"\\])+")| ', re.DOTALL)
+
+
+def _guard_text(guard: Formula) -> str:
+    """A guard without blanks, but for those in names of atoms, as it stands between single quotation marks."""
+    text = _QUOTED_ATOM_OR_BLANK.sub(lambda found: found[1] or "", str(guard))
+    text = f'"{text}"' if text == _TRUE else text  # an atom of this name
+    return text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+
+
+def _guard_of(text: str) -> Formula:
+    unescaped = re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], text)
+    return TRUE if unescaped.strip() in ("", _TRUE) else parse(unescaped)
 
 
 def _edge(number: int, line: str) -> Edge:
     found = _EDGE.fullmatch(line)
     if found is None:
         raise _wrong(number, "an edge, such as (0, 1, 'key&!trap', ConstantRewardFunction(1))", line)
-    source, target, _, guard, reward, plain, function = found.groups()
+    source, target, guard, double_quoted, reward, plain, function = found.groups()
     if function is not None:
         raise SpecError(
             f"Line {number} pays by {function}, which depends on more than the letter. Only constant rewards can be "
             "read: pay the rest by the environment, with payment='potential', or by a pair of a Spec."
         )
     try:
-        formula = parse(guard) if guard.strip() not in ("", "True") else TRUE
+        formula = _guard_of(double_quoted if guard is None else guard)
     except FormulaError as error:
         raise SpecError(f"Line {number} of the reward machine has a guard that cannot be read: {error}") from error
     return Edge(int(source), int(target), formula, float(reward or plain))
-
-
-def _without_comment(line: str) -> str:
-    return line.partition("#")[0].strip()
 
 
 def _wrong(number: int, expected: str, received: str) -> SpecError:
