@@ -11,7 +11,8 @@ import pytest
 
 import rewardspec as rs
 from rewardspec.cli import main
-from rewardspec.pages import play_server, playground
+from rewardspec.pages import play_server, play_worker, playground
+from rewardspec.pages.play_worker import TooMuchWorkError, Worker
 from rewardspec.spec.toml_reading import loads_spec
 from tests.pages.fuzz_server import fuzz
 
@@ -187,3 +188,50 @@ def test_what_cannot_be_played_is_told(tmp_path, capsys):
     assert "A spec file's name ends in .toml" in capsys.readouterr().err
     assert main(["play", str(tmp_path / "none.toml"), "--no-browser"]) == 2
     assert main(["play", "--port", "70000"]) == 2
+
+
+def test_a_question_that_takes_too_long_is_ended_and_the_next_is_answered():
+    worker = Worker(seconds=0.05, command=[sys.executable, "-c", "import sys; sys.stdin.read()"])  # never answers
+    try:
+        first = worker._process
+        for _ in range(2):
+            with pytest.raises(TooMuchWorkError, match="Take fewer of them"):
+                worker.ask("/compile", {"pairs": []})
+        assert first.returncode is not None
+        worker.seconds, worker._command = 60.0, play_worker._COMMAND
+        worker._end()
+        worker._process = worker._started()
+        assert "</svg>" in worker.ask("/automaton", "F a")["svg"]
+    finally:
+        worker.close()
+    assert worker._process.returncode is not None
+
+
+def test_questions_do_not_queue_without_end(server):
+    with server.worker._at_work:  # as another question does
+        before, server.worker.seconds = server.worker.seconds, 0.0
+        question = json.dumps({"pairs": []})
+        response, content = ask(server, "POST", "/compile", question, Content_Type="application/json")
+        server.worker.seconds = before
+    assert (response.status, "Ask again" in content) == (503, True)
+
+
+def test_the_limit_is_one_for_all_formulas_of_a_question(monkeypatch, server):
+    monkeypatch.setattr(server.worker, "seconds", 1e-9)
+    pairs = [{"formula": f"F(a & F[0,{150 + k}] G[0,50] b)", "weight": 1} for k in range(12)]
+    response, content = ask(
+        server, "POST", "/compile", json.dumps({"pairs": pairs}), Content_Type="application/json"
+    )
+    assert (response.status, "Take fewer of them" in content) == (422, True)
+    monkeypatch.undo()
+    assert ask(server, "POST", "/automaton", '"F a"', Content_Type="application/json")[0].status == 200
+
+
+def test_what_is_nested_too_deeply_or_too_large_is_refused(monkeypatch):
+    for error in (RecursionError, OverflowError, MemoryError):
+
+        def fail(request, error=error):
+            raise error
+
+        monkeypatch.setitem(play_worker.QUESTIONS, "/compile", fail)
+        assert set(play_worker.reply_to('["/compile", {}]')) == {"refused"}

@@ -66,10 +66,9 @@ class Bounds:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        windows = program.windows
         self._held = window_places(program)
         self._apart = None
-        if windows and len(self._held) <= _MOST_APART:
+        if self._held:
             with contextlib.suppress(SynthesisError):
                 self._apart = _ends(taken_apart(program), _EFFORT_APART)
         ends = self._apart
@@ -150,7 +149,12 @@ class Bounds:
 
 
 def window_places(program: Program) -> list[tuple[int, int]]:
-    """Window and place, oldest first, of each value that bounds know as a register beyond the program's own."""
+    """Window and place, oldest first, of each value that bounds know as a register beyond the program's own.
+
+    Empty where there are too many of them, and bounds know windows by what they give.
+    """
+    if sum(each.length for each in program.windows) > _MOST_APART:
+        return []
     return [(k, place) for k, each in enumerate(program.windows) for place in range(each.length)]
 
 

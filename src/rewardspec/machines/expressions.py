@@ -14,6 +14,7 @@ Op: TypeAlias = Literal[
     "constant", "label", "complement", "register", "window", "pushed", "held", "min", "max", "affine", "discount"
 ]
 _LATTICE = ("min", "max")
+_LONGEST_TEXT = 5_000  # characters: shared parts are written each time, so that text can be far longer than work
 _ROUNDING = 1e-15  # an offset below this is what rounding has left of none
 
 T = TypeVar("T")
@@ -45,7 +46,25 @@ class Expression:
             return True
         if not isinstance(other, Expression):
             return NotImplemented
-        return self._hash == other._hash and self.op == other.op and self.args == other.args
+        if self._hash != other._hash:
+            return False
+        # Each pair at most once: parts are shared, so that a small expression can have very many paths.
+        pairs = [(self, other)]
+        seen: set[tuple[int, int]] = set()
+        while pairs:
+            left, right = pairs.pop()
+            key = (id(left), id(right))
+            if left is right or key in seen:
+                continue
+            seen.add(key)
+            if left._hash != right._hash or left.op != right.op or len(left.args) != len(right.args):
+                return False
+            for one, another in zip(left.args, right.args, strict=True):
+                if isinstance(one, Expression):
+                    pairs.append((one, another))
+                elif one != another:
+                    return False
+        return True
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Expression, (self.op, self.args)
@@ -103,7 +122,7 @@ class Expression:
         written: Mapping[Expression, str] | None = None,
         windows: Mapping[int, str] | None = None,
     ) -> str:
-        """The expression as people write it.
+        """The expression as people write it, with `…` for the operands of a part that takes thousands of characters.
 
         The text is the same for degrees and for robustness: a complement is written as a negation, `!a`, and the least
         and the largest value as `false` and `true`. `written` can say what they are in numbers.
@@ -142,7 +161,8 @@ class Expression:
                     return f"{scale:g}·{args[0]}{f' + {offset:g}' if offset else ''}"
                 case "discount":
                     return f"1 - {args[1]}·(1 - {args[0]})" if part.args[2] else f"{args[1]}·{args[0]}"
-            return f"{part.op}({', '.join(args)})"
+            text = f"{part.op}({', '.join(args)})"
+            return text if len(text) <= _LONGEST_TEXT else f"{part.op}(…)"
 
         return self.fold(write)
 

@@ -27,6 +27,7 @@ from rewardspec.machines.expressions import (
     window,
 )
 from rewardspec.machines.program import Program, Push, Step, Window
+from rewardspec.machines.windows import MOST_HELD
 
 FORMAT = "rewardspec.monitor"
 VERSION = 2
@@ -81,6 +82,9 @@ def from_json(text: str | bytes) -> tuple[Formula, Program]:
         raise _damaged(f"`atoms` {atoms} are not those of the formula, {list(formula.atoms)}")
     names, initial = _registers(_field(document, "registers", list))
     windows = tuple(_window(entry) for entry in _field(document, "windows", list))
+    values = sum(each.length for each in windows)
+    if values > MOST_HELD:
+        raise _damaged(f"its windows hold {values:,} values, and at most {MOST_HELD:,} are allowed")
     nodes = _nodes(_field(document, "nodes", list), atoms, len(names), len(windows))
     steps = tuple(_step(state, nodes, len(names), len(windows)) for state in _field(document, "states", list))
     if not steps:

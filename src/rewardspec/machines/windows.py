@@ -25,6 +25,8 @@ from rewardspec.machines.program import Program, Window
 Namespace: TypeAlias = Any
 Guards: TypeAlias = "tuple[Any, Any, Any] | None"
 
+MOST_HELD = 100_000
+"""The most values that all windows of a machine may hold together."""
 _NO_GUARDS = (None, None, None)
 REACH = 64
 """After how many plain nodes at most a chain has a link; a power of two."""

@@ -2,7 +2,8 @@
 
 It listens on the loopback address, and answers only requests that name it as their host, so that no page of another
 site can reach it, not even through a name that resolves here. It serves a fixed set of files and answers three
-questions; bodies, formulas and the number of requests at once are bounded.
+questions; bodies, formulas, the number of requests at once and the time of each are bounded: the work is done by a
+process of its own, which is ended where it takes too long.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from rewardspec.errors import Error
 from rewardspec.pages.front_files import front_file
-from rewardspec.pages.playground import answer, automaton_svg, content_of_toml, first_content
+from rewardspec.pages.play_worker import QUESTIONS, BusyError, TooMuchWorkError, Worker
+from rewardspec.pages.playground import first_content
 from rewardspec.spec.spec import Spec
 
 MOST_BYTES = 128 * 1024
@@ -56,7 +57,7 @@ class PlayServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), _Handler)
         self.first = first_content(spec)
         self.files = {path: front_file(name).encode() for path, (name, _) in _FILES.items()}
-        self.at_work = threading.Lock()
+        self.worker = Worker()
         self.waiting = threading.BoundedSemaphore(MOST_WAITING)
         number = self.server_address[1]
         self.hosts = {f"127.0.0.1:{number}", f"localhost:{number}"}
@@ -65,6 +66,11 @@ class PlayServer(ThreadingHTTPServer):
     def url(self) -> str:
         """The playground's address."""
         return f"http://127.0.0.1:{self.server_address[1]}/"
+
+    def server_close(self) -> None:
+        """Stop listening, and end the process that does the work."""
+        super().server_close()
+        self.worker.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that went away is no error of ours."""
@@ -121,23 +127,17 @@ class _Handler(BaseHTTPRequestHandler):
         return self.server.files[path], _FILES[path][1]
 
     def _post(self) -> tuple[bytes, str]:
-        questions: dict[str, Callable[[Any], Any]] = {
-            "/compile": answer,
-            "/automaton": lambda request: {"svg": automaton_svg(request)},
-            "/toml": lambda request: content_of_toml(request if isinstance(request, str) else ""),
-        }
-        if self.path not in questions:
+        if self.path not in QUESTIONS:
             raise _RefusedError(HTTPStatus.NOT_FOUND, "There is no such question.")
         request = self._body()
         if not self.server.waiting.acquire(blocking=False):
             raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, "Too many questions at once. Ask again.")
         try:
-            with self.server.at_work:  # one at a time, so that work and memory stay bounded
-                found = questions[self.path](request)
-        except Error as error:
-            found = {"error": str(error)}
-        except (RecursionError, OverflowError):
-            raise _RefusedError(HTTPStatus.BAD_REQUEST, "The formula is nested too deeply.") from None
+            found = self.server.worker.ask(self.path, request)
+        except BusyError as error:
+            raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from None
+        except TooMuchWorkError as error:
+            raise _RefusedError(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
         finally:
             self.server.waiting.release()
         return json.dumps(found, allow_nan=False).encode(), "application/json"

@@ -14,13 +14,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.formulas import Always, And, Formula, Or, Release, Shift, Timed, WeakNext
+from rewardspec.logic.formulas import Always, And, Counted, Formula, Or, Release, Shift, Timed, WeakNext
 from rewardspec.logic.normal_form import negate, to_nnf
-from rewardspec.logic.operators import TEMPORAL
+from rewardspec.logic.operators import OPERATORS, TEMPORAL
 from rewardspec.logic.printing import to_string
 from rewardspec.machines.effort_limit import Effort
 from rewardspec.machines.expressions import Expression, Substitution, all_parts, maximum, minimum, register
 from rewardspec.machines.program import Program, side_by_side
+from rewardspec.machines.windows import MOST_HELD
 from rewardspec.synthesis.quantitative.assembly import combined, from_lasso
 from rewardspec.synthesis.quantitative.delay_lines import with_delay_lines
 from rewardspec.synthesis.quantitative.discounts import discounted, is_discounted
@@ -37,7 +38,7 @@ _WORTH_BOTH = 12  # parts, or temporal operators in one, up to which every way t
 _EFFORT = 4_000_000  # what one synthesis may spend; it takes some seconds
 _EFFORT_FOR_ONE = 1_500_000  # and one attempt at one part
 _LONG_BOUND = 50  # a longer interval is unfolded once, if that comes to a register or window for so many steps of it
-_MOST_UNFOLDED = 20_000  # registers before delay lines become windows
+_MOST_UNFOLDED = 10_000  # registers before delay lines become windows
 _SETS_PER_REGISTER = 2  # how far the unreduced machine may go past the register budget
 
 
@@ -62,7 +63,11 @@ class Synthesis:
                 names the subformula.
         """
         normal, computed = with_past_as_labels(to_nnf(formula))
-        return self.with_past(self._of_the_future(normal), computed, formula.atoms)
+        program = self.with_past(self._of_the_future(normal), computed, formula.atoms)
+        values = sum(window.length for window in program.windows)
+        if values > MOST_HELD:
+            raise self._holds_too_much(formula, values)
+        return program
 
     def with_past(self, main: Program, computed: Mapping[str, Formula], atoms: tuple[str, ...]) -> Program:
         """A program that computes itself the labels that say something of the past, see `with_past_as_labels`."""
@@ -138,6 +143,7 @@ class Synthesis:
             operators = sum(isinstance(part, TEMPORAL) for part in formula.subformulas())
             if operators > self._most_sets:
                 raise self._too_large(formula)
+            self._require_short_intervals(formula)
             if is_discounted(formula):
                 self._roots[formula] = discounted(formula)
                 return self._roots[formula]
@@ -199,15 +205,36 @@ class Synthesis:
         assert failure is not None
         raise failure if failure.subformula is not None else self._too_large(formula) from failure
 
+    def _require_short_intervals(self, formula: Formula) -> None:
+        """Refuse what would be refused after much work: numbers that no machine within the budget can count to."""
+        for part in formula.subformulas():
+            steps, most, why = _steps(part), _MOST_UNFOLDED, "unfolds each of them"
+            if isinstance(part, Counted):
+                most, why = self._most_sets, "has a register for each of them"
+            elif isinstance(part, Timed) and part.discount < 1.0 and part.high is None:
+                most, why = self._most_sets, "has a control state for each of them, since the discount begins later"
+            elif isinstance(part, Timed) and part.discount < 1.0:
+                steps, most, why = steps - part.low, self._most_sets, "has a register for each of them, with its weight"
+            if steps > most:
+                more = "" if most == _MOST_UNFOLDED else ", or raise `max_registers`"
+                raise SynthesisError(
+                    f"`{_operator(part)}` in `{to_string(formula, longest=120)}` counts {steps:,} steps. A monitor {why}, "
+                    f"and takes up to about {most:,}. Use a smaller number, or leave out a bound that no episode "
+                    f"reaches{more}.",
+                    subformula=part,
+                )
+
+    def _holds_too_much(self, formula: Formula, values: int) -> SynthesisError:
+        part = max(formula.subformulas(), key=_steps)
+        return SynthesisError(
+            f"The monitor of `{to_string(formula, longest=120)}` would hold {values:,} values at a time, most of them "
+            f"for `{_operator(part)}`, and holds up to {MOST_HELD:,}. Use a smaller number, or leave out a bound that no "
+            "episode reaches.",
+            subformula=part,
+        )
+
     def _too_large(self, formula: Formula) -> SynthesisError:
         shown = to_string(formula, longest=200)
-        longest, _ = _longest_bound(formula)
-        if longest > _MOST_UNFOLDED:
-            return SynthesisError(
-                f"The monitor of `{shown}` would have to unfold an interval of {longest} steps, and takes up to about "
-                f"{_MOST_UNFOLDED:,}. Shorten the interval, or leave out a bound that no episode reaches.",
-                subformula=formula,
-            )
         return SynthesisError(
             f"The monitor of `{shown}` needs more than {self.max_registers} registers, or too many control states, or "
             "too much work to find. Raise `max_registers`, or split the formula into several with fewer nested "
@@ -243,14 +270,30 @@ def fold_branches(
     return done[top]
 
 
+def _steps(part: Formula) -> int:
+    """How many steps away the outermost operator of a formula looks, or how many it counts."""
+    match part:
+        case Timed():
+            return part.high or part.low
+        case Shift():
+            return part.steps
+        case Counted():
+            return part.count
+    return 0
+
+
+def _operator(part: Formula) -> str:
+    """The outermost operator with its interval or count, as it is written."""
+    return f"{OPERATORS[type(part)].text}{part.annotation}"
+
+
 def _longest_bound(formula: Formula) -> tuple[int, bool]:
     """The longest interval, and whether it is that of a G or R, whose negation has fewer obligations at a time."""
     bounds = [
-        (part.high or part.low, isinstance(part, Always | Release))
+        (_steps(part), isinstance(part, Always | Release | WeakNext))
         for part in formula.subformulas()
-        if isinstance(part, Timed)
+        if isinstance(part, Timed | Shift)
     ]
-    bounds += [(part.steps, isinstance(part, WeakNext)) for part in formula.subformulas() if isinstance(part, Shift)]
     return max(bounds, key=lambda bound: (bound[0], not bound[1]), default=(0, False))
 
 

@@ -73,7 +73,8 @@ def _labels_only(expression: Expression) -> str | None:
                 return f"!{part.args[0]}"
             case "min" | "max":
                 if all(arg is not None for arg in args):
-                    return "(" + (" & " if part.op == "min" else " | ").join(map(str, args)) + ")"
+                    text = "(" + (" & " if part.op == "min" else " | ").join(map(str, args)) + ")"
+                    return text if len(text) <= _LONGEST + len("()") else None
         return None
 
     text = expression.fold(write)
