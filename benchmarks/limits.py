@@ -91,6 +91,14 @@ TEMPLATES = (
 )
 
 
+def different_formulas(rng: random.Random, count: int) -> list[str]:
+    """So many texts, no two of them the same."""
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found[random_formula(rng)] = None
+    return list(found)
+
+
 def random_formula(rng: random.Random) -> str:
     """A text of at most 60 characters; nearly always a formula."""
     while True:
@@ -272,14 +280,14 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     chosen = parser.parse_args()
     rng = random.Random(chosen.seed)
-    formulas = [random_formula(rng) for _ in range(chosen.formulas)]
+    formulas = different_formulas(rng, chosen.formulas)
     batches = [formulas[k : k + BATCH] for k in range(0, len(formulas), BATCH)]
     outcomes: list[Outcome] = []
     with ThreadPoolExecutor(chosen.workers) as pool:
-        for number_, found in enumerate(pool.map(lambda batch: list(outcomes_of(chosen.command, batch)), batches), 1):
+        for found in pool.map(lambda batch: list(outcomes_of(chosen.command, batch)), batches):
             outcomes += found
-            if sys.stderr.isatty() or number_ % 10 == 0:
-                print(f"{len(outcomes):,} of {len(formulas):,}", file=sys.stderr, flush=True)
+            slowest = max(found, key=lambda outcome: outcome.seconds)
+            print(f"{len(outcomes):,} of {len(formulas):,}, slowest: {slowest}", file=sys.stderr, flush=True)
     report(chosen.command, chosen.seed, outcomes)
     return int(any(passed(outcome) for outcome in outcomes))
 
@@ -292,7 +300,10 @@ def passed(outcome: Outcome) -> bool:
 
 def report(command: str, seed: int, outcomes: Sequence[Outcome]) -> None:
     """Print the outcomes as Markdown."""
-    print(f"`rewardspec {command}` · {len(outcomes):,} random formulas of at most {LONGEST} characters, seed {seed}", end="")
+    print(
+        f"`rewardspec {command}` · {len(outcomes):,} random formulas of at most {LONGEST} characters, seed {seed}",
+        end="",
+    )
     print(f" · Python {platform.python_version()}\n\n| outcome | formulas |\n|---|---|")
     for kind, count in Counter(outcome.kind for outcome in outcomes).most_common():
         print(f"| {kind} | {count:,} |")

@@ -61,7 +61,35 @@ def test_what_robustness_does_not_have_is_refused(capsys):
 
 @pytest.mark.parametrize("formula", ["F[0,99999999] a", "G(a -> F[0,50000] b)"])
 def test_an_interval_that_is_too_long_to_unfold_is_named(formula, capsys):
-    assert re.search(r"interval of\s+\d+\s+steps.*up\s+to\s+about\s+20,000", report_on(formula, capsys), re.DOTALL)
+    interval = formula[formula.index("F[") : formula.index("]") + 1]
+    out = " ".join(report_on(formula, capsys).split())
+    assert re.search(rf"refused: `{re.escape(interval)}` in .* counts [\d,]+ steps\..* up to about 10,000\.", out)
+
+
+@pytest.mark.parametrize(
+    ("formula", "operator", "most"),
+    [
+        ("Y[1000000000] a", "Y[1000000000]", "100,000"),
+        ("now H[0,1000000000] a", "H[0,1000000000]", "100,000"),
+        ("G(a -> O[0,60000] b & O[1,60001] c)", "O[1,60001]", "100,000"),
+        ("now (a S[4,800000000] b)", "S[4,800000000]", "100,000"),
+        ("X[1000000000] a", "X[1000000000]", "10,000"),
+        ("F{1000000000} a", "F{1000000000}", "514"),
+        ("G{1000000000} a", "G{1000000000}", "514"),
+        ("G(a -> F[0,1000000000;0.9] b)", "F[0,1000000000;0.9]", "514"),
+        ("F[1000000000,;0.5] a", "F[1000000000,;0.5]", "514"),
+    ],
+)
+def test_a_number_that_is_too_large_is_named_with_its_operator(formula, operator, most, capsys):
+    out = " ".join(report_on(formula, capsys).split())
+    assert f"`{operator}`" in out
+    assert re.search(rf"Monitor refused: .*\b{most}\. Use a smaller number", out)
+
+
+def test_text_of_shared_parts_is_cut(capsys):
+    out = report_on("F(" + " ^ ".join("abcdefghijklmnopqrstuvwxyz") + ")", capsys)
+    assert "min(…)" in out
+    assert len(out) < 20_000
 
 
 def test_control_states_are_told_apart(capsys):

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import rewardspec as rs
+from rewardspec.machines.bounds import largest, window_places
 from rewardspec.machines.windows import Queue, algebra, queue_contents
 from tests.strategies import Language, random_formula, random_trace
 
@@ -195,3 +196,21 @@ def test_a_discount_lowers_what_can_still_come():
         letter = {"a": float(formula.startswith("G")), "b": 1.0}
         state = state_after(monitor, {atom: [letter[atom]] * 3 for atom in monitor.atoms})
         assert monitor.bounds(state) == ends, formula
+
+
+@pytest.mark.parametrize("formula", ["F{100} a", "G{100} a", "G(a -> F[0,100;0.9] b)", "G(a -> (b U[0,100;0.9] c))"])
+def test_the_work_for_counts_and_discounts_is_not_cubic(formula):
+    program = rs.synthesize(formula).program
+    for negated in (False, True):
+        largest(program, negated=negated, effort=60_000)
+
+
+def test_of_two_constants_in_a_set_the_larger_counts():
+    monitor = rs.synthesize("G(a -> F[0,3;0.5] b)")
+    state = state_after(monitor, {"a": [1.0, 0.0], "b": [0.0, 0.0]})
+    assert monitor.bounds(state)[1] == 0.25  # b two steps after a
+
+
+def test_long_windows_are_not_listed():
+    assert len(window_places(rs.synthesize("now H[0,60] a").program)) == 60
+    assert window_places(rs.synthesize("now H[0,90000] a").program) == []

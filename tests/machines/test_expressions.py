@@ -83,3 +83,25 @@ def test_expressions_read_as_mathematics():
     assert str(expression) == "max(b, min(r0, !a))"
     assert expression.to_string({0: "value"}, {complement("a"): "calm"}) == "max(b, min(value, calm))"
     assert str(constant(0.5)) == "0.5"
+
+
+def exclusive_or(count):
+    """As many atoms, of which an odd number should hold: a small expression with very many paths."""
+    odd, even = label("a0"), complement("a0")
+    for k in range(1, count):
+        one, other = label(f"a{k}"), complement(f"a{k}")
+        odd, even = (
+            maximum(minimum(odd, other), minimum(even, one)),
+            maximum(minimum(odd, one), minimum(even, other)),
+        )
+    return odd
+
+
+def test_shared_parts_are_compared_once():
+    assert exclusive_or(60) == exclusive_or(60)  # two to the power of 60 paths
+    assert exclusive_or(60) != exclusive_or(61)
+
+
+def test_text_is_cut_where_shared_parts_would_make_it_too_long():
+    assert len(exclusive_or(60).to_string()) < 20_000
+    assert "…" not in exclusive_or(4).to_string()

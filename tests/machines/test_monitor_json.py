@@ -94,3 +94,12 @@ def test_missing_fields_are_noticed(field):
     del document[field]
     with pytest.raises(rs.MonitorFileError, match=field):
         rs.Monitor.from_json(json.dumps(document))
+
+
+def test_windows_that_hold_more_than_a_machine_may_are_refused():
+    document = json.loads(rs.synthesize("now H[0,90000] a & now O[0,9000] b").to_json())
+    document["windows"][0]["length"] = 91_001
+    with pytest.raises(rs.MonitorFileError, match=r"windows hold 100,001 values, and at most 100,000 are allowed"):
+        rs.Monitor.from_json(json.dumps(document))
+    document["windows"][0]["length"] = 91_000
+    rs.Monitor.from_json(json.dumps(document))

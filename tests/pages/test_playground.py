@@ -219,9 +219,7 @@ def test_questions_do_not_queue_without_end(server):
 def test_the_limit_is_one_for_all_formulas_of_a_question(monkeypatch, server):
     monkeypatch.setattr(server.worker, "seconds", 1e-9)
     pairs = [{"formula": f"F(a & F[0,{150 + k}] G[0,50] b)", "weight": 1} for k in range(12)]
-    response, content = ask(
-        server, "POST", "/compile", json.dumps({"pairs": pairs}), Content_Type="application/json"
-    )
+    response, content = ask(server, "POST", "/compile", json.dumps({"pairs": pairs}), Content_Type="application/json")
     assert (response.status, "Take fewer of them" in content) == (422, True)
     monkeypatch.undo()
     assert ask(server, "POST", "/automaton", '"F a"', Content_Type="application/json")[0].status == 200

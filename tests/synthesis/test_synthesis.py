@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import rewardspec as rs
+from rewardspec.machines.polynomials import variables
+from rewardspec.synthesis.quantitative import compiler, reduction, unrolling
 from tests.strategies import random_formula, random_trace
 
 DATA = Path(__file__).parent.parent / "data"
@@ -170,3 +172,41 @@ def test_ten_thousand_deep_is_built_or_refused_but_never_overflows(text):
         assert "max_registers" in refusal
     else:
         assert monitor.run(trace)[-1] == rs.evaluate(formula, trace)
+
+
+@pytest.mark.parametrize("formula", ["F{40} a", "G{40} a", "F{40}(a & X b)", "G{35}(a U b)", "F{36} a | F{34} b"])
+@pytest.mark.parametrize("progress", [False, True])
+def test_a_count_with_a_long_stem_has_the_value_of_the_definition(formula, progress):
+    rng, monitor = random.Random(formula), rs.synthesize(formula, progress=progress)
+    for _ in range(4):
+        trace = random_trace(rng, length=90, atoms=("a", "b"))
+        trace = {atom: trace[atom] for atom in monitor.atoms}
+        assert monitor.run(trace).tolist() == rs.evaluate_prefixes(formula, trace)
+
+
+@pytest.mark.parametrize("formula", ["F{250} a", "G{250} a"])
+def test_the_stem_of_a_count_is_not_made(formula, monkeypatch):
+    sizes = []
+
+    def unroll(*arguments):
+        lasso = unrolling.unroll(*arguments)
+        sizes.append((len(lasso.phases), sum(len(phase.updates) for phase in lasso.phases)))
+        return lasso
+
+    monkeypatch.setattr(compiler, "unroll", unroll)
+    rs.synthesize(formula)
+    assert sizes
+    assert all(phases <= 2 and updates <= 600 for phases, updates in sizes), sizes
+
+
+@pytest.mark.parametrize("formula", ["F{200} a", "G{200} a"])
+def test_registers_are_found_to_be_read_once_each(formula, monkeypatch):
+    calls = []
+    monkeypatch.setattr(reduction, "variables", lambda polynomial: calls.append(0) or variables(polynomial))
+    rs.synthesize(formula)
+    assert 0 < len(calls) < 10_000  # once in each of a few passes over about 200 registers, twice built
+
+
+def test_a_name_is_not_made_from_shared_parts_that_are_too_long():
+    monitor = rs.synthesize("F(" + " ^ ".join("abcdefghijklmnopqrstuvwxyz") + ")")
+    assert max(map(len, monitor.registers)) <= 50

@@ -188,7 +188,7 @@ def test_discounts_that_are_no_binary_fractions_stay_within_the_unit_interval(fo
 
 
 def test_a_discount_that_leaves_nothing_is_refused_for_its_length_alone():
-    with pytest.raises(rs.SynthesisError, match="too many control states"):
+    with pytest.raises(rs.SynthesisError, match="counts 2,000 steps"):
         rs.synthesize("F[0,2000;0.5] a")
 
 

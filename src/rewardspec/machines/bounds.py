@@ -34,6 +34,8 @@ from rewardspec.machines.expressions import (
     constant,
     discount,
     dual,
+    dual_part,
+    fold_all,
     held,
     label,
     maximum,
@@ -50,7 +52,7 @@ from rewardspec.machines.window_rings import Ring
 from rewardspec.machines.windows import Queue, algebra, queue_contents, queue_extremum
 
 _HALF = constant(0.5)
-_EFFORT = 3_000_000  # comparisons of terms beyond which the bounds are given up; they take some seconds
+_EFFORT = 1_500_000  # comparisons of terms beyond which the bounds are given up; they take some seconds
 _EFFORT_APART = 300_000  # the same, beyond which windows are not taken apart
 _MOST_APART = 64  # values of windows that are looked at one by one
 
@@ -275,7 +277,6 @@ class _Cells:
     """
 
     def __init__(self, program: Program, negated: bool) -> None:
-        self._view: Callable[[Expression], Expression] = dual if negated else lambda expression: expression
         count, windows = len(program.registers), len(program.windows)
         self._first_window = count
         self._first_held = count + windows
@@ -284,19 +285,29 @@ class _Cells:
         self.scaled = False
         parts = all_parts(program.expressions())
         self._weights = {part.args[1].args[0] for part in parts if part.op == "discount"}
-        self.outputs = [self._plain(step.outputs[0]) for step in program.steps]
+        # A weight is none of the values, and has no complement in the negated program.
+        weights = [step.updates[number] for step in program.steps for number in self._weights]
+        plain = fold_all((update for update in weights if update is not None), self._plain)
+        values = [
+            *(e for step in program.steps for e in step.outputs),
+            *(e for step in program.steps for k, e in enumerate(step.updates) if e and k not in self._weights),
+            *(e for step in program.steps for push in step.pushes for e in (push.value, push.guard) if e),
+        ]
+        viewed = fold_all(values, dual_part) if negated else {value: value for value in values}
+        found = fold_all((viewed[value] for value in values), self._plain)
+        plain_values = {value: found[viewed[value]] for value in values}
+        self.outputs = [plain_values[step.outputs[0]] for step in program.steps]
         self.updates: list[list[Expression | None]] = []
         for step in program.steps:
             row = [
-                # A weight is none of the values, and has no complement in the negated program.
-                None if update is None else self._plain(update, viewed=k not in self._weights)
+                None if update is None else (plain if k in self._weights else plain_values)[update]
                 for k, update in enumerate(step.updates)
             ]
             everything: list[Expression | None] = []
             for k, (each, push) in enumerate(zip(program.windows, step.pushes, strict=True)):
                 own, all_held = register(self._first_window + k), register(self._first_held + k)
-                value = self._plain(push.value)
-                guard = ONE if push.guard is None else self._plain(push.guard)
+                value = plain_values[push.value]
+                guard = ONE if push.guard is None else plain_values[push.guard]
                 raised = bool(each.neutral) != negated  # guards raise values, or bound them from above
                 kept = maximum(all_held, ZERO if push.guard is None else guard) if raised else minimum(all_held, guard)
                 everything.append(maximum(kept, value))
@@ -310,29 +321,27 @@ class _Cells:
         """The new value of a register."""
         return register(number) if number >= self._first_constant else self.updates[control][number]
 
-    def _plain(self, expression: Expression, viewed: bool = True) -> Expression:
-        def build(part: Expression, args: tuple[Expression, ...]) -> Expression:
-            match part.op:
-                case "window":
-                    return register(self._first_window + part.args[0])
-                case "constant" if part not in (ZERO, ONE):
-                    return self._constant(part.args[0])
-                case "min":
-                    return minimum(*args)
-                case "max":
-                    return maximum(*args)
-                case "discount":
-                    self.scaled = True
-                    return ONE if part.args[2] else minimum(*args)
-                case "affine":
-                    _, scale, offset = part.args
-                    self.scaled = True
-                    # Between x and the map's fixed point, and never above what it makes of 1.
-                    fixed = offset / (1.0 - scale) if scale < 1.0 else 0.0
-                    return minimum(self._constant(scale + offset), maximum(args[0], self._constant(fixed)))
-            return part
-
-        return (self._view(expression) if viewed else expression).fold(build)
+    def _plain(self, part: Expression, args: tuple[Expression, ...]) -> Expression:
+        """An expression without windows and scales, given its operands without them."""
+        match part.op:
+            case "window":
+                return register(self._first_window + part.args[0])
+            case "constant" if part not in (ZERO, ONE):
+                return self._constant(part.args[0])
+            case "min":
+                return minimum(*args)
+            case "max":
+                return maximum(*args)
+            case "discount":
+                self.scaled = True
+                return ONE if part.args[2] else minimum(*args)
+            case "affine":
+                _, scale, offset = part.args
+                self.scaled = True
+                # Between x and the map's fixed point, and never above what it makes of 1.
+                fixed = offset / (1.0 - scale) if scale < 1.0 else 0.0
+                return minimum(self._constant(scale + offset), maximum(args[0], self._constant(fixed)))
+        return part
 
     def _constant(self, value: float) -> Expression:
         if value in (0.0, 1.0):

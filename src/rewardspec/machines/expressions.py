@@ -85,10 +85,7 @@ class Expression:
 
     def fold(self, combine: Callable[[Expression, tuple[T, ...]], T]) -> T:
         """Compute bottom-up: `combine(part, results of its operands)` for every distinct part."""
-        results: dict[Expression, T] = {}
-        for part in self.parts():
-            results[part] = combine(part, tuple(results[arg] for arg in part.operands))
-        return results[self]
+        return fold_all([self], combine)[self]
 
     def evaluate(
         self,
@@ -192,6 +189,16 @@ def _plan(expression: Expression) -> list[tuple[Expression, tuple[int, ...]]]:
     return plan
 
 
+def fold_all(
+    expressions: Iterable[Expression], combine: Callable[[Expression, tuple[T, ...]], T]
+) -> dict[Expression, T]:
+    """The results of `Expression.fold` for every part of several expressions, which compute what they share once."""
+    results: dict[Expression, T] = {}
+    for part in all_parts(expressions):
+        results[part] = combine(part, tuple(results[arg] for arg in part.operands))
+    return results
+
+
 ZERO = Expression("constant", (0.0,))
 ONE = Expression("constant", (1.0,))
 
@@ -281,30 +288,31 @@ def _lattice(op: Op, args: tuple[Expression, ...], neutral: Expression, absorbin
 
 def dual(expression: Expression) -> Expression:
     """The complement of the value, in terms of the complements of registers and windows."""
+    return expression.fold(dual_part)
 
-    def swap(part: Expression, args: tuple[Expression, ...]) -> Expression:
-        match part.op:
-            case "constant":
-                return constant(1.0 - part.args[0])
-            case "label":
-                return complement(part.args[0])
-            case "complement":
-                return label(part.args[0])
-            case "min":
-                return maximum(*args)
-            case "max":
-                return minimum(*args)
-            case "affine":
-                _, scale, offset = part.args
-                left = 1.0 - scale - offset
-                return affine(args[0], scale, left if left > _ROUNDING else 0.0)
-            case "held":
-                return held(part.args[0], not part.args[1])
-            case "discount":
-                return discount(args[0], part.args[1], not part.args[2])  # the weight is none of the values
-        return part
 
-    return expression.fold(swap)
+def dual_part(part: Expression, args: tuple[Expression, ...]) -> Expression:
+    """The dual of an expression, given the duals of its operands."""
+    match part.op:
+        case "constant":
+            return constant(1.0 - part.args[0])
+        case "label":
+            return complement(part.args[0])
+        case "complement":
+            return label(part.args[0])
+        case "min":
+            return maximum(*args)
+        case "max":
+            return minimum(*args)
+        case "affine":
+            _, scale, offset = part.args
+            left = 1.0 - scale - offset
+            return affine(args[0], scale, left if left > _ROUNDING else 0.0)
+        case "held":
+            return held(part.args[0], not part.args[1])
+        case "discount":
+            return discount(args[0], part.args[1], not part.args[2])  # the weight is none of the values
+    return part
 
 
 def substitute(expression: Expression, values: Mapping[Expression, Expression]) -> Expression:

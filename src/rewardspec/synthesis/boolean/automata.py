@@ -46,7 +46,7 @@ _CONNECTIVES: dict[type[Formula], Connective] = {
 }
 
 _SLACK = 4  # how many times more states than allowed a machine may have before it is minimized
-_EFFORT_PER_STATE = 70  # results computed per state allowed, beyond which the formula is refused
+_EFFORT_PER_STATE = 50  # results computed per state allowed, beyond which the formula is refused
 _LEAST_EFFORT = 100_000  # what is allowed in any case: a low limit on states should not refuse a small machine
 _PART_EFFORT = 100  # what a part or a product costs at least, so that thousands of tiny ones are refused in time
 

@@ -35,10 +35,11 @@ from rewardspec.synthesis.quantitative.unrolling import unroll
 _Built = TypeVar("_Built")
 
 _WORTH_BOTH = 12  # parts, or temporal operators in one, up to which every way to build them is looked at closely
-_EFFORT = 4_000_000  # what one synthesis may spend; it takes some seconds
-_EFFORT_FOR_ONE = 1_500_000  # and one attempt at one part
+_EFFORT = 2_500_000  # what one synthesis may spend; it takes some seconds
+_EFFORT_FOR_ONE = 1_200_000  # and one attempt at one part
 _LONG_BOUND = 50  # a longer interval is unfolded once, if that comes to a register or window for so many steps of it
-_MOST_UNFOLDED = 10_000  # registers before delay lines become windows
+_MOST_UNFOLDED = 10_000  # steps of an interval
+_MOST_CHAINED = 20_000  # registers before delay lines become windows
 _SETS_PER_REGISTER = 2  # how far the unreduced machine may go past the register budget
 
 
@@ -171,7 +172,7 @@ class Synthesis:
     def equations(self, formula: Formula, effort: Effort) -> Equations:
         """The equations of a part in normal form, without the past."""
         bounded = any(isinstance(part, Timed | Shift) for part in formula.subformulas())
-        return equations(formula, Obligations(effort), _MOST_UNFOLDED if bounded else self._most_sets)
+        return equations(formula, Obligations(effort), _MOST_CHAINED if bounded else self._most_sets)
 
     def machine(self, system: Equations, atoms: tuple[str, ...], effort: Effort, *, negated: bool = False) -> Program:
         """The reduced machine that equations describe, or with `negated` its dual."""
@@ -214,13 +215,14 @@ class Synthesis:
             elif isinstance(part, Timed) and part.discount < 1.0 and part.high is None:
                 most, why = self._most_sets, "has a control state for each of them, since the discount begins later"
             elif isinstance(part, Timed) and part.discount < 1.0:
-                steps, most, why = steps - part.low, self._most_sets, "has a register for each of them, with its weight"
+                steps, most = steps - part.low, self._most_sets
+                why = "has a register or a control state for each of them, since each has a weight of its own"
             if steps > most:
                 more = "" if most == _MOST_UNFOLDED else ", or raise `max_registers`"
                 raise SynthesisError(
-                    f"`{_operator(part)}` in `{to_string(formula, longest=120)}` counts {steps:,} steps. A monitor {why}, "
-                    f"and takes up to about {most:,}. Use a smaller number, or leave out a bound that no episode "
-                    f"reaches{more}.",
+                    f"`{_operator(part)}` in `{to_string(formula, longest=120)}` counts {steps:,} steps. A monitor "
+                    f"{why}, and takes up to about {most:,}. Use a smaller number, or leave out a bound that no "
+                    f"episode reaches{more}.",
                     subformula=part,
                 )
 
@@ -228,8 +230,8 @@ class Synthesis:
         part = max(formula.subformulas(), key=_steps)
         return SynthesisError(
             f"The monitor of `{to_string(formula, longest=120)}` would hold {values:,} values at a time, most of them "
-            f"for `{_operator(part)}`, and holds up to {MOST_HELD:,}. Use a smaller number, or leave out a bound that no "
-            "episode reaches.",
+            f"for `{_operator(part)}`, and holds up to {MOST_HELD:,}. Use a smaller number, or leave out a bound that "
+            "no episode reaches.",
             subformula=part,
         )
 

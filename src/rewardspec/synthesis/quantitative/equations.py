@@ -17,6 +17,8 @@ from rewardspec.logic.formulas import And, Constant, Formula, Or
 from rewardspec.machines.polynomials import Polynomial, absorb, bits
 from rewardspec.synthesis.quantitative.obligations import Obligations
 
+_TERM_EFFORT = 10  # what one term of a step costs, beside the length of its mask
+
 
 @dataclass(frozen=True)
 class DelayLine:
@@ -92,6 +94,7 @@ def equations(formula: Formula, obligations: Obligations, limit: int) -> Equatio
     position = 0
     while position < len(order):
         for term in sorted(obligations.step_all(order[position])):
+            obligations.effort.spend(_TERM_EFFORT + term.bit_length() // 1_000)
             guards, owed, worth = obligations.split(term)
             target = register(owed)
             at_end = -1

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from rewardspec.errors import SynthesisError
 from rewardspec.machines.effort_limit import Effort
-from rewardspec.machines.polynomials import ONE, ZERO, Polynomial, substitute
+from rewardspec.machines.polynomials import Polynomial, substitute
 from rewardspec.synthesis.quantitative.equations import Equations
 
 _Constants: TypeAlias = tuple[int, int]  # registers that are 0, and registers that are 1, as masks
