@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from rewardspec.machines import expressions
 from rewardspec.machines.expressions import (
     ONE,
     ZERO,
@@ -105,3 +106,13 @@ def test_shared_parts_are_compared_once():
 def test_text_is_cut_where_shared_parts_would_make_it_too_long():
     assert len(exclusive_or(60).to_string()) < 20_000
     assert "…" not in exclusive_or(4).to_string()
+
+
+def test_a_substitution_rebuilds_each_part_once(monkeypatch):
+    built = []
+    monkeypatch.setattr(expressions, "minimum", lambda *args: built.append(args) or minimum(*args))
+    change = expressions.Substitution({label("a0"): register(0), complement("a0"): register(1)})
+    deep = exclusive_or(40)
+    change(deep)
+    change(maximum(deep, label("b")))
+    assert 0 < len(built) <= 4 * 40

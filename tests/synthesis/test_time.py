@@ -213,3 +213,9 @@ def test_robustness_takes_no_scale():
     with pytest.raises(rs.LabelError, match="should be finite"):
         monitor.step(monitor.initial_state(), {"x": float("nan")})
     assert monitor.step(monitor.initial_state(), {"x": -7.5})[1] == -7.5
+
+
+@pytest.mark.parametrize("formula", ["F F[0,235;0.9] !(first U c)", "G !F[0,133;0.999999] F (c <-> 0.5 * d)"])
+def test_control_states_with_long_polynomials_are_counted_as_work(formula):
+    """One for each step of the discount, where one is enough: the other way to build the machine finds it."""
+    assert len(rs.synthesize(formula).states) == 1

@@ -54,6 +54,7 @@ from rewardspec.machines.windows import Queue, algebra, queue_contents, queue_ex
 _HALF = constant(0.5)
 _EFFORT = 1_500_000  # comparisons of terms beyond which the bounds are given up; they take some seconds
 _EFFORT_APART = 300_000  # the same, beyond which windows are not taken apart
+_PART_EFFORT = 5  # what it costs to look at a part of an expression, in comparisons of terms
 _MOST_APART = 64  # values of windows that are looked at one by one
 
 
@@ -480,7 +481,9 @@ class _Search:
     def _free_literals_true(self, expression: Expression) -> Expression:
         """The expression with every literal set to 1 whose opposite does not occur: nothing speaks against it."""
         while True:
-            literals = {part for part in all_parts([expression]) if part.op in ("label", "complement")}
+            parts = list(all_parts([expression]))
+            self.effort.spend(_PART_EFFORT * len(parts))
+            literals = {part for part in parts if part.op in ("label", "complement")}
             free = {part: ONE for part in literals if self.both_at_once or dual(part) not in literals}
             if not free:
                 return expression

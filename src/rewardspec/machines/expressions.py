@@ -7,7 +7,7 @@ what they and the complement are in numbers.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 Op: TypeAlias = Literal[
@@ -46,8 +46,10 @@ class Expression:
             return True
         if not isinstance(other, Expression):
             return NotImplemented
-        if self._hash != other._hash:
+        if self._hash != other._hash or self.op != other.op:
             return False
+        if not self.operands:
+            return self.args == other.args
         # Each pair at most once: parts are shared, so that a small expression can have very many paths.
         pairs = [(self, other)]
         seen: set[tuple[int, int]] = set()
@@ -164,15 +166,15 @@ class Expression:
         return self.fold(write)
 
 
-def all_parts(expressions: Iterable[Expression]) -> Iterator[Expression]:
-    """Every distinct part of several expressions once, operands first."""
+def all_parts(expressions: Iterable[Expression], known: Container[Expression] = ()) -> Iterator[Expression]:
+    """Every distinct part of several expressions once, operands first; without those that are known, and theirs."""
     done: set[Expression] = set()
     stack = [(expression, False) for expression in reversed(list(expressions))]
     while stack:
         part, operands_done = stack.pop()
         if operands_done:
             yield part
-        elif part not in done:
+        elif part not in done and part not in known:
             done.add(part)
             stack.append((part, True))
             stack.extend((arg, False) for arg in reversed(part.operands))
@@ -317,22 +319,7 @@ def dual_part(part: Expression, args: tuple[Expression, ...]) -> Expression:
 
 def substitute(expression: Expression, values: Mapping[Expression, Expression]) -> Expression:
     """The expression with some leaves replaced."""
-
-    def put(part: Expression, args: tuple[Expression, ...]) -> Expression:
-        if part in values:
-            return values[part]
-        match part.op:
-            case "min":
-                return minimum(*args)
-            case "max":
-                return maximum(*args)
-            case "affine":
-                return affine(args[0], *part.args[1:])
-            case "discount":
-                return discount(args[0], args[1], part.args[2])
-        return part
-
-    return expression.fold(put)
+    return Substitution(values)(expression)
 
 
 class Substitution:
@@ -345,9 +332,20 @@ class Substitution:
     def __call__(self, expression: Expression) -> Expression:
         """The expression with the leaves replaced."""
         done = self._done
-        if expression not in done:
-            for part in all_parts([expression]):
-                if part not in done:
-                    args = {arg: done[arg] for arg in part.operands}
-                    done[part] = self._values.get(part) or (substitute(part, args) if args else part)
+        for part in all_parts([expression], known=done):
+            done[part] = self._values.get(part) or _with_operands(part, tuple(done[arg] for arg in part.operands))
         return done[expression]
+
+
+def _with_operands(part: Expression, args: tuple[Expression, ...]) -> Expression:
+    """The same operation on other operands."""
+    match part.op:
+        case "min":
+            return minimum(*args)
+        case "max":
+            return maximum(*args)
+        case "affine":
+            return affine(args[0], *part.args[1:])
+        case "discount":
+            return discount(args[0], args[1], part.args[2])
+    return part

@@ -87,3 +87,8 @@ def variables(polynomial: Polynomial) -> int:
     for term in polynomial:
         mask |= term
     return mask
+
+
+def comparisons(polynomial: Polynomial) -> int:
+    """What it costs to compare all terms with each other, in the units of an effort."""
+    return len(polynomial) + len(polynomial) ** 2 // 32

@@ -104,6 +104,7 @@ class Synthesis:
             return operation(*values)
 
         top = split(formula)
+        self._require_short_intervals(top)
         branching = branches(top)
         if top in branching:
             value = fold_branches(top, branching, combine)
@@ -144,7 +145,6 @@ class Synthesis:
             operators = sum(isinstance(part, TEMPORAL) for part in formula.subformulas())
             if operators > self._most_sets:
                 raise self._too_large(formula)
-            self._require_short_intervals(formula)
             if is_discounted(formula):
                 self._roots[formula] = discounted(formula)
                 return self._roots[formula]
@@ -177,7 +177,7 @@ class Synthesis:
     def machine(self, system: Equations, atoms: tuple[str, ...], effort: Effort, *, negated: bool = False) -> Program:
         """The reduced machine that equations describe, or with `negated` its dual."""
         system = with_delay_lines(system, self._most_sets)
-        lasso = reduce(unroll(system, self._most_sets, effort))
+        lasso = reduce(unroll(system, self._most_sets, effort), effort)
         return from_lasso(lasso, system, atoms, negated=negated)
 
     def _cheapest(

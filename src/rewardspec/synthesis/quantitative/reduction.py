@@ -13,17 +13,22 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-from rewardspec.machines.polynomials import Polynomial, bits, substitute, variables
+from rewardspec.machines.effort_limit import Effort
+from rewardspec.machines.polynomials import Polynomial, bits, comparisons, substitute, variables
 from rewardspec.synthesis.quantitative.unrolling import Lasso, Phase
 
 _ORDER_EFFORT = 2_000_000  # comparisons of terms after which the search for an order is given up
 _FOLDED_CONSTANTS = 6  # registers whose starting constants are searched for, beside the ones unrolling gives
 
 
-def reduce(lasso: Lasso) -> Lasso:
-    """The lasso with as few registers and control states as these reductions give."""
+def reduce(lasso: Lasso, effort: Effort) -> Lasso:
+    """The lasso with as few registers and control states as these reductions give.
+
+    Raises:
+        SynthesisError: Finding them takes too long.
+    """
     keep_live(lasso)
-    simplify_by_order(lasso)
+    simplify_by_order(lasso, effort)
     keep_live(lasso)
     fold_stem(lasso)
     keep_live(lasso)
@@ -65,13 +70,15 @@ def keep_live(lasso: Lasso) -> None:
     lasso.initial = {register: lasso.initial[register] for register in bits(live[0])}
 
 
-def simplify_by_order(lasso: Lasso) -> None:
+def simplify_by_order(lasso: Lasso, effort: Effort) -> None:
     """Merge registers that are always equal, and drop terms that others make redundant."""
     above = _invariant_order(lasso)
     if above is None:
         return
     for position, phase in enumerate(lasso.phases):
         order = above[position]
+        polynomials = (*phase.updates.values(), phase.output, *phase.entering, *phase.levels)
+        effort.spend(sum(map(comparisons, polynomials)))
         phase.updates = {register: _simplify(update, order) for register, update in phase.updates.items()}
         phase.output = _simplify(phase.output, order)
         phase.entering = tuple(_simplify(entering, order) for entering in phase.entering)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from rewardspec.errors import SynthesisError
 from rewardspec.machines.effort_limit import Effort
-from rewardspec.machines.polynomials import Polynomial, substitute
+from rewardspec.machines.polynomials import Polynomial, comparisons, substitute
 from rewardspec.synthesis.quantitative.equations import Equations
 
 _Constants: TypeAlias = tuple[int, int]  # registers that are 0, and registers that are 1, as masks
@@ -68,14 +68,14 @@ def unroll(equations: Equations, limit: int, effort: Effort) -> Lasso:
     Raises:
         SynthesisError: There are more control states than the limit, or finding them takes too long.
     """
-    terms = sum(map(len, equations.updates))
+    work = sum(comparisons(update) for update in equations.updates)
     constants, loop = _constants(equations, limit, effort)
     if len(constants) > _LONG_STEM and loop == len(constants) - 1:
         loop = _first_like_the_last(constants)
         del constants[loop:-1]
     phases = []
     for zeros, ones in constants:
-        effort.spend(terms)
+        effort.spend(work)
         updates = {r: substitute(update, zeros, ones) for r, update in enumerate(equations.updates)}
         entering = tuple(substitute(line.value, zeros, ones) for line in equations.lines)
         levels = tuple(substitute(level, zeros, ones) for level in equations.levels)
