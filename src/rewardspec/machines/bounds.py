@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -182,29 +182,6 @@ def _reads_of_members(program: Program) -> dict[Expression, Expression]:
         outer = minimum if each.op == "min" else maximum
         reads[window(k)] = members[0] if each.op == "last" else outer(*members)
     return reads
-
-
-def sees_violations(program: Program, later: Sequence[Expression]) -> bool:
-    """Whether what windows give tells as soon as what they hold does that nothing above the least value can come.
-
-    Args:
-        program: The program.
-        later: For each control state, the largest value ahead, in terms of registers and windows.
-    """
-    if not 0 < sum(window.length for window in program.windows) <= _MOST_APART:
-        return True
-    search = _Search(Effort(_EFFORT_APART), both_at_once=True)
-    reads = _reads_of_members(program)
-
-    def when_positive(expression: Expression) -> Polynomial:
-        constants = {part: ONE for part in expression.parts() if part.op == "constant" and part != ZERO}
-        return search.some_letter(substitute(expression, reads | constants))
-
-    try:
-        exact = largest(taken_apart(program), effort=_EFFORT_APART).values
-        return all(when_positive(a) == when_positive(b) for a, b in zip(later, exact, strict=True))
-    except SynthesisError:
-        return True  # to look into them would take too long
 
 
 def taken_apart(program: Program) -> Program:
