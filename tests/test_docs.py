@@ -49,6 +49,13 @@ def test_start_names_every_extra():
     )
 
 
+def test_the_extra_all_has_every_extra_but_envpool():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    (combined,) = extras["all"]
+    named = re.fullmatch(r"rewardspec\[([\w,]+)\]", combined)[1].split(",")
+    assert sorted(named) == sorted(set(extras) - FOR_DEVELOPERS - {"all", "envpool"})
+
+
 def test_the_table_of_monitors_is_true():
     text = (DOCS / "logic" / "synthesis.md").read_text(encoding="utf-8")
     table = text.partition("|---|---|---|\n")[2].partition("<!-- end of table -->")[0]
