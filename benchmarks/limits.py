@@ -1,7 +1,9 @@
 """Random formulas through the command line: each is answered, or refused by name, within 10 seconds and 1 GB.
 
     python benchmarks/limits.py                                        # 10,000 formulas through `rewardspec check`
-    python benchmarks/limits.py --command export --formulas 1000       # or draw, monitor, explain
+    python benchmarks/limits.py --command export --formulas 1000       # or draw, monitor, explain, spec
+
+`spec` is `check` of a spec file with one pair of the formula, which vetoes.
 
 Formulas have at most 60 characters: random ones over the whole grammar with numbers from 0 to a billion, and templates
 that are known to be hard. Each runs in a forked worker under limits of the operating system on processor time and on
@@ -14,6 +16,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import json
 import multiprocessing
 import os
 import platform
@@ -173,6 +176,12 @@ def arguments_of(command: str, formula: str, folder: Path) -> list[list[str]]:
             return [[command, formula, "-o", str(folder / "machine.svg")]]
         case "export":
             return [[command, formula, "-o", str(folder / f"machine.{to}")] for to in ("c", "js")]
+        case "spec":
+            # A TOML string takes what a JSON string takes.
+            (folder / "spec.toml").write_text(
+                f"pairs = [{{formula = {json.dumps(formula)}, weight = 1, veto = true}}]\n"
+            )
+            return [["check", str(folder / "spec.toml")]]
         case "monitor":
             return [[command, formula, "--trace", str(trace)]]
         case "explain":
@@ -274,7 +283,7 @@ def outcomes_of(command: str, formulas: Sequence[str]) -> Iterator[Outcome]:
 def main() -> int:
     """Print how many formulas were answered, refused, or passed a limit."""
     parser = argparse.ArgumentParser(description="Random formulas through the command line, under limits.")
-    parser.add_argument("--command", choices=("check", "draw", "export", "monitor", "explain"), default="check")
+    parser.add_argument("--command", choices=("check", "draw", "export", "monitor", "explain", "spec"), default="check")
     parser.add_argument("--formulas", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)

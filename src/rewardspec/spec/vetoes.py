@@ -34,6 +34,7 @@ from rewardspec.machines.polynomials import minimum as both
 from rewardspec.machines.program import Program, Push, Step, Window, after_letter
 from rewardspec.synthesis.quantitative.compiler import Synthesis
 
+_EFFORT = 1_200_000  # what may be spent on a further program; it takes a second or two
 _STEPS = 2  # letters within which an upper bound has to be reached
 _MOST_PARTS = 2_000  # of expressions that are looked at
 
@@ -66,10 +67,11 @@ def veto_program(formula: Formula, value: Program, max_registers: int) -> VetoPr
         bound = _upper_bound(value)
         if bound.exact:
             return bound
+    synthesis = Synthesis(max_registers, _EFFORT)
     for approximate in (False, True):
         found = possible(formula, approximate=approximate)
         with contextlib.suppress(SynthesisError):
-            return VetoProgram(Synthesis(max_registers).program(found.formula), found.exact)
+            return VetoProgram(synthesis.program(found.formula), found.exact)
     return bound or _upper_bound(value)
 
 

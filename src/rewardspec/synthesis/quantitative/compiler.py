@@ -48,12 +48,13 @@ class Synthesis:
 
     Args:
         max_registers: The largest number of registers a machine may have.
+        effort: How much work may be spent on all formulas together.
     """
 
-    def __init__(self, max_registers: int) -> None:
+    def __init__(self, max_registers: int, effort: int = _EFFORT) -> None:
         self.max_registers = max_registers
         self._most_sets = _SETS_PER_REGISTER * max_registers + _SETS_PER_REGISTER
-        self._effort = Effort(_EFFORT)
+        self._effort = Effort(effort)
         self._roots: dict[Formula, Program] = {}
 
     def program(self, formula: Formula) -> Program:
