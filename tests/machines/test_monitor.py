@@ -208,3 +208,19 @@ def test_any_kind_of_number_is_a_label(kind):
     _, value = monitor.step(monitor.initial_state(), {"a": kind(1), "b": kind(0)})
     assert value == 0.0
     assert type(value) is float
+
+
+def test_a_batch_runs_a_machine_of_hundreds_of_control_states():
+    """What differs between control states was chosen by nested calls, of which Python reads a hundred or so."""
+    monitor = rs.synthesize("G[4,300;0.999] d -> d")
+    assert len(monitor.states) > 200
+    trace = {"d": np.linspace(0.0, 1.0, 310)}
+    batch = {"d": np.stack([trace["d"]] * 2, axis=1)}
+    state, found = monitor.initial_state(batch=2), []
+    for d in batch["d"]:
+        state, value = monitor.step(state, {"d": d})
+        found.append(value)
+    state = monitor.initial_state()
+    for d, values in zip(trace["d"].tolist(), found, strict=True):
+        state, value = monitor.step(state, {"d": d})
+        assert values.tolist() == [value, value]

@@ -78,6 +78,7 @@ class _Units(dict[Any, np.ndarray]):
 
 
 UNIT = _Units()
+_MOST_NESTED = 50  # choices in one expression: Python's parser counts the parentheses
 
 
 def everywhere(program: Program, state: ScalarState, like: Array, xp: Namespace, check_labels: bool = False) -> State:
@@ -154,7 +155,7 @@ def compile_step(program: Program, head: ArrayHead, *, reuse: bool = False) -> A
     for k, window in enumerate(array_windows(program)):
         names |= {f"read{k}": window.read, f"push{k}": window.push}
     names |= {"State": State, "new": tuple.__new__, "unit": UNIT, "inf": float("inf"), **head.names}
-    names |= {"out_of_range": out_of_range, "semantics": program.semantics}
+    names |= {"out_of_range": out_of_range, "semantics": program.semantics, "pick": _pick}
     exec(compile(_source(program, head, reuse), "<array step>", "exec"), names)
     function: ArrayStep = names["step"]
     return function
@@ -215,9 +216,22 @@ def _choose(candidates: list[str | None], labels: frozenset[str], reuse: bool, n
         # A label on its own is copied: the caller may write over its array before the next step.
         place = runs[0][1]
         return place if place not in labels else f"{place}.copy()" if reuse else f"{place} + 0.0"
+    if len(runs) > _MOST_NESTED:
+        ends, places = (
+            f"({', '.join(map(str, column))})" for column in ([r[0] for r in runs[1:]], [r[1] for r in runs])
+        )
+        return f"pick(control, {ends}, {places}, where)"
     result = runs[-1][1]
     for (_, candidate), (end, _) in zip(reversed(runs[:-1]), reversed(runs[1:]), strict=True):
         result = f"where(control < {end}, {candidate}, {result})"
+    return result
+
+
+def _pick(control: Array, ends: Sequence[int], candidates: Sequence[Array], where: Callable[..., Array]) -> Array:
+    """The candidate of each element, the first for control states below the first end, and so on."""
+    result = candidates[-1]
+    for end, candidate in zip(reversed(ends), reversed(candidates[:-1]), strict=True):
+        result = where(control < end, candidate, result)
     return result
 
 

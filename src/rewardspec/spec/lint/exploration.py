@@ -15,15 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from rewardspec.errors import SynthesisError
 from rewardspec.machines.array_code import State
-from rewardspec.machines.expressions import all_parts
+from rewardspec.machines.expressions import ONE, all_parts
 from rewardspec.machines.monitor import Monitor
+from rewardspec.spec.vetoes import VetoProgram
 
 _MOST_LETTERS = 4_096
 _MOST_STEPS = 300_000  # configurations times letters
 _MOST_NUMBERS = 10_000_000  # that all of these hold together
 _MOST_HELD = 400  # numbers in one configuration
+_TRIED, _LONGEST = 128, 10_000  # traces of each kind that are looked at first, and their length at most
 
 THREE = (0.0, 0.5, 1.0)
 TWO = (0.0, 1.0)
@@ -74,21 +75,42 @@ def _only_passes_labels_on(monitor: Monitor) -> bool:
     return not any(part.op in ("affine", "discount") for part in all_parts(monitor.program.expressions()))
 
 
-def can_be_violated(monitor: Monitor) -> bool | None:
+def can_be_violated(monitor: Monitor, veto: VetoProgram) -> bool | None:
     """Whether some trace leaves no hope for any value above 0; None where that takes too long to find out.
 
-    Example:
-        >>> from rewardspec.synthesis.quantitative.synthesize import synthesize
-        >>> can_be_violated(synthesize("G safe")), can_be_violated(synthesize("F goal"))
-        (True, False)
+    Args:
+        monitor: The monitor of the formula.
+        veto: What tells whether the value can still be positive.
     """
-    if not _only_passes_labels_on(monitor):
+    if all(step.outputs[0] == ONE for step in veto.program.steps):
+        return False
+    telling = Monitor(monitor.formula, veto.program)
+    if _some_trace_violates(telling):
+        return True
+    if not veto.exact or not _only_passes_labels_on(telling):
         return None
     # Labels 0 and 1 suffice: rounding a label between them takes hope away and gives none.
     try:
-        return any(bool((monitor.bounds(state)[1] == 0.0).any()) for (state,) in outcomes([monitor], TWO))
-    except (TooManyError, SynthesisError):
+        return any(bool((state.value <= 0.0).any()) for (state,) in outcomes([telling], TWO))
+    except TooManyError:
         return None
+
+
+def _some_trace_violates(telling: Monitor) -> bool:
+    """Whether one of some traces of labels 0 and 1 does: constant ones, and random ones."""
+    rng, atoms = np.random.default_rng(0), len(telling.atoms)
+    length = 10 + len(telling.states) + sum(window.length for window in telling.program.windows)
+    constant = rng.integers(0, 2, (_TRIED, atoms))
+    if 2**atoms <= _TRIED:
+        constant[: 2**atoms] = list(itertools.product((0, 1), repeat=atoms))
+    often = rng.choice([0.05, 0.5, 0.95], (_TRIED, atoms))
+    state = telling.initial_state(batch=2 * _TRIED)
+    for _ in range(min(length, _LONGEST)):
+        letters = np.concatenate([constant, rng.random((_TRIED, atoms)) < often]).astype(np.float64)
+        state, value = telling.step(state, {atom: letters[:, k] for k, atom in enumerate(telling.atoms)})
+        if bool((value <= 0.0).any()):
+            return True
+    return False
 
 
 def compare(left: Monitor, right: Monitor) -> set[str] | None:

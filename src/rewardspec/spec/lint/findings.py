@@ -15,6 +15,7 @@ from rewardspec.machines.program import Semantics
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import Payment
+from rewardspec.spec.vetoes import VetoProgram, veto_program
 from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS, synthesize
 
 Severity = Literal["error", "warning"]
@@ -83,6 +84,7 @@ class LintedSpec:
     semantics: Semantics = "degree"
     bound: float = math.inf
     _machines: dict[int, Monitor | SynthesisError] = field(default_factory=dict, compare=False, repr=False)
+    _vetoes: dict[int, VetoProgram] = field(default_factory=dict, compare=False, repr=False)
 
     def machine(self, number: int) -> Monitor | SynthesisError:
         """The monitor of a pair, or why it has none."""
@@ -96,6 +98,14 @@ class LintedSpec:
                 found = error
             self._machines[number] = found
         return self._machines[number]
+
+    def veto(self, number: int) -> VetoProgram:
+        """What tells that a pair, which has a monitor, is violated."""
+        if number not in self._vetoes:
+            monitor = self.machine(number)
+            assert isinstance(monitor, Monitor)
+            self._vetoes[number] = veto_program(self.pairs[number].formula, monitor.program, self.max_registers)
+        return self._vetoes[number]
 
     @functools.cached_property
     def monitored(self) -> list[tuple[int, Pair, Monitor]]:

@@ -22,7 +22,6 @@ from rewardspec.spec.infinite_values import infinite_step, infinite_value_messag
 from rewardspec.spec.lint.exploration import can_be_violated
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called
 from rewardspec.spec.pairs import Pair
-from rewardspec.spec.vetoes import veto_program
 from rewardspec.synthesis.quantitative.owed import holds_of_nothing
 
 _MOST_LETTERS = 4_096
@@ -127,7 +126,9 @@ def _opposite_sign(number: int, pair: Pair) -> Finding:
 def veto_never_fires(spec: LintedSpec) -> Iterator[Finding]:
     """A safety objective that cannot be violated."""
     for number, pair, monitor in spec.monitored:
-        if pair.vetoes and spec.constants.get(number) != 0.0 and can_be_violated(monitor) is False:
+        if not pair.vetoes or spec.constants.get(number) == 0.0:
+            continue
+        if can_be_violated(monitor, spec.veto(number)) is False:
             message = (
                 f"{called(number, pair)} is a safety objective that no episode violates for good: whatever happens, a "
                 "value above 0 stays possible."
@@ -138,8 +139,8 @@ def veto_never_fires(spec: LintedSpec) -> Iterator[Finding]:
 
 def late_veto(spec: LintedSpec) -> Iterator[Finding]:
     """A safety objective whose violation cannot be noticed at once within the budget."""
-    for number, pair, monitor in spec.monitored:
-        if pair.vetoes and not veto_program(pair.formula, monitor.program, spec.max_registers).exact:
+    for number, pair, _ in spec.monitored:
+        if pair.vetoes and not spec.veto(number).exact:
             message = (
                 f"{called(number, pair)} is a safety objective whose violation may be noticed late, or never: to "
                 "notice it at once, the monitor would have to follow too many cases."

@@ -76,7 +76,7 @@ def veto_pays(spec: LintedSpec) -> Iterator[Finding]:
     vetoes = [
         (number, pair)
         for number, pair, monitor in spec.monitored
-        if pair.vetoes and can_be_violated(monitor) is not False
+        if pair.vetoes and can_be_violated(monitor, spec.veto(number)) is not False
     ]
     for way in dict.fromkeys(spec.payment_of(pair) for pair in spec.pairs):
         costs = [pair for _, pair, _ in spec.monitored if pair.weight < 0 and spec.payment_of(pair) == way]
