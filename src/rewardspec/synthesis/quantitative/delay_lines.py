@@ -8,6 +8,7 @@ cost does not grow with its length. A chain that is read in other ways stays as 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from rewardspec.errors import SynthesisError
@@ -105,9 +106,8 @@ class _Plan:
             for p in (*(equations.updates[r] for r in self.kept), equations.output, *heads, *equations.levels)
         }
         self.ranges = sorted({found for reads in self.reads.values() for ranges in reads.values() for found in ranges})
-        for number in range(len(chains)):
-            if not 1 <= sum(chain == number for chain, _, _ in self.ranges) <= _MOST_RANGES:
-                self.unfit.add(number)
+        read = Counter(chain for chain, _, _ in self.ranges)
+        self.unfit.update(number for number in range(len(chains)) if not 1 <= read[number] <= _MOST_RANGES)
         self.headless = {chain for chain, _, last in self.ranges if last == 0}
 
     def _ranges(self, polynomial: Polynomial) -> dict[int, list[_Range]]:
