@@ -217,10 +217,8 @@ def _choose(candidates: list[str | None], labels: frozenset[str], reuse: bool, n
         place = runs[0][1]
         return place if place not in labels else f"{place}.copy()" if reuse else f"{place} + 0.0"
     if len(runs) > _MOST_NESTED:
-        ends, places = (
-            f"({', '.join(map(str, column))})" for column in ([r[0] for r in runs[1:]], [r[1] for r in runs])
-        )
-        return f"pick(control, {ends}, {places}, where)"
+        starts, places = zip(*runs, strict=True)
+        return f"pick(control, {starts[1:]}, ({', '.join(places)}), where)"
     result = runs[-1][1]
     for (_, candidate), (end, _) in zip(reversed(runs[:-1]), reversed(runs[1:]), strict=True):
         result = f"where(control < {end}, {candidate}, {result})"
