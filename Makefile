@@ -23,10 +23,10 @@ agreement: $(VENV)/test.stamp ## Compare every way to run a spec with the defini
 	mv benchmarks/results/agreement.md.new benchmarks/results/agreement.md
 
 ray: $(VENV)/test.stamp $(VENV)/ray.stamp ## Jobs on a Ray cluster of three nodes
-	$(BIN)/python -m pytest -m ray tests/experiments
+	$(BIN)/python -m pytest -m ray tests/lab/experiments
 
 envpool: $(VENV)/test.stamp $(VENV)/envpool.stamp ## Environments from EnvPool
-	$(BIN)/python -m pytest -m envpool tests/learning
+	$(BIN)/python -m pytest -m envpool tests/lab/learning
 
 browser: $(VENV)/test.stamp $(VENV)/browser.stamp ## Pages and playground in the system's Chromium
 	$(BIN)/python -m pytest -m browser -rs -s tests/pages

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from rewardspec import tasks
-from rewardspec.learning.settings import PPO
-from rewardspec.learning.training import train
+from rewardspec.lab.learning.settings import PPO
+from rewardspec.lab.learning.training import train
 
 SOLVED, WINDOW, SEEDS = 475.0, 100, 10
 RESULTS = Path(__file__).parent / "results" / "learning.md"

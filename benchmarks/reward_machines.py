@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from rewardspec.learning.finite_tables import FiniteTables, finite_tables
-from rewardspec.learning.guidance import guided
-from rewardspec.learning.q_learning import learn_tables
-from rewardspec.learning.settings import QLearning
-from rewardspec.learning.training_log import TrainingLog
-from rewardspec.tasks.worlds import machines, memory_task, office_world
+from rewardspec.lab.learning.finite_tables import FiniteTables, finite_tables
+from rewardspec.lab.learning.guidance import guided
+from rewardspec.lab.learning.q_learning import learn_tables
+from rewardspec.lab.learning.settings import QLearning
+from rewardspec.lab.learning.training_log import TrainingLog
+from rewardspec.lab.tasks.worlds import machines, memory_task, office_world
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "reward_machines"

@@ -20,7 +20,7 @@ os.environ["NPROC"] = "1"  # as a worker that has one core
 import numpy as np
 
 from rewardspec import tasks
-from rewardspec.learning.env_batches import Source, make_batch
+from rewardspec.lab.learning.env_batches import Source, make_batch
 
 COPIES = {"lunar_lander": 40, "bipedal_walker": 10}
 STEPS, ROUNDS = 400, 9

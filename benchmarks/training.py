@@ -26,11 +26,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from rewardspec import tasks
-from rewardspec.learning.ppo import learn_actors
-from rewardspec.learning.settings import PPO, QLearning
-from rewardspec.learning.training import train
+from rewardspec.lab.learning.ppo import learn_actors
+from rewardspec.lab.learning.settings import PPO, QLearning
+from rewardspec.lab.learning.training import train
+from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
-from rewardspec.tasks.task import Task
 from rewardspec.wrappers import MonitorReward
 
 ROUNDS = 5

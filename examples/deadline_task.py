@@ -18,11 +18,11 @@ import numpy as np
 
 import rewardspec as rs
 from rewardspec.audit.solving import solve
-from rewardspec.experiments.statistics import mean_over_runs
-from rewardspec.learning.finite_tables import FiniteTables, finite_tables
-from rewardspec.learning.settings import QLearning
-from rewardspec.learning.training import train
-from rewardspec.tasks import Task
+from rewardspec.lab.experiments.statistics import mean_over_runs
+from rewardspec.lab.learning.finite_tables import FiniteTables, finite_tables
+from rewardspec.lab.learning.settings import QLearning
+from rewardspec.lab.learning.training import train
+from rewardspec.lab.tasks import Task
 
 CELLS = 5  # the desk is cell 0, the door is the last
 CHANCE = 0.05  # that the bell rings at a step

@@ -20,8 +20,8 @@ from minigrid.core.constants import OBJECT_TO_IDX, STATE_TO_IDX
 from minigrid.wrappers import FullyObsWrapper
 
 import rewardspec as rs
-from rewardspec.experiments.results import open_results
-from rewardspec.tasks import Ending, Measure, Task
+from rewardspec.lab.experiments.results import open_results
+from rewardspec.lab.tasks import Ending, Measure, Task
 
 KINDS = ("wall", "door", "key", "goal", "agent")
 LEFT, RIGHT, FORWARD, PICKUP, TOGGLE = 0, 1, 2, 3, 5

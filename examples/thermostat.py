@@ -13,9 +13,8 @@ from pathlib import Path
 import gymnasium as gym
 
 import rewardspec as rs
-from rewardspec.audit import audit
+from rewardspec.audit import Intent, audit
 from rewardspec.finite.models import finite_model
-from rewardspec.tasks import Intent
 
 COLDEST, HOTTEST, START = 0, 30, 12
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from rewardspec import tasks
 from rewardspec.audit.auditing import DISCOUNTS, LEARNER_DISCOUNT, Finding, audit_task, rewards_of
 from rewardspec.audit.grid_maps import plot_paths
-from rewardspec.cli.audit import completion_of, steps_of, unsafe_of
 from rewardspec.drawing.run_plot import save
+from rewardspec.lab.cli.audit import completion_of, steps_of, unsafe_of
+from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.spec.spec import Spec
-from rewardspec.tasks.task import Task
 
 DOCS = Path(__file__).resolve().parent.parent
 FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")

@@ -13,10 +13,10 @@ import sys
 
 from trials import ROOT, measure, told, trial_budget
 
-from rewardspec.experiments.paper.candidates import CANDIDATES
-from rewardspec.experiments.paper.evaluation import candidate_reward, paper_budget, paper_tasks
-from rewardspec.experiments.study import BASE, own_reward
-from rewardspec.tasks.task import Task
+from rewardspec.lab.experiments.study import BASE, own_reward
+from rewardspec.lab.paper.candidates import CANDIDATES
+from rewardspec.lab.paper.evaluation import candidate_reward, paper_budget, paper_tasks
+from rewardspec.lab.tasks.task import Task
 
 TABLE = ROOT / "docs" / "results" / "fourth_column.md"
 SUMMARIES = TABLE.parent / "summaries.json"

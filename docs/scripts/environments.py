@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rewardspec import tasks
-from rewardspec.cli.envs import atom_text
+from rewardspec.lab.cli.envs import atom_text
+from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.pairs import Pair
-from rewardspec.tasks.task import Task
 
 DOCS = Path(__file__).resolve().parent.parent
 
@@ -21,7 +21,7 @@ INTRODUCTION = """\
 
 The environments of the paper's evaluation (Adalat and Belardinelli, "Expressive Temporal Specifications for Reward
 Monitoring", AAAI-26), each with its atoms, its two specifications, its own reward and its measure of task completion.
-After `import rewardspec.tasks`, `gymnasium.make("rewardspec/FrozenLake-v0")` makes one; `rewardspec envs frozen-lake`
+After `import rewardspec.lab`, `gymnasium.make("rewardspec/FrozenLake-v0")` makes one; `rewardspec envs frozen-lake`
 shows it in the terminal.
 
 ```pycon

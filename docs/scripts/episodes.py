@@ -22,8 +22,8 @@ from rewardspec import tasks
 from rewardspec.audit.intent import aims_of
 from rewardspec.audit.optimal_policies import Episodes
 from rewardspec.finite.models import finite_model
-from rewardspec.finite.products import build_product
-from rewardspec.tasks.task import Task, base_spec
+from rewardspec.finite.products import base_spec, build_product
+from rewardspec.lab.tasks.task import Task
 
 FOLDER = Path(__file__).resolve().parent.parent / "images" / "episodes"
 INK, ATOM, VALUE, REWARD = "#333344", "#9aa5b8", "#5b3fa8", "#d65438"

@@ -20,8 +20,8 @@ from rewardspec.audit.solving import solve
 from rewardspec.errors import Error
 from rewardspec.finite.models import finite_model
 from rewardspec.finite.products import build_product
+from rewardspec.lab.tasks.worlds import FURTHER, further_task, machines
 from rewardspec.spec.reward_machine import RewardMachine
-from rewardspec.tasks.worlds import FURTHER, further_task, machines
 
 ROOT = Path(__file__).parents[2]
 
@@ -135,7 +135,7 @@ solving it (discount 0.99).
 
 {further}
 
-They are `further_task(name)` in `rewardspec.tasks.worlds`.
+They are `further_task(name)` in `rewardspec.lab.tasks.worlds`.
 """
 
 

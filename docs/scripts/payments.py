@@ -14,9 +14,9 @@ import sys
 from trials import ROOT, measure, told
 
 from rewardspec import tasks
-from rewardspec.learning.settings import PPO, QLearning
+from rewardspec.lab.learning.settings import PPO, QLearning
+from rewardspec.lab.tasks.task import Kind
 from rewardspec.spec.payments import Payment
-from rewardspec.tasks.task import Kind
 
 TABLE = ROOT / "docs" / "results" / "payments.md"
 KINDS: tuple[Kind, ...] = ("boolean", "quantitative")

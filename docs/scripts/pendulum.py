@@ -18,8 +18,8 @@ import gymnasium as gym
 import numpy as np
 
 from rewardspec import tasks
-from rewardspec.learning.settings import PPO
-from rewardspec.learning.training import train
+from rewardspec.lab.learning.settings import PPO
+from rewardspec.lab.learning.training import train
 
 STEPS, SEEDS = 250_000, 2
 SETTINGS = ((0.99, True), (0.99, False), (0.9, True))

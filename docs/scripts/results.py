@@ -18,15 +18,15 @@ import sys
 from pathlib import Path
 
 from rewardspec.audit.auditing import audit_task
-from rewardspec.experiments.ceiling import ceiling
-from rewardspec.experiments.comparisons import Comparison, compare
-from rewardspec.experiments.results import open_results
-from rewardspec.experiments.study import BASE
-from rewardspec.experiments.summaries import Summaries, summarize
-from rewardspec.experiments.table import differences_table, episode_text
-from rewardspec.experiments.table_formats import to_markdown
-from rewardspec.learning.settings import QLearning
-from rewardspec.tasks.paper.as_published import READINGS
+from rewardspec.lab.experiments.comparisons import Comparison, compare
+from rewardspec.lab.experiments.results import open_results
+from rewardspec.lab.experiments.study import BASE
+from rewardspec.lab.experiments.summaries import Summaries, summarize
+from rewardspec.lab.experiments.table import differences_table, episode_text
+from rewardspec.lab.experiments.table_formats import to_markdown
+from rewardspec.lab.learning.settings import QLearning
+from rewardspec.lab.paper.as_published import READINGS
+from rewardspec.lab.paper.ceiling import ceiling
 
 TARGET = Path(__file__).resolve().parents[1] / "results"
 FILES = ("table.csv", "table.tex", "curves.png", "curves.svg", "curves_own_criterion.png", "summaries.json")
@@ -187,7 +187,7 @@ def ceilings(results: Summaries) -> str:
         "",
         "Every episode of training counts, the exploring ones included. The ceiling is what a learner would score that",
         "knew the environment from the start and had to explore as much as the paper's Q-learning does: exact, by",
-        "dynamic programming (`rewardspec.experiments.ceiling`). The audit is exact as well: what every policy does",
+        "dynamic programming (`rewardspec.lab.paper.ceiling`). The audit is exact as well: what every policy does",
         "that is optimal for the spec of the column `best`.",
         "",
         "| environment | ceiling, % | best, % | best of the paper's table, % | audit of the best spec |",

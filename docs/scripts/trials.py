@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rewardspec.learning.settings import PPO, Config
-from rewardspec.learning.training import default_config, train
+from rewardspec.lab.learning.settings import PPO, Config
+from rewardspec.lab.learning.training import default_config, train
+from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
-from rewardspec.tasks.task import Task
 
 ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "results" / "trials"

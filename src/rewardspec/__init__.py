@@ -33,19 +33,23 @@ from rewardspec.logic.semantics import evaluate, evaluate_prefixes
 from rewardspec.logic.simplification import simplify
 from rewardspec.machines.monitor import Monitor
 from rewardspec.machines.verdicts import Verdict
+from rewardspec.moved_modules import MovedModules
 from rewardspec.spec import Pair, Spec
 from rewardspec.synthesis.quantitative.synthesize import synthesize
 
 if TYPE_CHECKING:  # what `__getattr__` loads, for type checkers and editors
-    from rewardspec import audit, pages, tasks, wrappers
+    from rewardspec import audit, pages, wrappers
     from rewardspec import sb3 as sb3
     from rewardspec.episodes.relabeling import relabel
+    from rewardspec.lab import tasks
     from rewardspec.logic import patterns
     from rewardspec.spec.reward_machine import RewardMachine
     from rewardspec.synthesis.boolean.boolean_monitor import BooleanMonitor, synthesize_boolean
     from rewardspec.wrappers import probe
 
 __version__ = "0.1.0"
+
+MovedModules.install()
 
 # Loaded when first used, so that importing takes little time: the module, and the name in it.
 _LATER = {
@@ -58,7 +62,7 @@ _LATER = {
     "relabel": ("rewardspec.episodes.relabeling", "relabel"),
     "sb3": ("rewardspec.sb3", None),  # not in `__all__`: needs an extra, and `import *` loads all that is there
     "synthesize_boolean": ("rewardspec.synthesis.boolean.boolean_monitor", "synthesize_boolean"),
-    "tasks": ("rewardspec.tasks", None),
+    "tasks": ("rewardspec.lab.tasks", None),
     "wrappers": ("rewardspec.wrappers", None),
 }
 

@@ -26,10 +26,10 @@ from rewardspec.episodes.relabeling import relabel_episodes
 from rewardspec.export.c_code import to_c
 from rewardspec.export.js_code import js_object
 from rewardspec.export.sources import source_of_spec
-from rewardspec.learning.env_batches import LoopedBatch
-from rewardspec.learning.monitored_batch import MonitoredBatch
+from rewardspec.lab.learning.env_batches import LoopedBatch
+from rewardspec.lab.learning.monitored_batch import MonitoredBatch
+from rewardspec.lab.tasks.task import Task
 from rewardspec.sb3 import CounterfactualReplayBuffer
-from rewardspec.tasks.task import Task
 from tests.agreement.playback import Playback, ended_episodes, lanes
 from tests.export.agreement import FLAGS
 from tests.spec_cases import STEPS, Case

@@ -13,9 +13,11 @@ import pytest
 from rewardspec import Spec, tasks
 from rewardspec.audit import audit, audit_task, rewards_of
 from rewardspec.audit.grid_maps import draw_path, map_of
+from rewardspec.audit.intent import Intent
 from rewardspec.errors import FormulaError, ModelError, SpecError
+from rewardspec.finite.products import base_spec
+from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.payments import PAYMENTS, Payment
-from rewardspec.tasks.task import Intent, Task, base_spec
 
 FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"

@@ -11,14 +11,13 @@ import pytest
 
 from rewardspec import Pair, Spec, tasks
 from rewardspec.audit import audit
-from rewardspec.audit.intent import aims_of
+from rewardspec.audit.intent import Intent, aims_of
 from rewardspec.audit.optimal_policies import Episodes, Quantity
 from rewardspec.audit.solving import solve
 from rewardspec.errors import Error
 from rewardspec.finite.models import finite_model
-from rewardspec.finite.products import build_product
+from rewardspec.finite.products import base_spec, build_product
 from rewardspec.spec.payments import PAYMENTS
-from rewardspec.tasks.task import Intent, base_spec
 
 FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardspec as rs
+from rewardspec.lab.tasks import worlds
 from rewardspec.spec.reward_machine import LOST, RewardMachine
-from rewardspec.tasks import worlds
 from tests.strategies import random_formula
 
 ATOMS = ("a", "b")

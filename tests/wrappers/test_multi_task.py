@@ -4,7 +4,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import rewardspec as rs
-from rewardspec.tasks import worlds
+from rewardspec.lab.tasks import worlds
 from rewardspec.wrappers import MonitorReward, MultiTask
 
 

@@ -13,15 +13,14 @@ from typing import Any
 
 import gymnasium as gym
 
-from rewardspec.audit.intent import Aims, aims_of, read_aims, required_intent
+from rewardspec.audit.intent import Aims, AuditedTask, Intent, aims_of, read_aims, required_intent
 from rewardspec.audit.judgments import Spread, Verdict, explain, judge
 from rewardspec.audit.optimal_policies import Episodes, Outcome, PlayedEpisode, Policy, Quantity, play
 from rewardspec.audit.solving import solve
 from rewardspec.finite.models import FiniteModel, finite_model
-from rewardspec.finite.products import DEFAULT_NODES, Product, build_product
+from rewardspec.finite.products import DEFAULT_NODES, Product, base_spec, build_product
 from rewardspec.spec.payments import Payment
 from rewardspec.spec.spec import Spec
-from rewardspec.tasks.task import Intent, Task, base_spec
 
 LEARNER_DISCOUNT = 0.9
 """The discount of the paper's Q-learning."""
@@ -66,7 +65,7 @@ class Finding:
         return play(env, self.product, self.policy, seed)
 
 
-def rewards_of(task: Task, payment: Payment | None = None) -> dict[str, Spec]:
+def rewards_of(task: AuditedTask, payment: Payment | None = None) -> dict[str, Spec]:
     """The rewards of a task by name: the environment's own, its specs, and their variants.
 
     Args:
@@ -84,7 +83,7 @@ def rewards_of(task: Task, payment: Payment | None = None) -> dict[str, Spec]:
 
 
 def audit_task(
-    task: Task,
+    task: AuditedTask,
     rewards: Mapping[str, Spec] | None = None,
     discounts: Iterable[float] = (LEARNER_DISCOUNT,),
     *,

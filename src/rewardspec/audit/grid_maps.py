@@ -15,8 +15,6 @@ from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 from rewardspec.errors import Error, MissingExtraError
-from rewardspec.tasks.gridworlds import GridWorld
-from rewardspec.tasks.worlds.machine_worlds import LabeledWorld, drawn
 
 if TYPE_CHECKING:
     from rewardspec.audit.auditing import Finding
@@ -64,7 +62,8 @@ class Map:
 def map_of(env: gym.Env[Any, Any], start: int) -> Map | None:
     """The map of an environment, as an episode sees it that starts in a state; None where there is none to draw.
 
-    Gridworlds have one, and environments whose `desc` holds a character for each state, row by row, as Frozen Lake's.
+    An environment may bring its own: a method `episode_map`, which takes the first state and returns a `Map`. Those of
+    Gymnasium are known, and so is every `desc` that holds a character for each state, row by row, as Frozen Lake's.
 
     Example:
         >>> from rewardspec import tasks
@@ -73,13 +72,9 @@ def map_of(env: gym.Env[Any, Any], start: int) -> Map | None:
         (('SFFF', 'FHFH', 'FFFH', 'HFFG'), (1, 2))
     """
     inner: Any = env.unwrapped
-    if isinstance(inner, GridWorld):
-        states = inner.model.states
-        return Map(tuple(inner.draw(states[start])), lambda state: states[state].agent)
-    if isinstance(inner, LabeledWorld):
-        grid, place = inner.grid, inner.place
-        legend = ", ".join(f"{letter} {meaning}" for letter, meaning in grid.meaning.items())
-        return Map(tuple(drawn(grid)), lambda state: grid.cells[place[state]], grid.walls(1), grid.walls(2), legend)
+    own_map: Callable[[int], Map] | None = getattr(inner, "episode_map", None)
+    if own_map is not None:
+        return own_map(start)
     if isinstance(inner, TaxiEnv):
         return _taxi(inner, start)
     if isinstance(inner, CliffWalkingEnv):

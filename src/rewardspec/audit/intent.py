@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,10 +16,56 @@ from rewardspec.logic.fragments import is_propositional
 from rewardspec.logic.parsing import parse
 from rewardspec.logic.semantics import evaluate_positions
 from rewardspec.spec.atoms.functions import AtomFunction
+from rewardspec.spec.atoms.label_functions import NEARLY_TRUE
 from rewardspec.spec.spec import Spec
-from rewardspec.tasks.label_functions import NEARLY_TRUE
-from rewardspec.tasks.measures import Ending, Measure
-from rewardspec.tasks.task import Intent, Task
+
+
+@dataclasses.dataclass(frozen=True)
+class Intent:
+    """Goal and hazard of a task, stated apart from any reward: an audit compares what a reward asks for with it.
+
+    Attributes:
+        goal: A propositional formula over the task's atoms that holds when the goal is reached.
+        hazard: Likewise, what must not happen; None where nothing is known to be unsafe.
+        arrival: What reaching the goal is called, as in "the agent …".
+        mishap: What the hazard is called, likewise.
+    """
+
+    goal: str
+    hazard: str | None = None
+    arrival: str = "reaches the goal"
+    mishap: str = "does what must not happen"
+
+
+class AuditedTask(Protocol):
+    """What an audit reads of a task; every `rewardspec.tasks.Task` is one."""
+
+    @property
+    def title(self) -> str:
+        """Name for people."""
+
+    @property
+    def specs(self) -> Mapping[str, Spec]:
+        """Rewards to compare, by name."""
+
+    @property
+    def variants(self) -> Mapping[str, Spec]:
+        """Further rewards, by name."""
+
+    @property
+    def atoms(self) -> Mapping[str, AtomFunction]:
+        """Functions of the atoms that the intent reads."""
+
+    @property
+    def intent(self) -> Intent | None:
+        """Goal and hazard."""
+
+    @property
+    def completion(self) -> Callable[[Any], Any] | None:
+        """Task completion in [0, 1] from the last observation; None counts whether an episode ends at the goal."""
+
+    def make(self) -> gym.Env[Any, Any]:
+        """Make the environment."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +84,10 @@ class Aims:
 
 
 def read_aims(
-    intent: Intent, model: FiniteModel, atoms: Mapping[str, AtomFunction], measure: Measure | None = None
+    intent: Intent,
+    model: FiniteModel,
+    atoms: Mapping[str, AtomFunction],
+    completion: Callable[[Any], Any] | None = None,
 ) -> Aims:
     """Evaluate an intent on the transitions of a model.
 
@@ -44,30 +95,30 @@ def read_aims(
         intent: Goal and hazard.
         model: The environment.
         atoms: The functions of the atoms that goal and hazard read. A formula holds where its value is nearly 1.
-        measure: The task completion, a function of the last observation; by default, whether the episode ends at the
-            goal.
+        completion: The task completion, a function of the last observation; by default, whether the episode ends at
+            the goal.
 
     Raises:
         FormulaError: Goal or hazard reads another atom.
         SpecError: Goal or hazard has temporal operators.
     """
     goal, hazard = (_where(formula, model, atoms) for formula in (intent.goal, intent.hazard))
-    if measure is None or measure.reads != "last_obs":
+    if completion is None:
         return Aims(goal, hazard, goal.astype(np.float64))
-    completion = measure(Ending(model.successor, None, None, None))
-    return Aims(goal, hazard, np.broadcast_to(np.asarray(completion, dtype=np.float64), len(model)))
+    reached = np.asarray(completion(model.successor), dtype=np.float64)
+    return Aims(goal, hazard, np.broadcast_to(reached, len(model)))
 
 
-def aims_of(task: Task, model: FiniteModel) -> Aims:
+def aims_of(task: AuditedTask, model: FiniteModel) -> Aims:
     """Evaluate the intent of a task.
 
     Raises:
         ModelError: The task has none.
     """
-    return read_aims(required_intent(task), model, task.atoms, task.measure)
+    return read_aims(required_intent(task), model, task.atoms, task.completion)
 
 
-def required_intent(task: Task) -> Intent:
+def required_intent(task: AuditedTask) -> Intent:
     """The intent of a task, which an audit cannot do without."""
     if task.intent is None:
         raise ModelError(

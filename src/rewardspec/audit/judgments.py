@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal, TypeAlias
 
+from rewardspec.audit.intent import Intent
 from rewardspec.audit.optimal_policies import Outcome
-from rewardspec.tasks.task import Intent
 
 Verdict: TypeAlias = Literal["aligned", "slow", "indifferent", "misaligned"]
 

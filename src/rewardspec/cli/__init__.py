@@ -6,29 +6,30 @@ Each command is a module with `add_parser`, which describes it, and `run`, which
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Sequence
 
 from rewardspec import __version__
-from rewardspec.cli import (
-    audit,
-    check,
-    compare,
-    draw,
-    envs,
-    explain,
-    export,
-    monitor,
-    play,
-    probe,
-    report,
-    reproduce,
-    train,
-)
 from rewardspec.errors import Error
 
-_COMMANDS = (check, monitor, draw, play, export, explain, probe, envs, audit, train, compare, reproduce, report)
+_COMMANDS = {
+    "check": "rewardspec.cli.check",
+    "monitor": "rewardspec.cli.monitor",
+    "draw": "rewardspec.cli.draw",
+    "play": "rewardspec.cli.play",
+    "export": "rewardspec.cli.export",
+    "explain": "rewardspec.lab.cli.explain",
+    "probe": "rewardspec.lab.cli.probe",
+    "envs": "rewardspec.lab.cli.envs",
+    "audit": "rewardspec.lab.cli.audit",
+    "train": "rewardspec.lab.cli.train",
+    "compare": "rewardspec.lab.cli.compare",
+    "reproduce": "rewardspec.lab.cli.reproduce",
+    "report": "rewardspec.lab.cli.report",
+}
+"""Commands of the library and of the lab by name, in the order of the help; a module is imported when it is needed."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = sys.argv[1:] if argv is None else list(argv)
     # Some commands record how they were called.
-    arguments, unknown = _parser().parse_known_args(words, argparse.Namespace(argv=words))
+    arguments, unknown = _parser(words).parse_known_args(words, argparse.Namespace(argv=words))
     if unknown:
         arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")  # with the usage of its command
     try:
@@ -60,7 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Parser of the command that the words begin with, or of all commands if they begin with none."""
     parser = argparse.ArgumentParser(
         prog="rewardspec",
         description="Rewards for reinforcement learning from temporal-logic specifications.",
@@ -68,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"rewardspec {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_parser(commands)
+    named = [word for word in words[:1] if word in _COMMANDS]
+    for name in named or _COMMANDS:
+        importlib.import_module(_COMMANDS[name]).add_parser(commands)
     return parser

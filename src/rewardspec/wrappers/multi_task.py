@@ -44,7 +44,7 @@ class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         LabelError: From `reset` and `step`: an atom gave no label in [0, 1]. After it the episode has to be reset.
 
     Example:
-        >>> from rewardspec.tasks import worlds
+        >>> from rewardspec.lab.tasks import worlds
         >>> world = worlds.LabeledWorld(worlds.office_world())
         >>> specs = [Spec([(f, 1)], atoms=world.atoms, payment="delta") for f in worlds.formulas("office")]
         >>> env = MultiTask(world, specs)

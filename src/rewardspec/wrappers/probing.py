@@ -110,8 +110,8 @@ def probe(
         spec: The spec, with functions for its atoms.
         episodes: How many episodes to play.
         policy: Gives the action for an observation of the environment; random actions where None. One that remembers,
-            such as `rewardspec.learning.playing.Player`, has methods `begin` and `saw`, which are told of every episode
-            and step.
+            such as the player of a saved policy, has methods `begin` and `saw`, which are told of every episode and
+            step.
         seed: Of the first episode and the random actions; each later episode has the next one.
         max_steps: Where to cut off an episode that does not end.
 

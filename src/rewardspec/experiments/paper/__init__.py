@@ -1,1 +1,0 @@
-"""The paper's evaluation: twelve tasks with four rewards each, and the numbers that the paper prints."""

@@ -1,0 +1,1 @@
+"""Commands of the lab; `rewardspec.cli` lists them beside those of the library."""

@@ -1,0 +1,84 @@
+"""Who plays: the options of commands that play episodes at random or by a learned policy, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rewardspec.errors import Error
+from rewardspec.spec.spec import Spec
+
+if TYPE_CHECKING:
+    from rewardspec.lab.learning.playing import ModelPlayer, Player
+    from rewardspec.lab.learning.policies import Policy
+    from rewardspec.lab.tasks.task import Task
+
+
+def add_policy_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say who plays."""
+    parser.add_argument(
+        "--policy",
+        metavar="FILE",
+        help="play by a policy that `rewardspec train` saved, in place of random actions; or by a .zip of "
+        "Stable-Baselines3, with --unpickle",
+    )
+    parser.add_argument(
+        "--run", dest="number", metavar="N", type=int, default=0, help="whose policy, of several runs (default: 0)"
+    )
+    parser.add_argument(
+        "--unpickle",
+        metavar="ALGORITHM",
+        help="load the .zip as a model of this algorithm, such as PPO. Unpickling can run any code in the file: "
+        "only for files that you trust",
+    )
+
+
+def task_and_policy(arguments: argparse.Namespace) -> tuple[Task, Policy | None]:
+    """The task that is played, and the policy that plays it; None for random actions and for models of SB3.
+
+    Raises:
+        Error: There is no such task or policy, or the file would have to be unpickled.
+    """
+    from rewardspec.lab import tasks
+
+    policy = None
+    if arguments.policy is not None and _is_zip(arguments):
+        if arguments.unpickle is None:
+            raise Error(
+                f"{arguments.policy!r} is a model that Stable-Baselines3 saved, and loading it unpickles: that can run "
+                "any code that someone put into the file. If you trust where it comes from, name its algorithm: "
+                "--unpickle PPO. Policies that `rewardspec train --learner sb3:PPO` saves need no such trust."
+            )
+    elif arguments.unpickle is not None:
+        raise Error("--unpickle is for a .zip of Stable-Baselines3, given with --policy.")
+    elif arguments.policy is not None:
+        from rewardspec.lab.learning.policies import load_policy
+
+        policy = load_policy(arguments.policy, references=not arguments.no_references)
+    if arguments.env is not None:
+        return tasks.get(arguments.env, specs={}), policy
+    if policy is None:
+        raise Error("Name the environment to play: --env ID.")
+    return policy.task, policy
+
+
+def player(arguments: argparse.Namespace, task: Task, policy: Policy | None, env: Any, spec: Spec) -> Any:
+    """Who plays; None for random actions."""
+    if arguments.policy is None:
+        return None
+    from rewardspec.lab.learning.playing import ModelPlayer, Player
+
+    found: Player | ModelPlayer
+    if policy is None:
+        from rewardspec.lab.learning.sb3_training import load_zip
+
+        print(f"Unpickling {arguments.policy}.", file=sys.stderr)
+        found = ModelPlayer(load_zip(arguments.policy, arguments.unpickle), task, spec)
+    else:
+        found = Player(policy, env, arguments.number)
+    return found
+
+
+def _is_zip(arguments: argparse.Namespace) -> bool:
+    return str(arguments.policy).endswith(".zip")

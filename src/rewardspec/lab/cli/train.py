@@ -1,0 +1,221 @@
+"""`rewardspec train ENV`: one environment, one reward, and the policy that comes of them."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rewardspec.cli.options import OBSERVE_CHOICES, add_no_references, command, importing_from_here, spec_in
+from rewardspec.errors import Error
+from rewardspec.lab.cli.audit import aligned
+from rewardspec.lab.cli.options import add_learner_options, add_measure, config_changes, options_for
+
+if TYPE_CHECKING:
+    from rewardspec.lab.experiments.study import Reward
+    from rewardspec.lab.learning.env_batches import Source
+    from rewardspec.lab.learning.settings import Config, Unit
+    from rewardspec.lab.learning.training import Training
+    from rewardspec.lab.learning.training_log import TrainingLog
+    from rewardspec.lab.tasks.task import Task
+
+
+def add_parser(commands: Any) -> None:
+    """Describe the command."""
+    parser = command(
+        commands,
+        "train",
+        "train one environment with one reward, and save the policy",
+        """
+        rewardspec train frozen-lake --reward boolean --seeds 20
+        rewardspec train cart-pole --reward quantitative --steps 100000 --record pole.gif
+        rewardspec train taxi --spec my-spec.toml -o my-taxi.npz --tensorboard logs
+        rewardspec train MountainCarContinuous-v0 --spec energy.toml --steps 200000
+        rewardspec train Pendulum-v1 --spec up.toml --learner sb3:SAC --steps 20000
+        """,
+    )
+    parser.add_argument(
+        "env", metavar="ENV", help="any Gymnasium id, module:id, module:Class; or as in `rewardspec envs`"
+    )
+    reward = parser.add_mutually_exclusive_group()
+    reward.add_argument(
+        "--reward",
+        metavar="REWARD",
+        help="what pays: base, or one of the task's specs (default: quantitative, else base)",
+    )
+    reward.add_argument("--spec", metavar="FILE", help="pay by this spec, a TOML file")
+    add_no_references(parser)
+    add_measure(parser)
+    parser.add_argument(
+        "--observe", choices=OBSERVE_CHOICES, help="what of the monitor the learner sees (default: the reward's)"
+    )
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="runs, trained together (default: 1)")
+    add_learner_options(parser)
+    parser.add_argument(
+        "--envpool", action="store_true", help="take Lunar Lander and Bipedal Walker from EnvPool, which is quicker"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="the policy (default: ENV-REWARD.npz)")
+    parser.add_argument("--record", metavar="FILE", help="record an episode: .gif moves, .png is a row of stills")
+    parser.add_argument("--tensorboard", metavar="DIR", help="write the training log for TensorBoard")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, say how it went, and save the policy."""
+    with importing_from_here():
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from rewardspec.lab import tasks
+    from rewardspec.lab.experiments.own_study import measured_by
+    from rewardspec.lab.experiments.study import Budget
+    from rewardspec.lab.learning.animation import check_recording, check_target, record
+    from rewardspec.lab.learning.training import check_extras, with_learner
+    from rewardspec.lab.learning.training_log import check_tensorboard, write_tensorboard
+    from rewardspec.spec.toml_writing import dumps_spec
+
+    source: Source = "envpool" if arguments.envpool else "gymnasium"
+    task = with_learner(tasks.get(arguments.env, specs={}), arguments.learner)
+    check_extras([task], source=source)
+    name, reward = _reward(arguments, task)
+    if arguments.measure is not None:
+        task = measured_by(task if reward.spec is None else task.replace(specs={name: reward.spec}), arguments.measure)
+    with options_for(seeds="--seeds", total_steps="--steps", episodes="--episodes"):
+        config = Budget(arguments.seeds, arguments.seeds, _config(arguments, task)).config
+    target = arguments.output or f"{task.name}-{name}.npz"
+    # What would fail after the training is looked at before it.
+    check_target(target)
+    if reward.spec is not None:
+        dumps_spec(reward.spec)  # the policy is saved with it
+    if arguments.record is not None:
+        check_recording(arguments.record)
+    if arguments.tensorboard is not None:
+        check_tensorboard()
+
+    try:
+        training = _train(task, name, reward, config, arguments.seeds, source)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("Interrupted; nothing was saved.") from None
+    print("\n".join(_summary(task, name, config, training)))
+    training.policy.save(target)
+    print(f"Wrote {target}")
+    if arguments.tensorboard is not None:
+        seeds = range(arguments.seeds)
+        print(f"Wrote {write_tensorboard(arguments.tensorboard, f'{task.name}-{name}', training.log, seeds)}")
+    if arguments.record is not None:
+        episode = record(training.policy, arguments.record, run=_best_run(training.log, config.unit))
+        print(
+            f"Wrote {arguments.record}: an episode of {len(episode.actions)} steps, "
+            f"{_words(task)} {episode.task_completion:.2f}"
+        )
+    return 0
+
+
+def _reward(arguments: argparse.Namespace, task: Task) -> tuple[str, Reward]:
+    from rewardspec.lab import tasks
+    from rewardspec.lab.experiments.study import BASE, Reward, own_reward
+
+    if arguments.spec is not None:
+        spec = spec_in(arguments.spec, arguments)
+        spec = spec if spec.atom_functions or not task.atoms else spec.replace(atoms=task.atoms)
+        name, reward = "spec", Reward(spec, "registers", f"The spec {arguments.spec}.")
+    else:
+        name = arguments.reward or ("quantitative" if "quantitative" in task.specs else BASE)
+        if name == "best" and task.name in tasks.names("paper"):
+            from rewardspec.lab.paper.evaluation import paper_reward
+
+            reward = paper_reward(task, name)
+        else:
+            reward = own_reward(task, name)
+    if arguments.observe is not None:
+        if reward.spec is None:
+            raise Error("The environment's own reward has no monitor to observe. Leave --observe out.")
+        observe = None if arguments.observe == "nothing" else arguments.observe
+        reward = dataclasses.replace(reward, observe=observe)
+    return name, reward
+
+
+def _config(arguments: argparse.Namespace, task: Task) -> Config:
+    from rewardspec.lab.learning.training import default_config
+
+    return default_config(task, config_changes(arguments, task))
+
+
+def _train(task: Task, name: str, reward: Reward, config: Config, seeds: int, source: Source) -> Training:
+    """Train with the display that a reproduction has, of one job."""
+    from rewardspec.lab.experiments.display import display_for
+    from rewardspec.lab.experiments.engines import Advanced, Event, Started
+    from rewardspec.lab.experiments.engines.worker import throttled, use_cpu
+    from rewardspec.lab.experiments.job_progress import JobProgress
+    from rewardspec.lab.experiments.jobs import Job
+    from rewardspec.lab.learning.training import train
+
+    use_cpu()
+    job = Job(task.name, name, 0, seeds, config)
+    progress, display = JobProgress([job], 1), display_for(sys.stderr)
+
+    def show(event: Event) -> None:
+        progress.see(event)
+        display.show(progress, event)
+
+    try:
+        show(Started(job))
+        advance = throttled(lambda done, total: show(Advanced(job, done, total)), 0.2)
+        return train(
+            task,
+            reward.spec,
+            observe=reward.observe,
+            config=config,
+            seeds=job.seeds,
+            progress=advance,
+            source=source,
+        )
+    finally:
+        display.close()
+
+
+def _summary(task: Task, name: str, config: Config, training: Training) -> Iterator[str]:
+    from rewardspec.lab.experiments.display import duration
+    from rewardspec.lab.experiments.statistics import at_the_start, in_the_end, run_means
+    from rewardspec.lab.learning.settings import QLearning
+
+    log = training.log
+    length = f"{config.episodes:,} episodes" if isinstance(config, QLearning) else f"{config.total_steps:,} steps"
+    runs = f"{log.runs} runs" if log.runs > 1 else "1 run"
+    yield f"{task.title}, {name}: {runs} of {length} in {duration(training.seconds)}"
+    if not len(log):
+        yield "No episode was finished. Train for longer."
+        return
+    first, last = at_the_start(log, config.unit), in_the_end(log, config.unit)
+    rows: list[tuple[str, ...]] = [("", "first tenth", "last tenth")]
+    for title, column, form in (
+        *((name.replace("_", " "), name, "{:.3f}" if m.share else "{:,.2f}") for name, m in task.measures.items()),
+        ("reward of an episode", "reward", "{:,.2f}"),
+        ("environment's own reward", "base_reward", "{:,.2f}"),
+        ("steps of an episode", "length", "{:,.1f}"),
+        ("episodes with a violation", "violated", "{:.0%}"),
+    ):
+        values = log.columns()[column]
+        # As the report has them: measures of success over runs, the others over episodes.
+        over_runs = column in log.measures
+        means = (run_means(log, values, part).mean() if over_runs else values[part].mean() for part in (first, last))
+        rows.append((title, *(form.format(float(mean)) for mean in means)))
+    yield from aligned(rows)
+
+
+def _words(task: Task) -> str:
+    """What the first measure is called."""
+    return next(iter(task.measures)).replace("_", " ")
+
+
+def _best_run(log: TrainingLog, unit: Unit) -> int:
+    """The run with the highest task completion in the end."""
+    import numpy as np
+
+    from rewardspec.lab.experiments.statistics import in_the_end, run_means
+
+    runs = np.unique(log.run)  # a run that finished no episode has no mean
+    return int(runs[np.argmax(run_means(log, log.task_completion, in_the_end(log, unit)))]) if len(runs) else 0

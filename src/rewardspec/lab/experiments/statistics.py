@@ -1,0 +1,231 @@
+"""Statistics of runs: means with intervals, the interquartile mean with a bootstrap, moving averages, profiles.
+
+The methods are those that reinforcement learning has agreed on (Agarwal et al., "Deep Reinforcement Learning at the
+Edge of the Statistical Precipice", 2021), written here because SciPy's bootstrap knows no strata. Episodes of one run
+depend on each other, so that an interval over all episodes pooled, which is what the paper prints, is narrower than
+what is known. Intervals over runs take each run's mean as one observation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.errors import Error
+from rewardspec.lab.learning.settings import Unit
+from rewardspec.lab.learning.training_log import TrainingLog
+
+Floats = NDArray[np.float64]
+
+NORMAL_95 = 1.959963984540054
+"""The 97.5 % quantile of the normal distribution."""
+FINAL_SHARE = 0.1
+"""The last share of training that counts as the end of it."""
+WINDOW = 21
+"""The paper's window for smoothing curves, in episodes."""
+RESAMPLES = 2000
+"""How often the bootstrap draws anew."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """A number and its 95 % interval.
+
+    Attributes:
+        value: The number.
+        low: Lower end of the interval; NaN where nothing is known of it.
+        high: Upper end of the interval; likewise.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval."""
+        return 0.5 * (self.high - self.low)
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+
+def pooled_mean(values: Floats) -> Estimate:
+    """The mean of all values and its normal 95 % interval, as the paper has it: as if all were independent.
+
+    Example:
+        >>> print(pooled_mean(np.array([0.0, 1.0] * 50)))
+        0.5 [0.4015, 0.5985]
+    """
+    return _with_interval(values, NORMAL_95)
+
+
+def mean_over_runs(run_means: Floats) -> Estimate:
+    """The mean of the runs' own means and its 95 % interval by Student's t, which is NaN for a single run.
+
+    Example:
+        >>> print(mean_over_runs(np.array([0.4, 0.5, 0.6])))
+        0.5 [0.2516, 0.7484]
+    """
+    return _with_interval(run_means, t_quantile(max(len(run_means) - 1, 1)))
+
+
+def t_quantile(freedom: int) -> float:
+    """The 97.5 % quantile of Student's t.
+
+    Example:
+        >>> [round(t_quantile(n), 3) for n in (1, 2, 4, 9, 499)]
+        [12.706, 4.303, 2.776, 2.262, 1.965]
+    """
+    from scipy.special import stdtrit  # comes with JAX, and takes its time to import
+
+    return float(stdtrit(freedom, 0.975))
+
+
+def run_means(log: TrainingLog, column: Floats, chosen: NDArray[np.bool_] | None = None) -> Floats:
+    """Each run's mean of a column, over the chosen episodes; runs that have none are left out."""
+    run = log.run if chosen is None else log.run[chosen]
+    values = column if chosen is None else column[chosen]
+    counts = np.bincount(run, minlength=log.runs)
+    sums = np.bincount(run, weights=values, minlength=log.runs)
+    means: Floats = sums[counts > 0] / counts[counts > 0]
+    return means
+
+
+def in_the_end(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> NDArray[np.bool_]:
+    """Which episodes belong to the last share of their run: of its episodes, or of its steps; always the very last.
+
+    Example:
+        >>> from rewardspec.lab.learning.training_log import COLUMNS
+        >>> columns = dict.fromkeys((*COLUMNS, "score"), [0] * 4) | {"end_step": [5, 80, 95, 100]}
+        >>> in_the_end(TrainingLog.of(1, columns), "steps"), in_the_end(TrainingLog.of(1, columns), "episodes")
+        (array([False, False,  True,  True]), array([False, False, False,  True]))
+    """
+    position, total = _places(log, unit)
+    late = position > (1.0 - share) * total
+    late[np.searchsorted(log.run, np.unique(log.run), side="right") - 1] = True
+    return np.asarray(late)
+
+
+def at_the_start(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> NDArray[np.bool_]:
+    """Which episodes belong to the first share of their run: of its episodes, or of its steps; always the very first.
+
+    Example:
+        >>> from rewardspec.lab.learning.training_log import COLUMNS
+        >>> columns = dict.fromkeys((*COLUMNS, "score"), [0] * 4) | {"end_step": [5, 10, 95, 100]}
+        >>> at_the_start(TrainingLog.of(1, columns), "steps"), at_the_start(TrainingLog.of(1, columns), "episodes")
+        (array([ True,  True, False, False]), array([ True, False, False, False]))
+    """
+    position, total = _places(log, unit)
+    early = position <= share * total
+    early[np.searchsorted(log.run, np.unique(log.run))] = True
+    return np.asarray(early)
+
+
+def _places(log: TrainingLog, unit: Unit) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where in its run each episode ended, and where the last one of the run did."""
+    counts = np.bincount(log.run, minlength=log.runs)
+    ends = np.cumsum(counts)
+    position = log.end_step if unit == "steps" else np.arange(len(log)) - (ends - counts)[log.run] + 1
+    return position, position[ends[log.run] - 1]
+
+
+# The interquartile mean.
+
+
+def iqm(values: Floats) -> float:
+    """The interquartile mean: of the middle half of the values, the quarters' edges counted by the part inside.
+
+    Example:
+        >>> iqm(np.array([0.0, 1.0, 2.0, 90.0])), round(iqm(np.array([1.0, 3.0, 5.0, 7.0, 9.0, 11.0])), 6)
+        (1.5, 6.0)
+    """
+    ordered = np.sort(values)
+    return float(_middle_means(ordered, np.full((1, len(ordered)), 1.0 / len(ordered)))[0])
+
+
+def bootstrapped_iqm(strata: Sequence[Floats], *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
+    """The interquartile mean over runs with its 95 % percentile interval by the stratified bootstrap.
+
+    Runs are drawn anew within each stratum, such as an environment, and every stratum weighs the same however many
+    runs it has.
+
+    Args:
+        strata: The scores of each stratum's runs.
+        resamples: How often to draw.
+        seed: Seed of the draws.
+
+    Raises:
+        Error: There is no stratum, or one has no runs.
+
+    Example:
+        >>> print(bootstrapped_iqm([np.array([0.5, 0.5]), np.array([0.5])]))
+        0.5 [0.5, 0.5]
+    """
+    sizes = [len(stratum) for stratum in strata]
+    if not sizes or 0 in sizes:
+        raise Error(f"Every stratum should have a run to draw. Received strata of {sizes} runs. Leave out empty ones.")
+    order = np.argsort(np.concatenate(strata), kind="stable")
+    ordered = np.concatenate(strata)[order]
+    even = np.concatenate([np.full(len(s), 1.0 / (len(s) * len(strata))) for s in strata])[order]
+    rng = np.random.default_rng(seed)
+    draws = []
+    for start in range(0, resamples, 250):  # a part at a time: all at once would need the memory of all
+        count = min(250, resamples - start)
+        drawn = np.concatenate([_times_drawn(rng, count, len(stratum)) for stratum in strata], axis=1)
+        draws.append(_middle_means(ordered, drawn[:, order] * even))
+    low, high = np.quantile(np.concatenate(draws), (0.025, 0.975))
+    return Estimate(float(_middle_means(ordered, even[None])[0]), float(low), float(high))
+
+
+def _times_drawn(rng: np.random.Generator, count: int, runs: int) -> NDArray[np.int64]:
+    """How often each run is drawn, which says as much as which are, and spares sorting them; shape (count, runs)."""
+    drawn = rng.integers(runs, size=(count, runs)) + runs * np.arange(count)[:, None]
+    return np.bincount(drawn.ravel(), minlength=count * runs).reshape(count, runs)
+
+
+def _middle_means(ordered: Floats, weights: Floats) -> Floats:
+    """The mean of the middle half of the mass, for each row of weights, which add up to 1."""
+    reached = np.cumsum(weights, axis=1)
+    inside = np.diff(np.clip(reached, 0.25, 0.75), axis=1, prepend=0.25)
+    means: Floats = 2.0 * (inside @ ordered)
+    return means
+
+
+# Curves.
+
+
+def moving_average(values: Floats, window: int = WINDOW) -> Floats:
+    """The centred moving average along the last axis; at the ends, of the part of the window that is there.
+
+    Example:
+        >>> moving_average(np.array([0.0, 3.0, 6.0, 9.0]), window=3)
+        array([1.5, 3. , 6. , 7.5])
+    """
+    count = values.shape[-1]
+    sums = np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
+    low = np.maximum(np.arange(count) - window // 2, 0)
+    high = np.minimum(np.arange(count) + (window + 1) // 2, count)
+    return np.asarray((sums[..., high] - sums[..., low]) / (high - low))
+
+
+def performance_profile(scores: Floats, thresholds: Floats) -> Floats:
+    """The share of the runs that score more than each threshold.
+
+    Example:
+        >>> performance_profile(np.array([0.2, 0.4, 0.6]), np.array([0.0, 0.4, 1.0])).round(2)
+        array([1.  , 0.33, 0.  ])
+    """
+    return np.asarray(1.0 - np.searchsorted(np.sort(scores), thresholds, side="right") / len(scores))
+
+
+def _with_interval(values: Floats, quantile: float) -> Estimate:
+    mean = float(values.mean())
+    if len(values) < 2:
+        return Estimate(mean, math.nan, math.nan)
+    half = quantile * float(values.std(ddof=1)) / math.sqrt(len(values))
+    return Estimate(mean, mean - half, mean + half)

@@ -1,0 +1,226 @@
+"""Summaries: a cell of a million episodes in a few numbers, and all cells side by side."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.errors import Error
+from rewardspec.lab.experiments.convergence import convergence_of
+from rewardspec.lab.experiments.statistics import (
+    Estimate,
+    bootstrapped_iqm,
+    in_the_end,
+    mean_over_runs,
+    pooled_mean,
+    run_means,
+)
+from rewardspec.lab.experiments.study import Cell, Study
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """What is reported of one cell. Task completion is the task's first measure of success, a share or not.
+
+    Attributes:
+        task: The task's name.
+        reward: The reward's name.
+        full_budget: Whether it was given all that the study's references speak of.
+        runs: How many runs there were.
+        episodes: How many episodes they finished, together.
+        steps: How many steps these took, together.
+        seconds: Wall-clock seconds of training.
+        completion: Mean task completion over all episodes of all runs; the interval treats episodes as independent.
+        completion_over_runs: The mean of the runs' means, with the interval over runs.
+        iqm: Interquartile mean of the runs' means, with a bootstrapped interval.
+        final: Task completion in the last tenth of training: the mean of the runs' means, with the interval over runs.
+        final_reward: What the learner was paid for an episode in that tenth.
+        final_base_reward: What the environment itself pays for an episode in that tenth.
+        further_measures: The further measures of success over all of training, by name: means over runs.
+        final_measures: The same in that tenth.
+        violated: Share of all episodes that violated a veto of the spec.
+        final_violated: Share of those in the last tenth that did.
+        convergence_episode: Mean episode of convergence, as the study takes it; None if too few runs converged.
+        convergence_seconds: Mean seconds until then, of a run's share of the time.
+        converged: Share of the runs that converged.
+        convergence_episode_counting_zero: Mean over all runs, where a run that did not converge counts as 0.
+        config: The learner's settings.
+        observe: What the learner saw of the monitor.
+        payment: How the spec paid.
+        commands: The commands that trained it.
+        versions: The versions of what it was trained with.
+        devices: The kinds of machine that trained it.
+        run_scores: Each run's mean task completion, shape (runs,).
+        final_scores: Each run's mean task completion in the last tenth, shape (runs,).
+    """
+
+    task: str
+    reward: str
+    full_budget: bool
+    runs: int
+    episodes: int
+    steps: int
+    seconds: float
+    completion: Estimate
+    completion_over_runs: Estimate
+    iqm: Estimate
+    final: Estimate
+    final_reward: float
+    final_base_reward: float
+    further_measures: Mapping[str, Estimate]
+    final_measures: Mapping[str, Estimate]
+    violated: float
+    final_violated: float
+    convergence_episode: float | None
+    convergence_seconds: float | None
+    converged: float
+    convergence_episode_counting_zero: float
+    config: Mapping[str, Any]
+    observe: str | None
+    payment: str | None
+    commands: tuple[str, ...]
+    versions: Mapping[str, str]
+    devices: tuple[str, ...]
+    run_scores: NDArray[np.float64]
+    final_scores: NDArray[np.float64]
+
+    def as_json(self) -> dict[str, Any]:
+        """The summary as JSON data, without the single runs; what is not known is null."""
+        return {
+            field.name: as_json_data(getattr(self, field.name))
+            for field in dataclasses.fields(self)
+            if field.name not in ("run_scores", "final_scores")
+        }
+
+
+def summarize(cell: Cell, study: Study) -> Summary:
+    """A cell of a study in a few numbers.
+
+    Raises:
+        Error: No run of the cell finished an episode.
+    """
+    log = cell.log
+    if not len(log):
+        raise Error(f"No run of {cell.task} with the reward {cell.reward!r} finished an episode. Train it for longer.")
+    late = in_the_end(log, cell.unit)
+    further = dict(list(log.measures.items())[1:])
+    scores, final_scores = run_means(log, log.task_completion), run_means(log, log.task_completion, late)
+    seen = convergence_of(log, cell.seconds, study.convergence(study.tasks[cell.task]))
+    return Summary(
+        task=cell.task,
+        reward=cell.reward,
+        full_budget=study.is_full(study.tasks[cell.task], cell.config, log.runs),
+        runs=log.runs,
+        episodes=len(log),
+        steps=int(log.length.sum(dtype=np.int64)),
+        seconds=cell.seconds,
+        completion=pooled_mean(log.task_completion),
+        completion_over_runs=mean_over_runs(scores),
+        iqm=bootstrapped_iqm([scores]),
+        final=mean_over_runs(final_scores),
+        final_reward=float(log.reward[late].mean()),
+        final_base_reward=float(log.base_reward[late].mean()),
+        further_measures={name: mean_over_runs(run_means(log, column)) for name, column in further.items()},
+        final_measures={name: mean_over_runs(run_means(log, column, late)) for name, column in further.items()},
+        violated=float(log.violated.mean()),
+        final_violated=float(log.violated[late].mean()),
+        convergence_episode=seen.mean_episode,
+        convergence_seconds=seen.mean_seconds,
+        converged=seen.share,
+        convergence_episode_counting_zero=seen.mean_episode_counting_zero,
+        config=cell.config,
+        observe=cell.observe,
+        payment=cell.payment,
+        commands=cell.commands,
+        versions=cell.versions,
+        devices=cell.devices,
+        run_scores=scores,
+        final_scores=final_scores,
+    )
+
+
+class Summaries:
+    """The summaries of all cells of a study that there are, by task and reward.
+
+    Args:
+        study: The study.
+        summaries: The cells' summaries, in any order.
+
+    Raises:
+        Error: Two of them are of the same cell, or one is of none of the study's.
+    """
+
+    def __init__(self, study: Study, summaries: Iterable[Summary]) -> None:
+        self.study = study
+        self._cells: dict[tuple[str, str], Summary] = {}
+        for summary in summaries:
+            key = (summary.task, summary.reward)
+            if key not in study.cells:
+                raise Error(f"The table has no place for {summary.task!r} with the reward {summary.reward!r}.")
+            if key in self._cells:
+                raise Error(
+                    f"There are two results for {summary.task} with the reward {summary.reward!r}, perhaps of "
+                    "different settings. Keep results of different settings in different directories."
+                )
+            self._cells[key] = summary
+
+    def get(self, task: str, reward: str) -> Summary | None:
+        """The summary of a cell, if there is one."""
+        return self._cells.get((task, reward))
+
+    def of(self, task: str) -> dict[str, Summary]:
+        """The summaries of a task by reward."""
+        return {reward: self._cells[task, reward] for reward in self.study.rewards if (task, reward) in self._cells}
+
+    def tasks(self) -> list[str]:
+        """The names of the tasks that have results, in the study's order."""
+        return [task for task in self.study.tasks if self.of(task)]
+
+    def all(self) -> list[Summary]:
+        """All summaries, in the table's order."""
+        return [self._cells[key] for key in self.study.cells if key in self._cells]
+
+    def complete(self) -> list[dict[str, Summary]]:
+        """The rows that have results of every reward."""
+        return [row for row in map(self.of, self.study.tasks) if len(row) == len(self.study.rewards)]
+
+    def missing(self) -> list[tuple[str, str]]:
+        """The cells that there are no results of."""
+        return [key for key in self.study.cells if key not in self._cells]
+
+    def short_of_budget(self) -> list[Summary]:
+        """The cells that were given less than the references speak of, so that their numbers do not compare."""
+        return [summary for summary in self.all() if not summary.full_budget]
+
+    def is_starred(self, task: str, reward: str) -> bool:
+        """Whether a cell converged to a suboptimal policy: a rival completes more of the task."""
+        cell = self.get(task, reward)
+        if cell is None or cell.convergence_episode is None:
+            return False
+        others = [self.get(task, other) for other in self.study.rivals if other != reward]
+        return any(other is not None and other.completion.value > cell.completion.value for other in others)
+
+
+def as_json_data(value: Any) -> Any:
+    """A value as JSON data; what is not a number is null.
+
+    Example:
+        >>> as_json_data(Estimate(0.5, math.nan, np.float64(0.75)))
+        {'value': 0.5, 'low': None, 'high': 0.75}
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: as_json_data(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): as_json_data(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json_data(entry) for entry in value]
+    if isinstance(value, np.generic):
+        return as_json_data(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

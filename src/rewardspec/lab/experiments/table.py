@@ -1,0 +1,393 @@
+"""The tables of a study: a line for each task, a column for each reward, and published numbers below ours.
+
+A `Table` holds texts and marks; `table_formats` writes it down. The first says how much of the task was completed,
+with the interval over all episodes that the paper prints, the second when rewards converged. The third adds what
+readers want besides: how the runs ended, and how sure that is, with intervals over runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, TypeAlias
+
+from rewardspec.lab.experiments.statistics import Estimate
+from rewardspec.lab.experiments.study import Reference, Study
+from rewardspec.lab.experiments.summaries import Summaries, Summary
+from rewardspec.lab.tasks.task import Task
+
+Source: TypeAlias = Literal["ours", "paper"]
+GAP = "–"
+"""What stands where there is no result."""
+NEVER = "None"
+"""What stands where rewards did not converge."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One number of a table.
+
+    Attributes:
+        text: The number as text; empty where there is nothing to say.
+        star: Whether it has the star of a suboptimal policy.
+        bold: Whether it is the best of its row.
+    """
+
+    text: str = ""
+    star: bool = False
+    bold: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """One line of a table.
+
+    Attributes:
+        task: The task.
+        source: Whose numbers these are.
+        groups: The numbers by group and reward.
+    """
+
+    task: Task
+    source: Source
+    groups: tuple[tuple[Entry, ...], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A table before it is written down.
+
+    Attributes:
+        title: What it shows.
+        groups: The titles of its groups of columns; each has a column for every reward.
+        columns: The titles of the rewards.
+        lines: Its lines, in the study's order, a publication's own after ours.
+        notes: How to read it.
+    """
+
+    title: str
+    groups: tuple[str, ...]
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...]
+
+    def families(self) -> dict[str, list[Line]]:
+        """The lines by the task's family; where there is but one, its name is empty."""
+        found: dict[str, list[Line]] = {}
+        for line in self.lines:
+            found.setdefault(line.task.family, []).append(line)
+        return found if len(found) > 1 else {"": list(self.lines)}
+
+
+def tables_of(results: Summaries) -> dict[str, Table]:
+    """The tables of a study, by a short name, the most telling first."""
+    study = results.study
+    tables = {"table": completion_table(results)}
+    if study.references:
+        tables["differences"] = differences_table(results)
+    if study.references or any(cell.converged for cell in results.all()):
+        tables["convergence"] = convergence_table(results)
+    further = dict.fromkeys(name for cell in results.all() for name in cell.final_measures)
+    return tables | {name: further_table(results, name) for name in further} | {"ends": ends_table(results)}
+
+
+def completion_table(results: Summaries) -> Table:
+    """How much of the task was completed: beside published numbers over episodes, as those are; else over runs."""
+    study = results.study
+    if study.references:
+        group = _Group(_measured(study), _pooled_text, lambda cell: cell.completion.value, reference=_completion_of)
+        notes = [
+            "Lines marked “paper” are the paper's own numbers"
+            + ("; “best” is a column of ours." if "best" in study.rewards else "."),
+            "Mean over all episodes of all runs, in percent, ± the 95 % interval over episodes, as in the paper. Bold: "
+            "the best of the row.",
+        ]
+    else:
+        # Episodes that fail may be the longest, so that a run that never succeeds has the fewest.
+        group = _Group(
+            _measured(study),
+            lambda cell, task: _text(cell.completion_over_runs, task),
+            lambda cell: cell.completion_over_runs.value,
+        )
+        notes = [
+            "Mean over runs of a run's mean over all of its episodes, those from the beginning of training included, "
+            "with the 95 % interval over runs. Bold: the best of the row."
+        ]
+    return _table(results, _measured(study), [group], notes)
+
+
+def differences_table(results: Summaries) -> Table:
+    """Ours less what is published, in percentage points."""
+    study = results.study
+    found = [
+        100.0 * cell.completion.value - study.references[cell.task][cell.reward].completion
+        for cell in results.all()
+        if cell.reward in study.references.get(cell.task, {})
+    ]
+    near = sum(abs(difference) <= 3.0 for difference in found)
+    notes = [
+        f"Our task completion less the paper's, in percentage points. Of {len(found)} cells, {near} lie within 3 "
+        f"points; the mean distance is {sum(map(abs, found)) / max(len(found), 1):.2f} points."
+    ]
+
+    def show(cell: Summary, task: Task) -> str:
+        published = study.references.get(cell.task, {}).get(cell.reward)
+        return "" if published is None else f"{100.0 * cell.completion.value - published.completion:+.2f}"
+
+    return _table(results, "Ours beside the paper's", [_Group("Ours less the paper's (points)", show)], notes)
+
+
+def convergence_table(results: Summaries) -> Table:
+    """When rewards converged, in episodes and in seconds, ours and published."""
+    groups = [
+        _Group("Mean episode", _episode_text, reference=_episode_of, starred=True),
+        _Group("Mean seconds", _seconds_text, reference=_seconds_of, starred=True),
+    ]
+    rivals = "another of the paper's rewards" if results.study.references else "another reward"
+    notes = [
+        f"Episode and seconds of convergence: {_counting(results.study)}. Runs are trained together, and seconds are a "
+        f"run's equal part of the wall-clock time. Star: converged, and {rivals} completes more."
+    ]
+    return _table(results, "Convergence", groups, notes)
+
+
+def further_table(results: Summaries, name: str) -> Table:
+    """A further measure of success, over all of training and at its end."""
+    words = {
+        task.title: measure.words.rstrip(".")
+        for task in results.study.tasks.values()
+        if (measure := task.measures.get(name)) is not None
+    }
+    notes = ["Means over runs with the 95 % interval over runs; shares in percent. Bold: the best of the row."]
+    if len(words) > 1:
+        notes.append("What is measured: " + "; ".join(f"{title}: {text}" for title, text in words.items()) + ".")
+    groups = [_further(name, "All of training", late=False), _further(name, "Last tenth", late=True)]
+    return _table(results, name.replace("_", " ").capitalize(), groups, notes)
+
+
+def _counting(study: Study) -> str:
+    """How the means of convergence are taken."""
+    if any(study.convergence(task).counts_all for task in study.tasks.values()):
+        return "mean over all runs, one that did not converge counting as 0, and None where none did"
+    return "mean over the runs whose rewards converged; None where fewer than half did"
+
+
+def ends_table(results: Summaries) -> Table:
+    """What the paper does not give: the end of training, the interquartile mean, and how many runs converged."""
+    unit = _unit(results.study)
+    groups = [
+        _Group(f"Last tenth{unit}", lambda cell, task: _text(cell.final, task), lambda cell: cell.final.value),
+        _Group(f"IQM{unit}", lambda cell, task: _text(cell.iqm, task), lambda cell: cell.iqm.value),
+        _Group("Converged (%)", lambda cell, _: f"{100 * cell.converged:.0f}"),
+    ]
+    notes = [
+        "Last tenth: the same over the last tenth of training (episodes for Q-learning, else steps), with the 95 % "
+        "interval over runs. IQM: interquartile mean of the runs' means over all of training, with the 95 % interval "
+        "of a bootstrap over runs. Converged: the share of the runs whose rewards did. Bold: the best of the row.",
+    ]
+    return _table(results, "How training ends", groups, notes)
+
+
+# Groups of columns.
+
+
+@dataclasses.dataclass(frozen=True)
+class _Group:
+    """A group of columns: what it shows of a cell and of a published one, and the measure whose best is bold."""
+
+    title: str
+    show: Callable[[Summary, Task], str]
+    measure: Callable[[Summary], float] | None = None
+    reference: Callable[[Reference], tuple[str, bool]] | None = None
+    starred: bool = False
+
+
+def _completion_of(cell: Reference) -> tuple[str, bool]:
+    return f"{cell.completion:.2f} ± {cell.half_width:.2f}", False
+
+
+def _episode_of(cell: Reference) -> tuple[str, bool]:
+    return episode_text(cell.episode), cell.episode_star
+
+
+def _seconds_of(cell: Reference) -> tuple[str, bool]:
+    return seconds_text(cell.seconds), cell.seconds_star
+
+
+def _further(name: str, title: str, *, late: bool) -> _Group:
+    """A group for one of the further measures, which not every task need have."""
+
+    def found(cell: Summary) -> Estimate | None:
+        return (cell.final_measures if late else cell.further_measures).get(name)
+
+    def show(cell: Summary, task: Task) -> str:
+        estimate = found(cell)
+        return "" if estimate is None else estimate_text(estimate, task.measures[name].share)
+
+    def value(cell: Summary) -> float:
+        estimate = found(cell)
+        return -math.inf if estimate is None else estimate.value
+
+    return _Group(title, show, value)
+
+
+def _is_share(study: Study) -> bool:
+    return all(task.measure.share for task in study.tasks.values())
+
+
+def _unit(study: Study) -> str:
+    return " (%)" if _is_share(study) else ""
+
+
+def _measured(study: Study) -> str:
+    """What the first measure is called."""
+    names = {next(iter(task.measures)).replace("_", " ").capitalize() for task in study.tasks.values()}
+    return (names.pop() if len(names) == 1 else "Score") + _unit(study)
+
+
+def _text(estimate: Estimate, task: Task) -> str:
+    return estimate_text(estimate, task.measure.share)
+
+
+def _pooled_text(cell: Summary, task: Task) -> str:
+    return percent_text(cell.completion)
+
+
+def _episode_text(cell: Summary, task: Task) -> str:
+    return episode_text(cell.convergence_episode)
+
+
+def _seconds_text(cell: Summary, task: Task) -> str:
+    return seconds_text(cell.convergence_seconds)
+
+
+# Lines.
+
+
+def _table(results: Summaries, title: str, groups: list[_Group], notes: list[str]) -> Table:
+    study = results.study
+    lines = []
+    for name in results.tasks() or study.tasks:
+        lines.append(_ours(results, name, groups))
+        if name in study.references and all(group.reference for group in groups):
+            lines.append(_published(study, name, groups))
+    return Table(
+        title,
+        tuple(group.title for group in groups),
+        tuple(study.rewards.values()),
+        tuple(lines),
+        (*notes, *_remarks(results)),
+    )
+
+
+def _ours(results: Summaries, name: str, groups: list[_Group]) -> Line:
+    row, task = results.of(name), results.study.tasks[name]
+
+    def entries(group: _Group) -> Iterator[Entry]:
+        measure = group.measure
+        best = max((measure(cell) for cell in row.values()), default=None) if measure is not None else None
+        for reward in results.study.rewards:
+            if reward in row:
+                bold = measure is not None and measure(row[reward]) == best
+                starred = group.starred and results.is_starred(name, reward)
+                yield Entry(group.show(row[reward], task), starred, bold)
+            else:
+                yield Entry(GAP)
+
+    return Line(task, "ours", tuple(tuple(entries(group)) for group in groups))
+
+
+def _published(study: Study, name: str, groups: list[_Group]) -> Line:
+    row = study.references[name]
+    best = max(row, key=lambda reward: row[reward].completion)
+
+    def entries(group: _Group) -> Iterator[Entry]:
+        for reward in study.rewards:
+            if reward in row and group.reference is not None:
+                yield Entry(*group.reference(row[reward]), reward == best and group.measure is not None)
+            else:
+                yield Entry()
+
+    return Line(study.tasks[name], "paper", tuple(tuple(entries(group)) for group in groups))
+
+
+def _remarks(results: Summaries) -> Iterator[str]:
+    study, short, missing = results.study, results.short_of_budget(), results.missing()
+    if short and len(short) == len(results.all()):
+        yield "Trained on small budgets, so that only differences within a row can be read off, and not all of them."
+    elif short:
+        yield f"On smaller budgets than the paper's: {_named(study, ((cell.task, cell.reward) for cell in short))}."
+    if missing:
+        all_shown = len(results.tasks()) in (0, len(study.tasks))
+        gaps = GAP if all_shown else f"{GAP}, or no line where an environment has none"
+        yield f"No results yet ({gaps}) for {len(missing)} of {len(study.cells)} cells: {_named(study, missing)}."
+
+
+def _named(study: Study, cells: Iterable[tuple[str, str]]) -> str:
+    """Cells in words, those of a task together."""
+    rows: dict[str, list[str]] = {}
+    for task, reward in cells:
+        rows.setdefault(task, []).append(reward)
+    return "; ".join(
+        study.tasks[task].title + ("" if len(rewards) == len(study.rewards) else f" ({', '.join(rewards)})")
+        for task, rewards in rows.items()
+    )
+
+
+# Numbers as text.
+
+
+def episode_text(value: float | None) -> str:
+    """A number of episodes.
+
+    Example:
+        >>> episode_text(2.304), episode_text(1301.4), episode_text(None)
+        ('2.3', '1301', 'None')
+    """
+    return NEVER if value is None else f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
+
+
+def seconds_text(value: float | None) -> str:
+    """Seconds: two decimals, or two digits where that would be too little.
+
+    Example:
+        >>> seconds_text(133.951), seconds_text(0.04), seconds_text(0.00312), seconds_text(None)
+        ('133.95', '0.04', '0.0031', 'None')
+    """
+    if value is None:
+        return NEVER
+    digits = 2 if value >= 0.095 or value <= 0.0 else 1 - math.floor(math.log10(value))
+    text = f"{value:.{digits}f}"
+    return text if value >= 0.095 else text.rstrip("0").rstrip(".") or "0"
+
+
+def percent_text(estimate: Estimate) -> str:
+    """A share in percent with half its interval, or with the interval where that is cut off at 0 or at 100.
+
+    Example:
+        >>> percent_text(Estimate(0.5, 0.49, 0.51)), percent_text(Estimate(0.4, -0.7, 1.5))
+        ('50.00 ± 1.00', '40.0 [0.0, 100.0]')
+        >>> percent_text(Estimate(0.5, math.nan, math.nan))
+        '50.00'
+    """
+    if estimate.low < 0.0 or estimate.high > 1.0:
+        return estimate_text(estimate, share=True)
+    half = estimate.half_width
+    return f"{100 * estimate.value:.2f}" + ("" if math.isnan(half) else f" ± {100 * half:.2f}")
+
+
+def estimate_text(estimate: Estimate, share: bool) -> str:
+    """A number with its interval: a share in percent, whose interval ends at 0 and at 100.
+
+    Example:
+        >>> estimate_text(Estimate(0.416, -0.67, 1.5), share=True)
+        '41.6 [0.0, 100.0]'
+        >>> estimate_text(Estimate(-98.76, -101.2, -95.7), share=False)
+        '-98.76 [-101.2, -95.7]'
+    """
+    value, low, high = estimate.value, estimate.low, estimate.high
+    known = not math.isnan(low)
+    if share:
+        return f"{100 * value:.1f}" + f" [{100 * max(low, 0.0):.1f}, {100 * min(high, 1.0):.1f}]" * known
+    return f"{value:.4g}" + f" [{low:.4g}, {high:.4g}]" * known

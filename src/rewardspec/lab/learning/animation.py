@@ -1,0 +1,131 @@
+"""A played episode as an animated GIF, or as a row of stills."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from rewardspec.atomic_files import write_whole
+from rewardspec.errors import Error, MissingExtraError
+from rewardspec.lab.learning.playing import Episode, play
+from rewardspec.lab.learning.policies import Policy
+
+ENDINGS = (".gif", ".png")
+_WIDTH = 320
+"""Frames are made this wide at most."""
+_FRAMES = 200
+"""A longer episode is shown in larger steps."""
+_STILLS = 8
+_GAP, _FRAME = 3, "#dddddd"
+
+
+def check_recording(path: str | os.PathLike[str]) -> None:
+    """Raise an Error unless a recording could be written there; to be asked before training, not after it."""
+    _pillow()
+    target = Path(path)
+    if target.suffix.lower() not in ENDINGS:
+        raise Error(
+            f"Cannot tell the recording's format from {target.name!r}. Known endings: {', '.join(ENDINGS)}, for a "
+            "moving picture and for a row of stills."
+        )
+    check_target(target)
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Raise an Error unless a file could be written there."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise Error(f"Cannot write {str(target)!r}: the directory {str(target.parent)!r} does not exist.")
+    if target.is_dir():
+        raise Error(f"Cannot write {str(target)!r}: that is a directory. Give the name of a file in it.")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise Error(f"Cannot write {str(target)!r}: permission denied. Give another place.")
+
+
+def record(policy: Policy, path: str | os.PathLike[str], *, run: int = 0, seed: int = 0) -> Episode:
+    """Play one episode and write what it looked like.
+
+    Args:
+        policy: The policies.
+        path: A file that ends in `.gif`, for a moving picture, or in `.png`, for a row of stills.
+        run: The number of the run whose policy plays.
+        seed: Seed of the reset.
+    """
+    check_recording(path)
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pygame complains of a screen that is not there or needed
+    try:
+        episode = play(policy, run=run, seed=seed, pictures=True)
+    except gym.error.DependencyNotInstalled:
+        raise MissingExtraError("pygame", "envs", "Drawing this environment") from None
+    target = Path(path)
+    content = moving(episode.frames) if target.suffix.lower() == ".gif" else stills(episode.frames)
+    try:
+        write_whole(target, content)
+    except OSError as error:
+        raise Error(f"Cannot write {str(target)!r}: {error.strerror}.") from None
+    return episode
+
+
+def moving(frames: Sequence[Any], seconds: float = 8.0) -> bytes:
+    """Frames as a GIF that lasts so many seconds, or less when it has few frames, and rests on the last one."""
+    shown = [_image(frames[k]) for k in _spread(len(frames), _FRAMES)]
+    pace = min(200, max(30, round(1000 * seconds / len(shown))))
+    buffer = io.BytesIO()
+    first, *others = (image.quantize(64) for image in shown)
+    durations = [pace] * len(others) + [1500]
+    first.save(buffer, "GIF", save_all=True, append_images=others, duration=durations, loop=0, optimize=True)
+    return buffer.getvalue()
+
+
+def stills(frames: Sequence[Any]) -> bytes:
+    """A few frames from the first to the last, in rows, each with its step, as a PNG."""
+    from PIL import ImageDraw
+
+    steps = _spread(len(frames), _STILLS)
+    shown = [_image(frames[step]) for step in steps]
+    across = math.ceil(len(shown) / 2) if len(shown) > 3 else len(shown)
+    wide, high = (size + _GAP for size in shown[0].size)
+    sheet = _pillow().new("RGB", (across * wide + _GAP, math.ceil(len(shown) / across) * high + _GAP), _FRAME)
+    pen = ImageDraw.Draw(sheet)
+    for number, (step, image) in enumerate(zip(steps, shown, strict=True)):
+        left, top = (number % across) * wide + _GAP, (number // across) * high + _GAP
+        sheet.paste(image, (left, top))
+        label = f"step {step}"
+        pen.rectangle(pen.textbbox((left + 4, top + 3), label), fill=_FRAME)
+        pen.text((left + 4, top + 3), label, fill="black")
+    buffer = io.BytesIO()
+    sheet.save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def _spread(count: int, most: int) -> list[int]:
+    """At most so many numbers from 0 to `count - 1`, evenly spread, both ends included.
+
+    Example:
+        >>> _spread(10, 4), _spread(2, 4)
+        ([0, 3, 6, 9], [0, 1])
+    """
+    return [round(place) for place in np.linspace(0, count - 1, min(count, most))]
+
+
+def _image(frame: Any) -> Any:
+    image = _pillow().fromarray(np.asarray(frame, dtype=np.uint8))
+    if image.width > _WIDTH:
+        image = image.resize((_WIDTH, round(image.height * _WIDTH / image.width)))
+    return image
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingExtraError("pillow", "plot", "Recording an episode") from None
+    return Image

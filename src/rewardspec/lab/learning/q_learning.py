@@ -1,0 +1,366 @@
+"""Tabular Q-learning: all runs of a cell at once, as one compiled program over the finite product.
+
+Every run has its own table, its own random numbers and its own place in its own episode; one pass of the compiled loop
+takes one step of each. A run whose last episode is over waits for the others. Random numbers depend on the run's seed
+and on the number of the step alone, so that a run does the same whichever runs it is trained beside.
+
+With counterfactual experience, a step updates not only the node it left: the same action with the same outcome is
+replayed from every node that differs from it in the monitor's state alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.errors import Error, MissingExtraError
+from rewardspec.lab.learning.finite_numbers import require_finite_policy
+from rewardspec.lab.learning.finite_tables import FiniteTables, Integers
+from rewardspec.lab.learning.settings import LARGEST_EXACT, QLearning
+from rewardspec.lab.learning.training_log import Progress, TrainingLog
+from rewardspec.lab.tasks.measures import Ending
+
+_CHUNK = 1_000
+"""Steps between two looks at the clock."""
+
+
+def learn_tables(
+    tables: FiniteTables | Sequence[FiniteTables],
+    config: QLearning,
+    seeds: Sequence[int],
+    progress: Progress | None = None,
+) -> tuple[TrainingLog, NDArray[np.float32]]:
+    """Train one table for each seed.
+
+    Args:
+        tables: The environment and its reward; or several that are alike, as the maps of a benchmark are, each of which
+            is trained with every seed. Many runs together take little longer than a few.
+        config: The settings.
+        seeds: The seed of each run.
+        progress: Called now and then with the episodes finished and to finish, all runs together.
+
+    Returns:
+        The log, and the learned values of shape (runs, observations, actions); of several environments the runs of the
+        first, then those of the second and so on, with 0 for observations that one has not.
+    """
+    try:
+        import jax
+    except ImportError:
+        raise MissingExtraError("jax", "learn", "Training") from None
+    worlds = [tables] if isinstance(tables, FiniteTables) else list(tables)
+    _check(worlds, config)
+    runs = len(worlds) * len(seeds)
+    total = runs * (config.episodes if config.steps is None else config.steps)
+    arrays = _arrays(worlds, config, len(seeds))
+    carry = _first(worlds[0], config, arrays, runs)
+    keys = jax.vmap(jax.random.key)(np.tile(np.asarray(seeds, dtype=np.uint32), len(worlds)))
+    advance = _program(config, worlds[0].successor.shape[1:], runs, tuple(worlds[0].formulas))
+    compiled = advance.lower(arrays, keys, carry).compile()
+    clock = [(0, 0.0)]
+    ended: list[tuple[NDArray[np.intp], NDArray[np.float32]]] = []
+    began = time.perf_counter()
+    finished = 0
+    while finished < total:
+        carry, record = compiled(arrays, keys, carry)
+        record = np.asarray(record)
+        clock.append((clock[-1][0] + _CHUNK, time.perf_counter() - began))
+        step, run = np.nonzero(record[..., 0])  # an episode that ended has a length
+        ended.append((run, record[step, run]))
+        finished = int(np.asarray(carry["episode"]).sum())
+        if config.steps is not None:
+            finished = runs * min(clock[-1][0], config.steps)
+        if progress is not None:
+            progress(finished, total)
+    learned = _learned(worlds, arrays, np.asarray(carry["table"]), len(seeds))
+    require_finite_policy({"table": learned}, "Q-learning", "after its last episode")
+    return _log(worlds, len(seeds), ended, clock), learned
+
+
+def _check(worlds: Sequence[FiniteTables], config: QLearning) -> None:
+    size = sum(tables.successor.size for tables in worlds)
+    if size >= LARGEST_EXACT:
+        raise Error(f"The product has {size} outcomes; Q-learning takes up to {LARGEST_EXACT}.")
+    kinds = {
+        (t.successor.shape[1:], len(t.starts), t.potential is None, tuple(t.formulas), tuple(t.task.measures))
+        for t in worlds
+    }
+    if len(kinds) != 1:
+        raise Error(
+            "Environments that are trained together should be alike: as many actions, outcomes and starts, the same "
+            f"measures, and all with a potential or none. Received {len(worlds)} of {len(kinds)} kinds."
+        )
+    if config.counterfactual and any(tables.observations < len(tables.group) for tables in worlds):
+        raise Error(
+            "Counterfactual experience is about the states of a memory, and this learner does not see all of it. "
+            'Train with observe="registers".'
+        )
+
+
+def _arrays(worlds: Sequence[FiniteTables], config: QLearning, seeds: int) -> dict[str, Any]:
+    """The tables as the program takes them: flat, one entry for each outcome of each action at each node.
+
+    Nodes of several environments are numbered one after the other. A node's values are in a row of the learned table,
+    in a slot: those of nodes that learn together share a row.
+    """
+    _, actions, outcomes = worlds[0].successor.shape
+    first = _offsets(len(tables.observed) for tables in worlds)
+    arrays: dict[str, Any] = {
+        "world": np.repeat(np.arange(len(worlds), dtype=np.int32), seeds),
+        "starts": np.stack([tables.starts + k for tables, k in zip(worlds, first, strict=True)]),
+        "start_chances": np.stack([tables.start_chances for tables in worlds]),
+        "chances": np.concatenate([tables.chances.reshape(-1, outcomes) for tables in worlds]),
+        "successor": _after([tables.successor for tables in worlds], first),
+        **{
+            name: np.concatenate([getattr(tables, name).reshape(-1) for tables in worlds])
+            for name in ("reward", "truncated_reward", "base_reward")
+        },
+        "formulas": {},
+    }
+    if np.array_equal(arrays["reward"], arrays["truncated_reward"]):
+        del arrays["truncated_reward"]  # looking things up is most of the work
+    for name in worlds[0].formulas:
+        own = [tables.formulas[name] for tables in worlds]
+        places = _offsets(len(one.successor) for one in own)
+        arrays["formulas"][name] = {
+            "starts": np.stack([one.starts + k for one, k in zip(own, places, strict=True)]),
+            "successor": _after([one.successor for one in own], places),
+            "value": np.concatenate([one.value.reshape(-1) for one in own]),
+        }
+    if config.counterfactual:
+        members = [tables.members() for tables in worlds]
+        width = max(one.shape[1] for one in members)
+        padded = [np.pad(one, ((0, 0), (0, width - one.shape[1])), constant_values=-1) for one in members]
+        arrays["members"] = np.concatenate([np.where(p < 0, -1, p + k) for p, k in zip(padded, first, strict=True)])
+        groups = _offsets(len(one) for one in members)
+        arrays["family"] = np.concatenate([t.group + np.int32(k) for t, k in zip(worlds, groups, strict=True)])
+        arrays["row"] = np.concatenate([tables.group for tables in worlds])
+        arrays["slot"] = np.zeros_like(arrays["row"])
+        group, slot = np.nonzero(arrays["members"] >= 0)
+        arrays["slot"][arrays["members"][group, slot]] = slot
+        # The row that all members of a family go to with the same action and outcome, those that go on.
+        after = np.where(arrays["successor"] < 0, 0, arrays["row"][arrays["successor"]]).reshape(-1, actions, outcomes)
+        together = np.zeros((len(arrays["members"]), actions, outcomes), dtype=np.int32)
+        np.maximum.at(together, arrays["family"], after)
+        arrays["next_row"] = together.reshape(-1)
+    else:
+        arrays["row"] = np.concatenate([tables.observed for tables in worlds])
+        arrays["slot"] = np.zeros_like(arrays["row"])
+    if worlds[0].potential is not None:
+        potentials = [tables.potential for tables in worlds if tables.potential is not None]
+        arrays["potential"] = np.concatenate(potentials).astype(np.float32)
+    return arrays
+
+
+def _offsets(sizes: Iterable[int]) -> list[int]:
+    return list(itertools.accumulate(sizes, initial=0))[:-1]
+
+
+def _after(successors: Sequence[Integers], first: Sequence[int]) -> Integers:
+    parts = [np.where(one < 0, -1, one + np.int32(k)).reshape(-1) for one, k in zip(successors, first, strict=True)]
+    return np.concatenate(parts).astype(np.int32)
+
+
+def _first(tables: FiniteTables, config: QLearning, arrays: Mapping[str, Any], runs: int) -> dict[str, Any]:
+    """Where every run is before its first step; `began` tells the program to draw a start."""
+    rows, slots = (int(arrays[name].max()) + 1 for name in ("row", "slot"))
+    return {
+        "now": np.int32(0),
+        "began": np.ones(runs, dtype=bool),
+        "node": np.zeros(runs, dtype=np.int32),
+        "step": np.zeros(runs, dtype=np.int32),
+        "episode": np.zeros(runs, dtype=np.int32),
+        "paid": np.zeros((runs, 2), dtype=np.float32),
+        "table": np.full((runs * rows, tables.successor.shape[1], slots), config.initial_value, dtype=np.float32),
+        "formulas": {name: np.zeros(runs, dtype=np.int32) for name in tables.formulas},
+    }
+
+
+def _learned(
+    worlds: Sequence[FiniteTables], arrays: Mapping[str, Any], table: NDArray[np.float32], seeds: int
+) -> NDArray[np.float32]:
+    """The learned values by observation."""
+    rows = table.reshape(len(worlds), seeds, -1, *table.shape[1:])  # worlds, seeds, rows, actions, slots
+    observations = max(tables.observations for tables in worlds)
+    found = np.zeros((len(worlds), seeds, observations, table.shape[1]), dtype=np.float32)
+    first = _offsets(len(tables.observed) for tables in worlds)
+    for k, (tables, low) in enumerate(zip(worlds, first, strict=True)):
+        row, slot = (arrays[name][low : low + len(tables.observed)] for name in ("row", "slot"))
+        found[k][:, tables.observed] = rows[k][:, row, :, slot].swapaxes(0, 1)
+    return found.reshape(-1, observations, table.shape[1])
+
+
+@functools.lru_cache(maxsize=64)
+def _program(config: QLearning, shape: tuple[int, int], runs: int, formulas: tuple[str, ...]) -> Any:
+    """The compiled loop: `_CHUNK` steps of every run."""
+    import jax
+    import jax.numpy as jnp
+
+    actions, outcomes = shape
+    run = np.arange(runs, dtype=np.int32)
+
+    def step(arrays: Any, carry: Any, chance: Any) -> Any:
+        world = arrays["world"]
+        if config.starts == "drawn":
+            chances = arrays["start_chances"]
+            if len(chances) == 1:
+                start = jnp.searchsorted(chances[0], chance[:, 0], side="right")
+            else:
+                start = jnp.sum(chance[:, :1] >= chances[world], axis=1, dtype=jnp.int32)
+        else:
+            start = carry["episode"] % arrays["starts"].shape[1]
+        node = jnp.where(carry["began"], arrays["starts"][world, start], carry["node"])
+
+        # Act.
+        rows = len(carry["table"]) // runs
+        place = run * rows + arrays["row"][node]
+        slots = carry["table"][place]
+        # A row of one node has one slot, and looking things up is most of the work.
+        values = slots[:, :, 0]
+        if config.counterfactual:
+            values = jnp.take_along_axis(slots, arrays["slot"][node][:, None, None], axis=2)[:, :, 0]
+        decayed = config.epsilon * jnp.float32(config.epsilon_decay) ** carry["episode"].astype(jnp.float32)
+        explores = chance[:, 1] < jnp.maximum(decayed, config.epsilon_min)
+        random_action = (chance[:, 2] * actions).astype(jnp.int32)
+        best = jnp.argmax(values, axis=1)
+        if config.ties == "random":
+            count = jnp.cumsum(values == jnp.max(values, axis=1, keepdims=True), axis=1)
+            best = jnp.argmax(count > jnp.floor(chance[:, 2:3] * count[:, -1:]), axis=1)
+        action = jnp.where(explores, random_action, best.astype(jnp.int32))
+
+        # What happens.
+        choice = node * actions + action
+        outcome = choice * outcomes
+        if outcomes > 1:
+            outcome += jnp.sum(chance[:, 3:4] >= arrays["chances"][choice], axis=1, dtype=jnp.int32)
+        successor = arrays["successor"][outcome]
+        terminated = successor < 0
+        length = carry["step"] + 1
+        truncated = ~terminated & (length >= config.max_steps)
+        reward = arrays["reward"][outcome]
+        if "truncated_reward" in arrays:
+            reward = jnp.where(truncated, arrays["truncated_reward"][outcome], reward)
+        going, successor = successor, jnp.maximum(successor, 0)
+        values_at_end, after = [], {}
+        for name in formulas:
+            one = arrays["formulas"][name]
+            at = jnp.where(carry["began"], one["starts"][world, start], carry["formulas"][name])
+            at = outcome + (at - node) * actions * outcomes  # the same action and outcome
+            values_at_end.append(one["value"][at])
+            after[name] = jnp.maximum(one["successor"][at], 0)
+
+        # Learn: from this node, or from all that differ from it in memory alone, of which some groups have fewer. An
+        # episode that was cut off goes on as far as its value is concerned, unless the settings say otherwise.
+        nodes = arrays["members"][arrays["family"][node]] if config.counterfactual else node[:, None]
+        if config.steps is None:
+            active = carry["episode"] < config.episodes
+        else:
+            active = jnp.broadcast_to(carry["now"] < config.steps, run.shape)
+        learns = (nodes >= 0) & active[:, None]
+        nodes = jnp.maximum(nodes, 0)
+        later, paid_there = going[:, None], reward[:, None]
+        if config.counterfactual:
+            at = outcome[:, None] + (nodes - node[:, None]) * actions * outcomes  # the same action and outcome
+            later, paid_there = arrays["successor"][at], arrays["reward"][at]
+            if "truncated_reward" in arrays:
+                paid_there = jnp.where(truncated[:, None], arrays["truncated_reward"][at], paid_there)
+        stops = later < 0
+        if not config.bootstrap_truncated:
+            stops |= truncated[:, None]
+        if config.counterfactual:
+            family = arrays["family"][node]
+            row = arrays["next_row"][outcome + (family - node) * actions * outcomes]
+            best_next = jnp.max(carry["table"][run * rows + row], axis=1)
+            best_next = jnp.take_along_axis(best_next, arrays["slot"][later], axis=1)
+        else:
+            best_next = jnp.max(carry["table"][run * rows + arrays["row"][successor]], axis=1)
+        if "potential" in arrays:
+            best_next += arrays["potential"][later]
+            paid_there -= arrays["potential"][nodes]
+        target = paid_there + config.discount * jnp.where(stops, 0.0, best_next)
+        difference = target - jnp.take_along_axis(slots, action[:, None, None], axis=1)[:, 0]
+        table = carry["table"].at[place, action].add(jnp.where(learns, config.learning_rate * difference, 0.0))
+
+        # Record the episodes that ended: other lines have no length.
+        paid = carry["paid"] + jnp.stack([reward, arrays["base_reward"][outcome]], axis=1)
+        ended = (terminated | truncated) & active
+        now = jnp.broadcast_to(carry["now"], run.shape)
+        line = jnp.stack([jnp.where(ended, length, 0), *paid.T, outcome, now, *values_at_end], axis=1)
+        over = terminated | truncated
+        after_step = {
+            "now": carry["now"] + 1,
+            "began": over,
+            "node": successor,
+            "step": jnp.where(over, 0, length),
+            "episode": carry["episode"] + ended,
+            "paid": jnp.where(over[:, None], 0.0, paid),
+            "table": table,
+            "formulas": after,
+        }
+        return after_step, line.astype(jnp.float32)
+
+    def draw(keys: Any, now: Any) -> Any:
+        bits = jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, now), (4,)))(keys)
+        return (bits >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)  # uniform in [0, 1)
+
+    def advance(arrays: Any, keys: Any, carry: Any) -> Any:
+        # All random numbers of a chunk at once: drawn step by step, they would take longer than the learning.
+        chances = jax.vmap(lambda now: draw(keys, now))(carry["now"] + jnp.arange(_CHUNK))
+        return jax.lax.scan(functools.partial(step, arrays), carry, chances)
+
+    return jax.jit(advance, donate_argnums=2)
+
+
+def _log(
+    worlds: Sequence[FiniteTables],
+    seeds: int,
+    ended: list[tuple[NDArray[np.intp], NDArray[np.float32]]],
+    clock: list[tuple[int, float]],
+) -> TrainingLog:
+    run = np.concatenate([part for part, _ in ended])
+    order = np.argsort(run, kind="stable")
+    run, record = run[order], np.concatenate([part for _, part in ended])[order]
+    logs = []
+    outcomes_before = _offsets(tables.successor.size for tables in worlds)
+    for k, (tables, offset) in enumerate(zip(worlds, outcomes_before, strict=True)):
+        own = slice(*np.searchsorted(run, [k * seeds, (k + 1) * seeds]))
+        logs.append(_log_of(tables, seeds, run[own] - k * seeds, record[own].astype(np.float64), offset, clock))
+    return TrainingLog.concatenate(logs)
+
+
+def _log_of(
+    tables: FiniteTables,
+    runs: int,
+    run: NDArray[np.intp],
+    record: NDArray[np.float64],
+    offset: int,
+    clock: list[tuple[int, float]],
+) -> TrainingLog:
+    length, reward, base_reward, outcome, now, *values = record.T
+    outcome = outcome.astype(np.int64) - offset
+    length = length.astype(np.int64)
+    terminated = tables.successor.reshape(-1)[outcome] < 0
+    ending = Ending(tables.last_state.reshape(-1)[outcome], length, base_reward, terminated)
+    known = dict(zip(tables.formulas, values, strict=True))
+    known |= {name: column.reshape(-1)[outcome] for name, column in tables.measures.items()}
+    measures = {name: known[name] if name in known else m(ending) for name, m in tables.task.measures.items()}
+    total = np.concatenate([[0], np.cumsum(length)])
+    before = total[np.searchsorted(run, np.arange(runs))]  # steps of the runs before
+    return TrainingLog.of(
+        runs,
+        {
+            "run": run,
+            "end_step": total[1:] - before[run],
+            "length": length,
+            "reward": reward,
+            "base_reward": base_reward,
+            "violated": tables.violated.reshape(-1)[outcome],
+            "seconds": np.interp(now + 1, *np.transpose(clock)),
+            **measures,
+        },
+    )

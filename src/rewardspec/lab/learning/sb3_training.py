@@ -1,0 +1,273 @@
+"""Training with an algorithm of Stable-Baselines3: one run after the other, logged as our own learners are.
+
+Policies are kept as arrays, as those of our own learners: what SB3 itself saves is in part pickled, and loading that
+runs whatever code its author put there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.episodes.features import Observe
+from rewardspec.errors import Error, MissingExtraError, did_you_mean
+from rewardspec.lab.learning.finite_numbers import require_finite, require_finite_policy
+from rewardspec.lab.learning.settings import SB3
+from rewardspec.lab.learning.spaces import batched, flattener, numbers_of, observation_size
+from rewardspec.lab.learning.training_log import Progress, TrainingLog
+from rewardspec.lab.tasks.task import Task
+from rewardspec.spec.spec import Spec
+from rewardspec.wrappers.monitor_reward import MonitorReward
+
+_TAKEN = (gym.spaces.Box, gym.spaces.Discrete, gym.spaces.MultiDiscrete, gym.spaces.MultiBinary)
+"""Observation spaces that SB3 takes as they are, in its `MlpPolicy`."""
+
+
+def algorithm(name: str) -> Any:
+    """The class of an algorithm of SB3, or of sb3-contrib where that is installed.
+
+    Raises:
+        Error: There is none of that name.
+        MissingExtraError: Stable-Baselines3 is not installed.
+    """
+    try:
+        import stable_baselines3
+        from stable_baselines3.common.base_class import BaseAlgorithm
+    except ImportError:
+        raise MissingExtraError("stable-baselines3", "sb3", f"The learner sb3:{name}") from None
+    known = {key: value for key, value in vars(stable_baselines3).items() if _is_algorithm(value, BaseAlgorithm)}
+    with contextlib.suppress(ImportError):
+        import sb3_contrib
+
+        known = {key: v for key, v in vars(sb3_contrib).items() if _is_algorithm(v, BaseAlgorithm)} | known
+    if name not in known:
+        hint = did_you_mean(name.upper(), known)
+        raise Error(f"Stable-Baselines3 has no algorithm {name!r}; known: {', '.join(sorted(known))}.{hint}")
+    return known[name]
+
+
+def _is_algorithm(value: Any, base: type) -> bool:
+    return isinstance(value, type) and issubclass(value, base)
+
+
+def make_env(task: Task, spec: Spec | None, observe: str | None, record: bool = False) -> gym.Env[Any, Any]:
+    """A task's environment, paid by the spec, with observations that SB3 takes.
+
+    Those that are none of SB3's kinds are flattened, texts in them left out.
+    """
+    env: gym.Env[Any, Any] = task.make()
+    if spec is not None:
+        env = MonitorReward(env, spec, cast("Observe | None", observe), record=record)
+    return env if isinstance(env.observation_space, _TAKEN) else _Flat(env)
+
+
+class _Flat(gym.ObservationWrapper[Any, Any, Any]):
+    """Observations flattened as for the learners of this library."""
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env)
+        size = observation_size(env.observation_space)
+        self._numbers_of = flattener(env.observation_space)
+        flat = gym.spaces.flatten_space(numbers_of(env.observation_space))
+        assert isinstance(flat, gym.spaces.Box)
+        low, high = (limit.astype(np.float32) for limit in (flat.low, flat.high))
+        self.observation_space = gym.spaces.Box(low, high, (size,), dtype=np.float32)
+
+    def observation(self, observation: Any) -> Any:
+        """The observation as a vector."""
+        return self._numbers_of(batched(self.env.observation_space, [observation]))[0]
+
+
+def make_model(env: Any, config: SB3, seed: int | None) -> Any:
+    """A model of the algorithm that has learned nothing yet.
+
+    Raises:
+        Error: The algorithm does not take the environment or the settings.
+    """
+    import torch
+
+    options = {"verbose": 0, "device": "cpu", "seed": seed, **config.options}
+    before = torch.get_rng_state()
+    try:
+        return algorithm(config.algorithm)(config.policy, env, **options)
+    except (AssertionError, TypeError, ValueError) as error:
+        raise Error(
+            f"Stable-Baselines3's {config.algorithm} cannot be made for this environment with the settings "
+            f"{dict(config.options)!r}: {str(error).strip()}"
+        ) from None
+    finally:
+        if seed is None:
+            torch.set_rng_state(before)
+
+
+def learn_models(
+    task: Task,
+    spec: Spec | None,
+    observe: str | None,
+    config: SB3,
+    seeds: Sequence[int],
+    progress: Progress | None = None,
+) -> tuple[TrainingLog, dict[str, NDArray[Any]]]:
+    """Train one model for each seed, one after the other.
+
+    Args:
+        task: The task.
+        spec: The spec that pays, or None for the environment's own reward.
+        observe: What of the monitor the model sees.
+        config: The settings.
+        seeds: The seed of each run.
+        progress: Called now and then with the steps taken and to take, all runs together.
+
+    Returns:
+        The log, and the parameters of the models' policies, the runs first.
+
+    Raises:
+        Error: An observation, a reward or a learned number is not finite.
+    """
+    algorithm(config.algorithm)  # its errors before any others
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    rows: list[dict[str, Any]] = []
+    parameters: list[dict[str, NDArray[Any]]] = []
+    callback_class, whole = _callback_class(), config.total_steps * len(seeds)
+    for run, seed in enumerate(seeds):
+        envs = DummyVecEnv([lambda: make_env(task, spec, observe)] * config.envs)
+        with contextlib.closing(envs):
+            model = make_model(envs, config, seed)
+            tell = (
+                None if progress is None else (lambda done, run=run: progress(run * config.total_steps + done, whole))
+            )
+            recorder = callback_class(run, task, rows, tell)
+            model.learn(config.total_steps, callback=recorder)
+            parameters.append({name: value.numpy() for name, value in model.policy.state_dict().items()})
+            require_finite_policy(parameters[-1], config.algorithm, f"after {config.total_steps:,} steps")
+        if progress is not None:
+            progress((run + 1) * config.total_steps, whole)
+    stacked = {name: np.stack([each[name] for each in parameters]) for name in parameters[0]}
+    if not rows:
+        return TrainingLog.empty(len(seeds), task.measures), stacked
+    return TrainingLog.ordered(len(seeds), {name: [row[name] for row in rows] for name in rows[0]}), stacked
+
+
+def _callback_class() -> Any:
+    from stable_baselines3.common.callbacks import BaseCallback
+
+    class Recorder(BaseCallback):
+        """Writes a row for each episode that ends."""
+
+        def __init__(self, run: int, task: Task, rows: list[dict[str, Any]], tell: Any) -> None:
+            super().__init__()
+            self.run, self.task, self.rows, self.tell = run, task, rows, tell
+            self.began = time.perf_counter()
+
+        def _on_training_start(self) -> None:
+            self.sums = np.zeros((3, self.training_env.num_envs))  # steps, rewards, the environment's own
+            require_finite(self.model._last_obs, f"The observation of {self.task.title}", self.where)
+
+        def where(self, env: int) -> str:
+            step = int(self.sums[0, env])
+            return f"in environment {env} of run {self.run}, after step {step} of its episode,"
+
+        def _on_step(self) -> bool:
+            observations, rewards, infos = (self.locals[name] for name in ("new_obs", "rewards", "infos"))
+            dones = self.locals["dones"]
+            own = np.array([info.get("base_reward", reward) for info, reward in zip(infos, rewards, strict=True)])
+            self.sums += np.ones_like(rewards), rewards, own
+            require_finite(own, f"The reward of {self.task.title}", self.where)
+            require_finite(rewards, f"The reward that the spec pays in {self.task.title}", self.where)
+            last = observations
+            if dones.any():  # then those are the first of the next episodes
+                last = np.stack(
+                    [info.get("terminal_observation", one) for info, one in zip(infos, observations, strict=True)]
+                )
+            require_finite(last, f"The observation of {self.task.title}", self.where)
+            for k, (ended, info) in enumerate(zip(dones, infos, strict=True)):
+                if ended:
+                    length, paid, base = self.sums[:, k].tolist()
+                    self.rows.append(
+                        {
+                            "run": self.run,
+                            "end_step": self.num_timesteps,
+                            "length": int(length),
+                            "reward": paid,
+                            "base_reward": base,
+                            "violated": bool(info.get("violated", False)),
+                            "seconds": time.perf_counter() - self.began,
+                            **{name: info["measures"][name] for name in self.task.measures},
+                        }
+                    )
+                    self.sums[:, k] = 0.0
+            if dones.any():
+                require_finite(observations, f"The observation of {self.task.title}", self.where)
+            if self.tell is not None:
+                self.tell(min(self.num_timesteps, self.locals["total_timesteps"]))
+            return True
+
+    return Recorder
+
+
+def parameter_shapes(task: Task, spec: Spec | None, observe: str | None, config: SB3) -> dict[str, tuple[int, ...]]:
+    """The shapes of the parameters that a model's policy has.
+
+    Raises:
+        Error: The algorithm does not take the environment or the settings.
+    """
+    with contextlib.closing(make_env(task, spec, observe)) as env, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of settings that do not suit one environment
+        model = make_model(env, config, None)
+    return {name: tuple(value.shape) for name, value in model.policy.state_dict().items()}
+
+
+def load_zip(path: str, name: str) -> Any:
+    """The model in a file that SB3 saved. Its loading unpickles: only for files from those one trusts.
+
+    Args:
+        path: The file.
+        name: The algorithm.
+
+    Raises:
+        Error: It is not a model of this algorithm.
+    """
+    try:
+        return algorithm(name).load(path, device="cpu")
+    except Error:
+        raise
+    except Exception as error:  # whatever unpickling brings
+        raise Error(f"{path!r} cannot be loaded as a model of {name}: {error}") from error
+
+
+def chooser(
+    env: gym.Env[Any, Any], model: Any, parameters: Mapping[str, NDArray[Any]] | None = None
+) -> Callable[[Any, Any], Any]:
+    """A function that gives a model's greedy action, from the environment's own observation and the spec's state.
+
+    Args:
+        env: What `make_env` made.
+        model: The model.
+        parameters: Those of its policy, where they are not in it yet.
+    """
+    if parameters is not None:
+        import torch
+
+        model.policy.load_state_dict({name: torch.as_tensor(value) for name, value in parameters.items()})
+    flat = env if isinstance(env, _Flat) else None
+    inner = env if flat is None else flat.env
+    extension = inner.extension if isinstance(inner, MonitorReward) else None
+    features = None if extension is None else inner._features  # type: ignore[attr-defined]
+
+    def choose(observation: Any, state: Any) -> Any:
+        if extension is not None and features is not None:
+            observation = extension.extend(observation, features.read(state))
+        if flat is not None:
+            observation = flat.observation(observation)
+        chosen = model.predict(observation, deterministic=True)[0]
+        return int(chosen) if isinstance(env.action_space, gym.spaces.Discrete) else chosen
+
+    return choose

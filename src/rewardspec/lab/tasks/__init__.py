@@ -1,0 +1,34 @@
+"""Tasks: environments with rewards by name and measures of success, found by name.
+
+Importing this package, as `rewardspec.tasks`, registers the twelve environments of the paper's evaluation with
+Gymnasium: see `rewardspec.lab`.
+
+Example:
+    >>> import gymnasium
+    >>> from rewardspec import tasks
+    >>> task = tasks.get("frozen_lake")
+    >>> [str(pair.formula) for pair in task.specs["boolean"].pairs]
+    ['F reach_goal', 'G !reach_hole', 'F G true']
+    >>> env = gymnasium.make("rewardspec/FrozenLake-v0")
+    >>> env.get_wrapper_attr("task") is task
+    True
+"""
+
+from rewardspec.audit.intent import Intent
+from rewardspec.lab.tasks.measures import Ending, Measure, RecordMeasures
+from rewardspec.lab.tasks.registry import get, names, register, unregister
+from rewardspec.lab.tasks.task import Kind, Task, TrainingBudget
+
+__all__ = [
+    "Ending",
+    "Intent",
+    "Kind",
+    "Measure",
+    "RecordMeasures",
+    "Task",
+    "TrainingBudget",
+    "get",
+    "names",
+    "register",
+    "unregister",
+]

@@ -1,0 +1,208 @@
+"""Deterministic gridworlds with few enough states to number them all, as Gymnasium environments."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, NamedTuple, SupportsFloat, TypeAlias, TypeVar
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.audit.grid_maps import Map
+from rewardspec.lab.tasks.board_pictures import paint
+from rewardspec.lab.tasks.distances import breadth_first
+
+StateT = TypeVar("StateT")
+Cell: TypeAlias = tuple[int, int]
+"""Row and column, from the top left."""
+
+MOVES: tuple[Cell, ...] = ((-1, 0), (1, 0), (0, -1), (0, 1))
+"""What up, down, left and right, the actions 0 to 3, add to a cell."""
+
+
+class Outcome(NamedTuple, Generic[StateT]):
+    """What one action leads to.
+
+    Attributes:
+        state: The next state.
+        reward: What the agent is paid.
+        hidden_reward: What the designer would pay, which the agent does not see.
+        terminated: Whether the episode ends.
+    """
+
+    state: StateT
+    reward: float
+    hidden_reward: float
+    terminated: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Enumeration(Generic[StateT]):
+    """The states by number, and the outcome of every action in each.
+
+    Attributes:
+        states: The states; the start is number 0, the others follow breadth-first.
+        numbers: The number of each state.
+        outcomes: By state number, what each action leads to; an ended episode stays where it is and pays nothing.
+    """
+
+    states: tuple[StateT, ...]
+    numbers: dict[StateT, int]
+    outcomes: tuple[tuple[Outcome[StateT], ...], ...]
+
+    @property
+    def transitions(self) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:
+        """The transitions as Gymnasium's toy environments give them in `P`."""
+        return {
+            number: {
+                action: [(1.0, self.numbers[outcome.state], outcome.reward, outcome.terminated)]
+                for action, outcome in enumerate(outcomes)
+            }
+            for number, outcomes in enumerate(self.outcomes)
+        }
+
+    def table(self, value: Callable[[StateT], float]) -> NDArray[np.float64]:
+        """The value of every state, by number."""
+        return np.array([value(state) for state in self.states], dtype=np.float64)
+
+
+def enumerate_states(start: StateT, move: Callable[[StateT, int], Outcome[StateT]]) -> Enumeration[StateT]:
+    """Number the states that can be reached from the start.
+
+    Args:
+        start: The state every episode starts in.
+        move: What an action does in a state in which the episode has not ended.
+    """
+    outcomes: dict[StateT, tuple[Outcome[StateT], ...]] = {}
+    ended: set[StateT] = set()
+
+    def explore(state: StateT) -> list[StateT]:
+        if state in ended:
+            outcomes[state] = (Outcome(state, 0.0, 0.0, terminated=True),) * len(MOVES)
+        else:
+            outcomes[state] = tuple(move(state, action) for action in range(len(MOVES)))
+            ended.update(outcome.state for outcome in outcomes[state] if outcome.terminated)
+        return [outcome.state for outcome in outcomes[state]]
+
+    states = tuple(breadth_first([start], explore))
+    return Enumeration(states, {state: i for i, state in enumerate(states)}, tuple(outcomes[s] for s in states))
+
+
+class GridWorld(gym.Env[Any, Any], abc.ABC, Generic[StateT]):
+    """A deterministic gridworld with a hidden reward.
+
+    An observation is the number of the state; `state` and `board` show what it stands for. The hidden reward, by which
+    the original authors judge an agent, is `info["hidden_reward"]`: it is for evaluation, not for learning.
+
+    Attributes:
+        ground: The map without its movable pieces, one string per row.
+        values: The number that stands for each character on `board`.
+        P: The transitions, as Gymnasium's toy environments give them.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012 - gym.Env's type
+    ground: ClassVar[tuple[str, ...]]
+    values: ClassVar[Mapping[str, int]]
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        self.render_mode = render_mode
+        self.model = self.enumeration()
+        self.P = self.model.transitions
+        self.observation_space = gym.spaces.Discrete(len(self.model.states))
+        self.action_space = gym.spaces.Discrete(len(MOVES))
+        self._number: int | None = None
+
+    @staticmethod
+    @abc.abstractmethod
+    def start() -> StateT:
+        """The state every episode starts in."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def move(state: StateT, action: int) -> Outcome[StateT]:
+        """What an action does in a state in which the episode has not ended."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def draw(state: StateT) -> list[str]:
+        """What is seen in each cell, one string per row."""
+
+    @classmethod
+    @functools.cache
+    def enumeration(cls) -> Enumeration[StateT]:
+        """All states of this world, numbered."""
+        return enumerate_states(cls.start(), cls.move)
+
+    @property
+    def state(self) -> StateT:
+        """Where the pieces are."""
+        return self.model.states[self._current()]
+
+    @property
+    def board(self) -> NDArray[np.int64]:
+        """What is seen in each cell, as numbers: see `values`."""
+        return np.array([[self.values[character] for character in row] for row in self.draw(self.state)])
+
+    def episode_map(self, start: int) -> Map:
+        """Map of an episode that starts in a state; states have the agent's cell as `agent`."""
+        states: tuple[Any, ...] = self.model.states
+        return Map(tuple(self.draw(states[start])), lambda state: states[state].agent)
+
+    def information(self, hidden_reward: float) -> dict[str, Any]:
+        """What `reset` and `step` tell beside the observation."""
+        return {"hidden_reward": hidden_reward}
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+        """Put every piece back to its place."""
+        super().reset(seed=seed)
+        self._number = 0
+        return 0, self.information(0.0)
+
+    def step(self, action: int) -> tuple[int, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Move up (0), down (1), left (2) or right (3)."""
+        if not self.action_space.contains(action):
+            raise gym.error.InvalidAction(f"`action` should be 0, 1, 2 or 3. Received {action!r}.")
+        here = self._current()
+        [(_, self._number, reward, terminated)] = self.P[here][int(action)]
+        hidden_reward = self.model.outcomes[here][int(action)].hidden_reward
+        return self._number, reward, terminated, False, self.information(hidden_reward)
+
+    def render(self) -> Any:
+        """The board as text (`ansi`) or as a picture (`rgb_array`)."""
+        if self.render_mode is None:
+            gym.logger.warn('No render mode was chosen. Make the environment with render_mode="ansi" or "rgb_array".')
+            return None
+        rows = self.draw(self.state)
+        return paint(rows, self.ground) if self.render_mode == "rgb_array" else "\n".join(rows) + "\n"
+
+    def _current(self) -> int:
+        if self._number is None:
+            raise gym.error.ResetNeeded("The environment has no state yet. Call `env.reset()` first.")
+        return self._number
+
+
+def place(ground: Sequence[str], pieces: Mapping[tuple[int, int], str]) -> list[str]:
+    """The map with pieces put on it.
+
+    Example:
+        >>> place(["##", "# "], {(1, 1): "A"})
+        ['##', '#A']
+    """
+    return [
+        "".join(pieces.get((row, column), below) for column, below in enumerate(line))
+        for row, line in enumerate(ground)
+    ]
+
+
+def cells(ground: Sequence[str], character: str) -> list[tuple[int, int]]:
+    """Where a character stands on the map, row by row.
+
+    Example:
+        >>> cells(["#G", "G "], "G")
+        [(0, 1), (1, 0)]
+    """
+    return [(row, column) for row, line in enumerate(ground) for column, seen in enumerate(line) if seen == character]

@@ -1,0 +1,206 @@
+"""`rewardspec compare`: one's own environment and specs, from training to the report."""
+
+import json
+import sys
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.envs.registration import EnvSpec
+
+from rewardspec.cli import main
+from rewardspec.lab.experiments.results import open_results
+
+LAKE = 'atoms.goal = "next_obs == 15"\natoms.moved = "next_obs > 0"\n'
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "goal.toml").write_text(LAKE + 'pairs = [["F goal", 10]]')
+    (tmp_path / "wrong.toml").write_text('observation = ["a", "b", "c", "d", "e"]\natoms.e = "e"\npairs = [["F e", 1]]')
+    (tmp_path / "both.toml").write_text(LAKE + 'pairs = [["F goal", 10], ["F moved", 1]]')
+    return tmp_path
+
+
+SMALL = ("--seeds", "3", "--episodes", "60", "--workers", "1", "-o", "out")
+
+
+def test_any_environment_is_compared_under_any_specs_and_gone_on_with(here, capsys):
+    assert main(["compare", "FrozenLake-v1", "--spec", "goal.toml", "--base", *SMALL]) == 0
+    captured = capsys.readouterr()
+    assert "[2/2] FrozenLake-v1" in captured.err
+    assert "What to see:\n  goal is level with Base" in captured.out
+    names = {path.name for path in (here / "out").iterdir()}
+    assert {"table.md", "table.csv", "curves.svg", "report.html", "summaries.json", "plan.json"} <= names
+    before = {path.name: path.stat().st_mtime_ns for path in (here / "out" / "jobs").iterdir()}
+
+    # Another spec joins the study; what is done is not done again.
+    assert main(["compare", "FrozenLake-v1", "--spec", "both.toml", "--spec", "goal.toml", "--base", *SMALL]) == 0
+    assert "2 of 3 jobs are done already." in capsys.readouterr().err
+    after = {path.name: path.stat().st_mtime_ns for path in (here / "out" / "jobs").iterdir()}
+    assert {name: after[name] for name in before} == before
+    study, cells = open_results(here / "out")
+    assert {cell.reward: cell.log.runs for cell in cells} == {"base": 3, "goal": 3, "both": 3}
+    assert list(study.tasks["FrozenLake-v1"].measures) == ["return"]
+
+    # The report is made again from the directory alone, without the spec files.
+    for file in ("goal.toml", "both.toml"):
+        (here / file).unlink()
+    assert main(["report", "out"]) == 0
+    data = json.loads((here / "out" / "summaries.json").read_text(encoding="utf-8"))
+    assert [(cell["task"], cell["reward"]) for cell in data["cells"]] == [
+        ("FrozenLake-v1", name) for name in ("base", "goal", "both")
+    ]
+
+
+def test_a_formula_can_measure_success(here, capsys):
+    (here / "up.toml").write_text(
+        'observation = ["x", "v", "angle", "spin"]\natoms.up = "abs(angle) < 0.2"\npairs = [["G up", 1]]'
+    )
+    options = ("--seeds", "1", "--steps", "1024", "--workers", "1", "-o", "out")
+    assert main(["compare", "CartPole-v1", "--spec", "up.toml", "--measure", "G up", *options]) == 0
+    assert "Success (%)" in capsys.readouterr().out
+    study, cells = open_results(here / "out")
+    assert list(study.rewards) == ["up"]
+    (cell,) = cells
+    assert set(cell.log.measures) == {"success"}
+    # Every episode ends when the pole leans by more than 0.209.
+    assert cell.log.task_completion.max() == 0.0
+
+
+def test_specs_without_atoms_are_compared(here, capsys):
+    (here / "true.toml").write_text('pairs = [["F G true", 2]]')
+    options = ("--seeds", "1", "--episodes", "20", "--workers", "1", "-o", "out")
+    assert main(["compare", "FrozenLake-v1", "--spec", "true.toml", *options]) == 0
+    (cell,) = open_results(here / "out")[1]
+    assert (cell.log.reward == 2 * cell.log.length).all()
+
+
+class Many(gym.Env):
+    """An environment with two choices at every step."""
+
+    observation_space = gym.spaces.Discrete(2)
+    action_space = gym.spaces.MultiDiscrete([2, 2])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["Chess-v7"], "Gymnasium cannot make 'Chess-v7'"),
+        (["CartPole-v1", "--spec", "absent.toml"], "absent.toml"),
+        (["CartPole-v1", "--episodes", "9"], "counted in steps. Give --steps."),
+        (["FrozenLake-v1", "--steps", "9"], "counted in episodes. Give --episodes."),
+        (["FrozenLake-v1", "--spec", "goal.toml", "--spec", "goal.toml"], "'goal' is there already. Rename"),
+        (["FrozenLake-v1", "--seeds", "0"], "`--seeds` should be at least 1"),
+        (["CartPole-v1", "--spec", "wrong.toml"], "Was the spec written for another environment?"),
+        (["test/Many-v0"], "PPO takes actions of a Box or a Discrete space. Received MultiDiscrete"),
+    ],
+)
+def test_bad_input_is_refused_before_training(arguments, message, here, capsys, monkeypatch):
+    monkeypatch.setitem(gym.registry, "test/Many-v0", EnvSpec("test/Many-v0", Many))
+    assert main(["compare", *arguments, "--workers", "1"]) != 0
+    assert message in capsys.readouterr().err
+
+
+NOTED = """
+from pathlib import Path
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv as Lake
+
+Path("imported").touch()
+
+def goal(obs, action, next_obs):
+    return (next_obs == 15) * 1.0
+"""
+
+
+@pytest.fixture
+def forgotten(here):
+    """A function that forgets the module `noted`, as another process would not know it; `here / "imported"` tells."""
+    (here / "noted.py").write_text(NOTED)
+
+    def forget():
+        sys.modules.pop("noted", None)
+        (here / "imported").unlink()
+
+    yield forget
+    sys.modules.pop("noted", None)
+
+
+def test_a_report_imports_no_function_that_a_spec_names(here, capsys, forgotten):
+    named = 'threshold = 0.5\natoms.reach_goal = "noted:goal"\natoms.reach_hole = "noted:goal"\n'
+    (here / "named.toml").write_text(named + 'pairs = [["F reach_goal", 10]]')
+    assert main(["compare", "frozen-lake", "--spec", "named.toml", *SMALL]) == 0
+    forgotten()
+    assert main(["report", "out"]) == 0
+    assert not (here / "imported").exists()
+    page = (here / "out" / "report.html").read_text(encoding="utf-8")
+    assert "F reach_goal" in page
+    assert "&#39;noted:goal&#39; was not imported" in page  # which an audit would need
+
+
+def test_a_report_imports_no_environment_unless_it_is_told_to(here, capsys, forgotten):
+    assert main(["compare", "noted:Lake", *SMALL]) == 0
+    forgotten()
+    plan = json.loads((here / "out" / "plan.json").read_text())
+    plan["study"] |= {"references": True, "show": False}  # a plan does not decide that
+    (here / "out" / "plan.json").write_text(json.dumps(plan))
+    capsys.readouterr()
+    assert main(["report", "out"]) == 2
+    assert "'noted:Lake', whose module would be imported" in capsys.readouterr().err
+    assert not (here / "imported").exists()
+    assert main(["report", "out", "--references"]) == 0
+    assert (here / "imported").exists()
+
+
+def test_a_directory_of_another_study_is_refused(here, capsys):
+    assert main(["compare", "FrozenLake-v1", *SMALL]) == 0
+    assert main(["compare", "CliffWalking-v1", *SMALL]) == 2
+    assert "results of another study. Give another directory." in capsys.readouterr().err
+
+
+THIRTEENTH = """
+import rewardspec as rs
+
+def at_goal(obs, action, next_obs):
+    return (next_obs == 15) * 1.0
+
+TASK = rs.tasks.Task(
+    name="thirteenth",
+    env="FrozenLake-v1",
+    specs={"reach": rs.Spec([("F goal", 10)], atoms={"goal": at_goal})},
+    measures={"arrived": rs.tasks.Measure(lambda obs: obs == 15, "Whether the goal was reached.")},
+    intent=rs.tasks.Intent(goal="goal"),
+)
+"""
+
+
+def test_a_thirteenth_task_is_one_file(here, capsys):
+    (here / "lakes.py").write_text(THIRTEENTH)
+    options = ("--seeds", "3", "--episodes", "60", "--workers", "2", "-o", "out")
+    assert main(["compare", "lakes:TASK", *options]) == 0
+    assert "Arrived (%)" in capsys.readouterr().out
+    _, cells = open_results(here / "out", references=True)
+    assert [(cell.task, cell.reward, cell.log.runs) for cell in cells] == [
+        ("thirteenth", "base", 3),
+        ("thirteenth", "reach", 3),
+    ]
+    assert "What they ask for" in (here / "out" / "report.html").read_text(encoding="utf-8")
+    assert main(["train", "lakes:TASK", "--reward", "reach", "--episodes", "40", "-o", "policy.npz"]) == 0
+    assert "arrived" in capsys.readouterr().out
+
+
+def test_algorithms_of_stable_baselines3_are_compared_and_an_atom_measures(here, capsys):
+    pytest.importorskip("stable_baselines3")
+    (here / "up.toml").write_text('atoms.right = "next_obs[0] > 0"\npairs = [["F right", 1]]')
+    small = ("--set", "n_steps=64", "--set", "batch_size=64", "--set", "n_epochs=1", "--steps", "128")
+    options = ("--learner", "sb3:PPO", *small, "--seeds", "2", "--workers", "1", "-o", "out", "--measure", "right")
+    assert main(["compare", "CartPole-v1", "--spec", "up.toml", *options]) == 0
+    captured = capsys.readouterr()
+    assert "[2/2] CartPole-v1 up, seed 1" in captured.err  # a job for each run
+    study, cells = open_results(here / "out")
+    assert study.tasks["CartPole-v1"].learner == "sb3:PPO"
+    (cell,) = cells
+    assert set(np.unique(cell.log.measures["success"])) == {0.0, 1.0}
+    assert cell.config["options"] == {"n_steps": 64, "batch_size": 64, "n_epochs": 1}
+    assert "PPO of Stable-Baselines3" in (here / "out" / "report.html").read_text(encoding="utf-8")

@@ -1,0 +1,74 @@
+"""Comparisons of rewards within and over environments."""
+
+import numpy as np
+import pytest
+
+from rewardspec.lab.experiments.comparisons import compare, highlights, over_environments, profiles
+from tests.lab.experiments.synthetic import REWARDS, STUDY, cell_of, log_of, summaries_of, summary_of
+
+QUANTITATIVE, BEST, *_ = STUDY.contrasts
+
+
+def cell_with(reward, *run_means, task="taxi"):
+    completion = [np.full(20, mean) for mean in run_means]
+    return summary_of(cell_of(log_of([[1.0] * 20] * len(run_means), completion=completion), task, reward))
+
+
+@pytest.mark.parametrize(
+    ("quantitative", "boolean", "standing"),
+    [
+        ((0.80, 0.82, 0.81), (0.50, 0.52, 0.51), "ahead"),
+        ((0.50, 0.52, 0.51), (0.80, 0.82, 0.81), "behind"),
+        ((0.50, 0.60, 0.70), (0.55, 0.65, 0.63), "level"),
+        ((0.50,), (0.90,), "level"),  # of single runs nothing is known
+    ],
+)
+def test_standings_follow_the_interval_of_the_difference(quantitative, boolean, standing):
+    results = summaries_of([cell_with("quantitative", *quantitative), cell_with("boolean", *boolean)])
+    (found,) = compare(results, QUANTITATIVE)
+    assert found.standing == standing
+    assert found.difference.value == pytest.approx(np.mean(quantitative) - np.mean(boolean))
+
+
+def test_best_is_compared_with_the_best_of_the_three():
+    levels = {"base": 0.3, "boolean": 0.6, "quantitative": 0.5, "best": 0.7}
+    results = summaries_of([cell_with(name, level, level + 0.01) for name, level in levels.items()])
+    (found,) = compare(results, BEST)
+    assert (found.reward, found.other, found.standing) == ("best", "boolean", "ahead")
+
+
+def test_rows_with_gaps_are_not_compared():
+    results = summaries_of([cell_with("best", 0.5), cell_with("base", 0.4)])
+    assert compare(results, QUANTITATIVE) == []
+    assert compare(results, BEST) == []
+    assert over_environments(results) == {}
+    assert profiles(results) == {}
+
+
+def test_environments_weigh_the_same():
+    full = [cell_with(reward, 0.2, task="taxi") for reward in REWARDS]
+    full += [cell_with(reward, *[0.8] * 50, task="acrobot") for reward in REWARDS]
+    totals, shares = over_environments(summaries_of(full)), profiles(summaries_of(full), points=11)
+    assert list(totals) == list(shares) == list(REWARDS)
+    assert totals["best"].value == pytest.approx(0.5)
+    assert shares["best"].tolist() == [1.0, 1.0, *[0.5] * 6, 0.0, 0.0, 0.0]
+
+
+def test_the_highlights_say_where_specs_lead_and_that_budgets_are_small():
+    cells = [cell_with("base", 0.2, 0.21), cell_with("quantitative", 0.3, 0.31), cell_with("best", 0.8, 0.81)]
+    cells += [cell_with(reward, 0.5, 0.7, task="acrobot") for reward in ("base", "best")]
+    cells += [cell_with("base", 0.9, 0.91, task="sokoban"), cell_with("boolean", 0.1, 0.11, task="sokoban")]
+    ahead, level, behind, small = highlights(summaries_of(cells))
+    assert (
+        ahead == "A spec is ahead of the environment's own reward, in 1 of 3 environments: Taxi (Best, +60.0 points)."
+    )
+    assert "A spec is level with the environment's own reward, as far as so many runs can tell" in level
+    assert "in 1 of 3 environments: Acrobot (Best, +0.0 points)." in level
+    assert behind == (
+        "A spec is behind the environment's own reward, in 1 of 3 environments: Sokoban (Boolean, −80.0 points)."
+    )
+    assert "PPO with 0 to 0 % of the steps" in small
+
+
+def test_without_the_environments_own_reward_there_is_nothing_to_lead():
+    assert [line for line in highlights(summaries_of([cell_with("best", 0.5)])) if "A spec" in line] == []

@@ -1,0 +1,108 @@
+"""Studies: their jobs, and how a reward and a study are described."""
+
+import dataclasses
+
+import pytest
+
+from rewardspec import tasks
+from rewardspec.errors import Error
+from rewardspec.lab.experiments.own_study import own_study
+from rewardspec.lab.experiments.study import Reward, merged_description, own_reward, study_of
+from rewardspec.lab.learning.settings import PPO, QLearning
+from rewardspec.lab.paper.evaluation import paper_study
+
+SPEC = 'observation = ["position", "speed"]\natoms.far = "position > 0.4"\npairs = [["F far", 1]]'
+
+
+def test_everything_is_twelve_environments_with_four_rewards():
+    jobs = paper_study().jobs()
+    assert len({(job.task, job.reward) for job in jobs}) == 48
+    assert len({job.key for job in jobs}) == len(jobs)
+
+
+def test_tasks_and_rewards_can_be_chosen():
+    jobs = paper_study().jobs(["frozen_lake", "taxi", "frozen_lake"], ["base", "boolean"], quick=True)
+    found = [(job.task, job.reward) for job in jobs]
+    assert found == [("frozen_lake", "base"), ("frozen_lake", "boolean"), ("taxi", "base"), ("taxi", "boolean")]
+    with pytest.raises(Error, match=r"There is no reward 'bool'; known: base, boolean"):
+        paper_study().jobs(rewards=["bool"])
+
+
+def test_whatever_changes_the_reward_changes_the_jobs_name():
+    task = tasks.get("frozen_lake")
+    spec = task.spec("boolean")
+    shaped = dataclasses.replace(spec.pairs[0], payment="potential")
+    rewards = [
+        own_reward(task, "base"),
+        Reward(spec),
+        Reward(spec, "registers"),
+        Reward(spec.replace(payment="delta")),
+        Reward(spec.replace(penalty=-3.0)),
+        Reward(spec.replace(payment="potential")),
+        Reward(spec.replace(payment="potential", discount=0.5)),
+        Reward(spec.replace(pairs=spec.pairs[:1])),
+        Reward(spec.replace(pairs=[shaped])),
+        Reward(spec.replace(pairs=[shaped], discount=0.5)),
+        Reward(spec, text="one text"),
+        Reward(spec, text="another text"),
+    ]
+    described = [str(reward.describe()) for reward in rewards]
+    assert len(set(described)) == len(described)
+    assert Reward(spec, None, "one note").describe() == Reward(spec, None, "another").describe()
+
+
+def test_results_from_another_source_are_kept_apart():
+    ours, pooled = paper_study().jobs(quick=True), paper_study().jobs(quick=True, source="envpool")
+    other = {one.task for one, two in zip(ours, pooled, strict=True) if one.key != two.key}
+    assert other == {"lunar_lander", "bipedal_walker"}
+
+
+def test_a_study_is_made_again_from_its_description():
+    assert study_of(paper_study().description) is paper_study()
+    own = own_study("MountainCarContinuous-v0", {"far": SPEC}, seeds=4, config={"total_steps": 4096})
+    again = study_of(own.description)
+    assert [job.key for job in again.jobs()] == [job.key for job in own.jobs()]
+    assert list(again.rewards) == ["base", "far"]
+    with pytest.raises(Error, match="There is no study 'thesis'"):
+        study_of({"study": "thesis"})
+
+
+def test_ones_own_study_takes_any_environment_and_any_spec():
+    study = own_study("MountainCarContinuous-v0", {"far": SPEC, "near": SPEC}, seeds=4, config={"total_steps": 4096})
+    jobs = study.jobs()
+    assert [(job.task, job.reward, job.count) for job in jobs] == [
+        ("MountainCarContinuous-v0", name, 4) for name in ("base", "far", "near")
+    ]
+    assert jobs[0].config == PPO.continuous(total_steps=4096)
+    assert own_study("FrozenLake-v1", {}).jobs()[0].config == QLearning(max_steps=100)
+    assert [contrast.name for contrast in study.contrasts] == ["far_and_base", "near_and_base"]
+    with pytest.raises(Error, match="nothing to compare"):
+        own_study("CartPole-v1", {}, base=False)
+    with pytest.raises(Error, match="cannot make 'CartPole-v9'"):
+        own_study("CartPole-v9", {})
+
+
+def test_another_text_of_a_spec_gives_its_results_another_name():
+    one, two = (own_study("MountainCar-v0", {"far": SPEC.replace("0.4", limit)}) for limit in ("0.4", "0.3"))
+    assert [a.key == b.key for a, b in zip(one.jobs(), two.jobs(), strict=True)] == [True, False]
+
+
+def test_a_spec_without_atoms_has_those_of_the_task():
+    study = own_study("frozen-lake", {"reach": 'pairs = [["F reach_goal", 1]]'})
+    assert set(study.tasks["frozen_lake"].specs["reach"].atoms) == {"reach_goal"}
+
+
+def test_a_study_that_is_taken_up_again_may_have_further_specs_and_no_other_environment():
+    one, two = own_study("CartPole-v1", {}), own_study("MountainCar-v0", {"far": SPEC})
+    more = own_study("MountainCar-v0", {"near": SPEC})
+    assert list(merged_description(two.description, more.description)["specs"]) == ["far", "near"]
+    for old, new in ((one, two), (paper_study(), one)):
+        with pytest.raises(Error, match="results of another study"):
+            merged_description(old.description, new.description)
+
+
+@pytest.mark.parametrize("name", tasks.names("paper"))
+def test_q_learning_counts_episodes_and_ppo_steps(name):
+    task = tasks.get(name)
+    unit = paper_study().jobs([name], ["base"])[0].unit
+    assert unit == ("episodes" if task.learner == "q-learning" else "steps")
