@@ -8,6 +8,8 @@ table.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib
 import json
 import os
 import subprocess
@@ -125,10 +127,17 @@ def vector_wrapper():
     return quickest(run) / 600 * 1e6
 
 
+def _learning(*modules):
+    """The first of the learners' modules that a version has, wherever it keeps them."""
+    for name in (f"rewardspec.{package}.{module}" for package in ("lab.learning", "learning") for module in modules):
+        with contextlib.suppress(ImportError):
+            return importlib.import_module(name)
+    raise ImportError(f"There is no module of {', '.join(modules)} in this version.")
+
+
 def _train(name, config, seeds):
     """µs for a step; an episode may be longer in one version than in the other."""
-    from rewardspec.learning.training import train
-
+    train = _learning("training").train
     try:
         from rewardspec import tasks
     except ImportError:
@@ -142,20 +151,12 @@ def _train(name, config, seeds):
 
 def ppo():
     """µs for an environment step of PPO on CartPole, ten runs together."""
-    try:
-        from rewardspec.learning.settings import PPO
-    except ImportError:
-        from rewardspec.learning.ppo import PPO
-    return _train("cart_pole", PPO.discrete(total_steps=16_384), range(10))
+    return _train("cart_pole", _learning("settings", "ppo").PPO.discrete(total_steps=16_384), range(10))
 
 
 def q_learning():
     """µs for an environment step of Q-learning on Taxi, a hundred runs together."""
-    try:
-        from rewardspec.learning.settings import QLearning
-    except ImportError:
-        from rewardspec.learning.q_learning import QLearning
-    return _train("taxi", QLearning(episodes=500), range(100))
+    return _train("taxi", _learning("settings", "q_learning").QLearning(episodes=500), range(100))
 
 
 def import_time():

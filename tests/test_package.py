@@ -1,7 +1,6 @@
 """The package as a whole: what an import costs, and which layer knows which."""
 
 import ast
-import itertools
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,28 +9,29 @@ from pathlib import Path
 import pytest
 
 import rewardspec
+from rewardspec.moved_modules import MOVED
 
 ROOT = Path(rewardspec.__file__).parent
-FOUNDATIONS = ("errors", "atomic_files")
-LAYERS = (
-    *FOUNDATIONS,
-    *(
-        "logic",
-        "machines",
-        "synthesis",
-        "drawing",
-        "spec",
-        "export",
-        "episodes",
-        "pages",
-        "finite",
-        "wrappers",
-        "tasks",
-        "audit",
-    ),
-    *("learning", "experiments", "cli"),
+FOUNDATIONS = ("errors", "atomic_files", "environments", "moved_modules")
+LIBRARY = (
+    *("logic", "machines", "synthesis", "drawing", "spec", "export"),
+    *("episodes", "pages", "finite", "wrappers", "audit", "cli"),
 )
-FRONT = "rewardspec"  # the package's own `__init__`, which gathers the public names of every layer
+LAB = ("lab.tasks", "lab.learning", "lab.experiments", "lab.paper", "lab.cli")
+LAYERS = (*FOUNDATIONS, *LIBRARY, *LAB)
+FRONTS = ("", "lab")  # the `__init__` of the package and of the lab, which gather what stands below them
+ELSEWHERE = {"__main__": "cli", "sb3": "wrappers"}  # modules outside the folder of their layer
+
+# The imports that point upwards: methods that hand over to a layer that stands above their class, inside the method.
+UPWARDS = {
+    ("machines.drawable", "drawing"): "`to_svg` and its like: a machine draws itself",
+    ("machines.monitor", "synthesis"): "`progress`: synthesized from the formula when it is first asked for",
+    ("machines.monitor", "export"): "`to_c`, `to_js`: a monitor writes itself as source",
+    ("spec.spec", "export"): "`to_c`, `to_js`: so does a spec",
+    ("spec.spec", "episodes"): "`explain`: a spec explains an episode",
+    ("episodes.explanation", "pages"): "`to_html`: an explanation writes its page",
+    ("lab.experiments.study", "lab.paper"): "`study_of`: results are read back by the name of their study",
+}
 
 
 def test_importing_needs_the_core_alone():
@@ -46,61 +46,127 @@ def test_every_public_name_exists_once():
     assert len(set(rewardspec.__all__)) == len(rewardspec.__all__)
 
 
+def module_of(path: Path) -> str:
+    """The name of a file's module inside the package, such as `spec.pairs`; that of a package is its folder's."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
 def layer_of(module: str) -> str:
-    """The layer that a module, by its full name, belongs to."""
+    """The layer or the front that a module, by its name inside the package, belongs to."""
+    if module in FRONTS:
+        return module
     parts = module.split(".")
-    if len(parts) == 1:
-        return FRONT
-    name = {"__main__": "cli", "sb3": "learning"}.get(parts[1], parts[1])
-    return next((layer for layer in LAYERS if name == layer or (layer == "spec" and name.startswith("spec"))), name)
+    name = ".".join(parts[:2]) if parts[0] == "lab" else parts[0]
+    return ELSEWHERE.get(name, name)
 
 
-def imports_of(tree: ast.AST) -> Iterator[str]:
-    """The modules of this package that an import brings along; not those for type checkers, or inside functions.
+def imports_of(tree: ast.AST, *, of_types: bool = False) -> Iterator[str]:
+    """The modules of this package that a module imports, by their names inside it, also those inside functions.
 
-    A method may hand over to a lower layer, such as `spec.explain` to `episodes`; it imports that when it is called.
+    Imports for type checkers alone count with `of_types`: they are no dependency of what runs.
     """
     pending = [tree]
     while pending:
         node = pending.pop()
         if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
-            pending.extend(node.orelse)
-            continue
-        if isinstance(node, ast.FunctionDef):
+            pending.extend(node.orelse if not of_types else ast.iter_child_nodes(node))
             continue
         pending.extend(ast.iter_child_nodes(node))
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.partition(".")[0] == "rewardspec")
+            named = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports should be absolute"
-            if node.module == "rewardspec":
-                submodules = [alias.name for alias in node.names if f"{alias.name}" in LAYERS]
-                yield from (f"rewardspec.{name}" for name in submodules)
-                if len(submodules) < len(node.names):
-                    yield "rewardspec"
-            elif node.module and node.module.startswith("rewardspec."):
-                yield node.module
+            named = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from (_module_in(name.split(".")[1:]) for name in named if name.partition(".")[0] == "rewardspec")
 
 
-def dependencies() -> Iterator[tuple[str, str, str]]:
-    """Every import within the package: the file, its layer, and the layer that it imports."""
+def _module_in(parts: list[str]) -> str:
+    """The longest beginning of a name that is a module."""
+    while parts and not (ROOT.joinpath(*parts).is_dir() or ROOT.joinpath(*parts).with_suffix(".py").is_file()):
+        parts = parts[:-1]
+    return ".".join(parts)
+
+
+def dependencies(*, of_types: bool = False) -> Iterator[tuple[str, str]]:
+    """Every import within the package: the module, and the one that it imports."""
     for path in sorted(ROOT.rglob("*.py")):
-        parts = path.relative_to(ROOT.parent).with_suffix("").parts
-        own = layer_of(".".join(part for part in parts if part != "__init__"))
-        if own != FRONT:
-            for module in imports_of(ast.parse(path.read_text(encoding="utf-8"))):
-                yield str(path.relative_to(ROOT)), own, layer_of(module)
+        for imported in imports_of(ast.parse(path.read_text(encoding="utf-8")), of_types=of_types):
+            yield module_of(path), imported
+
+
+def test_imports_are_found_wherever_they_stand():
+    tree = ast.parse(
+        "from rewardspec import tasks, Spec\n"
+        "import rewardspec.errors, numpy\n"
+        "def method():\n    from rewardspec.lab import learning\n    from rewardspec.spec.pairs import Pair\n"
+        "if TYPE_CHECKING:\n    from rewardspec.lab.tasks.task import Task\n"
+    )
+    seen = {"", "errors", "lab.learning", "spec.pairs"}
+    assert set(imports_of(tree)) == seen
+    assert set(imports_of(tree, of_types=True)) == {*seen, "lab.tasks.task"}
 
 
 def test_each_layer_imports_only_those_above_it():
-    # Names that only the command line may take from the front, which imports everything else.
-    allowed = set(itertools.combinations_with_replacement((*LAYERS[:-1], FRONT, LAYERS[-1]), 2))
-    found = list(dependencies())
-    assert {own for _, own, _ in found} >= {"logic", "machines", "synthesis", "cli"}
-    unknown = {layer for _, *layers in found for layer in layers} - {*LAYERS, FRONT}
-    assert not unknown, "a new layer needs a place in LAYERS"
-    violations = [f"{path}: {own} imports {other}" for path, own, other in found if (other, own) not in allowed]
-    assert not violations
+    # Only commands take names from the package's front, which imports everything else.
+    order = {layer: k for k, layer in enumerate((*LAYERS, ""))} | {"cli": len(LAYERS) + 1, "lab.cli": len(LAYERS) + 2}
+    found = [(own, layer_of(own), layer_of(other)) for own, other in dependencies() if layer_of(own) not in FRONTS]
+    assert {layer for _, layer, _ in found} >= {*LIBRARY, *LAB}
+    unknown = {layer for _, *layers in found for layer in layers} - order.keys()
+    assert not unknown, "a new layer needs a place in LIBRARY or LAB"
+    upwards = {(own, other) for own, layer, other in found if order[other] > order[layer]}
+    assert upwards == set(UPWARDS)
+
+
+def test_the_library_does_not_import_the_lab():
+    in_lab = [(own, other) for own, other in dependencies(of_types=True) if f"{other}.".startswith("lab.")]
+    assert {own for own, _ in in_lab if not f"{own}.".startswith("lab.")} <= {"", "cli"}, "but for the two fronts"
+
+
+def test_no_module_of_the_library_loads_the_lab():
+    modules = [module_of(path) for path in ROOT.rglob("*.py") if ROOT / "lab" not in path.parents]
+    names = [f"rewardspec.{module}".rstrip(".") for module in modules if module != "__main__"]
+    assert "rewardspec.sb3" in names
+    assert "rewardspec.audit.grid_maps" in names
+    code = f"import importlib, sys\nfor name in {names}: importlib.import_module(name)\n"
+    code += "print('rewardspec.lab' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["False"]
+
+
+@pytest.mark.parametrize(
+    ("former", "present"),
+    [
+        ("rewardspec.tasks", "rewardspec.lab.tasks"),
+        ("rewardspec.tasks.task", "rewardspec.lab.tasks.task"),
+        ("rewardspec.tasks.paper.taxi", "rewardspec.lab.paper.tasks.taxi"),
+        ("rewardspec.tasks.label_functions", "rewardspec.spec.atoms.label_functions"),
+        ("rewardspec.learning.settings", "rewardspec.lab.learning.settings"),
+        ("rewardspec.experiments.paper.evaluation", "rewardspec.lab.paper.evaluation"),
+    ],
+)
+def test_a_former_name_imports_the_same_module_with_a_warning(former, present):
+    package, _, name = former.rpartition(".")
+    code = (
+        "import importlib, warnings\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        f"    from {package} import {name} as one\n"
+        f"    other = importlib.import_module({former!r})\n"
+        f"assert one is other is importlib.import_module({present!r})\n"
+        f"assert one.__spec__.name == {present!r}\n"
+        "print(*{(warned.category.__name__, str(warned.message)) for warned in caught}, sep='\\n')"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    expected = ("DeprecationWarning", f"{former} is now {present}. Import it from there.")
+    assert str(expected) in ran.stdout.splitlines()
+
+
+def test_every_former_name_has_a_present_module():
+    for present in MOVED.values():
+        assert _module_in(present.split(".")[1:]) == present.partition(".")[2]
 
 
 def test_a_misspelt_name_is_answered_with_the_right_one():

@@ -12,7 +12,7 @@ import pytest
 
 from rewardspec import Spec, tasks
 from rewardspec.audit import audit, audit_task, rewards_of
-from rewardspec.audit.grid_maps import draw_path, map_of
+from rewardspec.audit.grid_maps import Map, draw_path, map_of
 from rewardspec.audit.intent import Intent
 from rewardspec.errors import FormulaError, ModelError, SpecError
 from rewardspec.finite.products import base_spec
@@ -195,6 +195,8 @@ def test_an_environment_with_a_character_for_each_state_has_a_map_and_others_hav
     assert (board.rows, board.place(5)) == (("S..", "..G"), (1, 2))
     assert draw_path(board, [0, 1, 4, 5]) == ["→↓.", ".→◎"]
     assert map_of(gym.make("CartPole-v1"), 0) is None
+    Field.episode_map = lambda self, start: Map((str(start),), lambda state: (0, 0))  # its own comes first
+    assert map_of(Field(), 3).rows == ("3",)
     assert map_of(gym.make("Blackjack-v1"), 0) is None
 
 

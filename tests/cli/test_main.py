@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import rewardspec
-from rewardspec.cli import main
+from rewardspec.cli import _COMMANDS, main
 
 
 def shell(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
@@ -30,7 +30,14 @@ def test_a_bad_formula_ends_with_status_2_and_no_traceback():
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", ["check", "monitor", "draw"])
+@pytest.mark.parametrize(("arguments", "uses_the_lab"), [(["check", "F p"], False), (["envs", "taxi"], True)])
+def test_a_command_loads_its_own_part_of_the_package(arguments, uses_the_lab):
+    code = f"import sys; from rewardspec.cli import main; main({arguments}); print('rewardspec.lab' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == str(uses_the_lab)
+
+
+@pytest.mark.parametrize("command", list(_COMMANDS))
 def test_help_of_every_command_shows_an_example(command, capsys):
     with pytest.raises(SystemExit) as stopped:
         main([command, "--help"])
@@ -43,7 +50,7 @@ def test_help_lists_the_commands_and_an_example(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     out = capsys.readouterr().out
-    assert all(f"    {command} " in out for command in ("check", "monitor", "draw"))
+    assert all(f"    {command} " in out for command in _COMMANDS if command != "reproduce")
     assert 'Example: rewardspec check "G(request -> F grant)"' in out
 
 

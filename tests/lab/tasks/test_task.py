@@ -154,6 +154,11 @@ def test_a_formula_is_no_measure_of_the_end_alone():
         Measure.of_formula("F home")(Ending(0, 1, 0.0, True))
     with pytest.raises(Error, match="reads more of an episode than its last observation"):
         CAR.task_completion(np.zeros(2))
+    assert CAR.completion is None
+    assert (
+        tasks.get("frozen_lake").completion(np.arange(16)).tolist()
+        == tasks.get("frozen_lake").measure(Ending(np.arange(16), None, None, None)).tolist()
+    )
 
 
 # Mistakes.
