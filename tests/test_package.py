@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import rewardspec
+from rewardspec.lab.paper.tasks import pendulum
 from rewardspec.moved_modules import MOVED
+from rewardspec.spec.toml_reading import loads_spec
 
 ROOT = Path(rewardspec.__file__).parent
 FOUNDATIONS = ("errors", "atomic_files", "environments", "moved_modules")
@@ -162,6 +164,11 @@ def test_a_former_name_imports_the_same_module_with_a_warning(former, present):
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     expected = ("DeprecationWarning", f"{former} is now {present}. Import it from there.")
     assert str(expected) in ran.stdout.splitlines()
+
+
+def test_a_spec_or_policy_file_that_names_a_former_module_is_read_without_a_warning():
+    written = '[atoms]\nup = "rewardspec.tasks.paper.pendulum:upright"\n[[pairs]]\nformula = "F up"\nweight = 1\n'
+    assert loads_spec(written).atom_functions == {"up": pendulum.upright}
 
 
 def test_every_former_name_has_a_present_module():

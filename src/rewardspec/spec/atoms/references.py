@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from rewardspec.errors import SpecError, did_you_mean
+from rewardspec.moved_modules import present_name
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
 from rewardspec.spec.atoms.functions import AtomFunction, DerivedAtom
 
@@ -38,7 +39,8 @@ def resolve(reference: str) -> AtomFunction:
         raise SpecError(f"A function is named as 'package.module:function'. Received {reference!r}.")
     module_name, _, names = reference.strip().partition(":")
     try:
-        found: Any = importlib.import_module(module_name)
+        # A file that was written before a module moved is read as it is, and without a warning.
+        found: Any = importlib.import_module(present_name(module_name) or module_name)
     except ModuleNotFoundError as error:
         raise SpecError(
             f"There is no module {error.name!r}, which {reference!r} needs. "
