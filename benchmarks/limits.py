@@ -32,8 +32,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from rewardspec.cli import check, draw, explain, export, monitor
+from rewardspec.cli import check, draw, export, monitor
 from rewardspec.errors import Error
+from rewardspec.lab.cli import explain
 
 SECONDS = 10
 BYTES = 1 << 30

@@ -109,7 +109,7 @@ def random_spec(rng: random.Random) -> Spec:
         payment=rng.choice(payments),
         discount=rng.choice((0.5, 0.9, 1.0)),
         semantics="robustness" if robust else "degree",
-        bound=8.0 if robust else float("inf"),
+        bound=8.0 if robust else None,
     )
 
 

@@ -157,7 +157,7 @@ def _what_is_paid_for(pair: Any, spec: Any, labels: Labels, prefixes: list[dict[
         columns = [{atom: column[:, k].tolist() for atom, column in labels.items()} for k in range(episodes)]
         return np.array([progress_by_definition(pair.formula, column) for column in columns]).T
     values = np.array([value_by_definition(pair.formula, prefix, spec.semantics) for prefix in prefixes])
-    return values if spec.semantics == "degree" else np.clip(values, -spec.bound, spec.bound)
+    return values if spec.bound is None else np.clip(values, -spec.bound, spec.bound)
 
 
 def can_hold(

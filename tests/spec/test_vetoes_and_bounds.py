@@ -81,6 +81,15 @@ class TestInfiniteRobustness:
         with pytest.raises(SpecError, match="bound"):
             Spec([("G a", 1)], semantics="robustness", bound=bound)
 
+    def test_an_infinite_bound_pays_what_is_infinite(self):
+        spec = Spec([("F[2,5] a", 1)], semantics="robustness", bound=math.inf)
+        assert not [finding for finding in spec.lint() if finding.rule == "infinite-value"]
+        assert spec.step(spec.start({"a": 0.0}), {"a": 0.0})[1] == -math.inf
+
+    def test_what_is_explained_may_be_infinite(self):
+        found = Spec([("F[2,5] a", 1)], semantics="robustness").explain({"a": [0.0, 1.0, 2.0]})
+        assert [row.values for row in found] == [(-math.inf,), (-math.inf,), (2.0,)]
+
     def test_degrees_have_no_bound(self):
         with pytest.raises(SpecError, match=r"left out: degrees are in \[0, 1\]"):
             Spec([("G a", 1)], bound=3)

@@ -48,7 +48,7 @@ def test_one_of_the_violated_objectives_is_always_found() -> None:
         semantics = rng.choice(("degree", "robustness"))
         language = dataclasses.replace(ROBUST, monitorable=True)
         pairs = [Pair(random_formula(rng, 2, ("a", "b"), language), 1, True, -rng.random()) for _ in range(3)]
-        spec = Spec(pairs, semantics=semantics)
+        spec = Spec(pairs, semantics=semantics, bound=9.0 if semantics == "robustness" else None)
         labels = {name: rng.choice((0.0, 0.5, 1.0) if semantics == "degree" else (-2.0, 0.5, 3.0)) for name in "ab"}
         if spec.violated(spec.start(labels)):
             found += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,6 +106,8 @@ def explain_labels(
     truncations: NDArray[np.bool_],
 ) -> Explanation:
     """The same for labels that have been checked, with what else is known of each transition."""
+    if spec.semantics == "robustness" and spec.bound is None:
+        spec = spec.replace(bound=math.inf)  # what is explained need not be paid, and may be infinite
     length = len(rewards) + 1
     letters = _letters(labels, length)
     reasons = [_reasons(spec, number, labels, letters) for number in range(len(spec.pairs))]

@@ -58,7 +58,8 @@ class Spec:
             temporal logic has them: values are then real numbers too, a comparison in a formula or in the text of an
             atom is its signed margin, and a safety objective is violated when its value can only be negative.
         bound: For robustness, the largest absolute value that is paid. Robustness is infinite while nothing has been
-            measured, as `F[2,5] a` is before step 2; without a bound, such a formula is refused.
+            measured, as `F[2,5] a` is before step 2; without a bound, such a formula is refused. `math.inf` pays it as
+            it is.
 
     Attributes:
         atoms: The names of the atoms that the formulas read.
@@ -82,7 +83,7 @@ class Spec:
     clip: bool
     max_registers: int
     semantics: Semantics
-    bound: float
+    bound: float | None
     atoms: tuple[str, ...]
     atom_functions: Mapping[str, AtomFunction] | None
 
@@ -96,7 +97,7 @@ class Spec:
         clip: bool = False,
         max_registers: int = DEFAULT_REGISTERS,
         semantics: Semantics = "degree",
-        bound: float = math.inf,
+        bound: float | None = None,
     ) -> None:
         put = self.__dict__.__setitem__
         put("pairs", as_pairs(pairs))
@@ -115,8 +116,8 @@ class Spec:
             raise SpecError(f"`max_registers` should be a non-negative integer. Received {max_registers!r}.")
         put("max_registers", max_registers)
         put("semantics", semantics)
-        put("bound", bound if bound == math.inf else finite(bound, "bound"))
-        if self.bound <= 0.0 or (self.bound != math.inf and semantics == "degree"):
+        put("bound", bound if bound in (None, math.inf) else finite(bound, "bound"))
+        if self.bound is not None and (self.bound <= 0.0 or semantics == "degree"):
             why = "above 0" if semantics == "robustness" else "left out: degrees are in [0, 1] anyway"
             raise SpecError(f"`bound` should be {why}. Received {bound!r}.")
         for pair in self.pairs:
@@ -222,8 +223,9 @@ class Spec:
         Raises:
             SpecError: The robustness of a formula is infinite where it is paid, and there is no bound.
         """
-        head = RewardHead(self.pairs, self.penalties, self.payment, self.discount, self.semantics, self.bound)
-        if self.semantics == "robustness" and self.bound == math.inf:
+        bound = math.inf if self.bound is None else self.bound
+        head = RewardHead(self.pairs, self.penalties, self.payment, self.discount, self.semantics, bound)
+        if self.semantics == "robustness" and self.bound is None:
             for number, (pair, payment) in enumerate(zip(self.pairs, self.payments, strict=True)):
                 found = infinite_step(pair, self.program.output(number), payment)
                 if found is not None:
@@ -563,7 +565,7 @@ class Spec:
         ]
         discount = f", discount={self.discount:g}" if self.payment == "potential" else ""
         discount += f", semantics={self.semantics!r}" if self.semantics != "degree" else ""
-        discount += f", bound={self.bound:g}" if self.bound != math.inf else ""
+        discount += f", bound={self.bound:g}" if self.bound is not None else ""
         return f"Spec([{', '.join(pairs)}], payment={self.payment!r}, penalty={self.penalty:g}{discount})"
 
     def _repr_html_(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -25,7 +24,7 @@ _DEFAULTS = {
     "clip": False,
     "max_registers": DEFAULT_REGISTERS,
     "semantics": "degree",
-    "bound": math.inf,
+    "bound": None,
 }
 
 

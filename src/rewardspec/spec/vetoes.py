@@ -34,7 +34,7 @@ from rewardspec.machines.polynomials import minimum as both
 from rewardspec.machines.program import Program, Push, Step, Window, after_letter
 from rewardspec.synthesis.quantitative.compiler import Synthesis
 
-_EFFORT = 1_200_000  # what may be spent on a further program; it takes a second or two
+_EFFORT = 2_000_000  # what may be spent on a further program; it takes a second or two
 _STEPS = 2  # letters within which an upper bound has to be reached
 _MOST_PARTS = 2_000  # of expressions that are looked at
 

@@ -69,14 +69,15 @@ def test_a_reward_stops_the_training(config, at):
 
 @pytest.mark.parametrize("config", LEARNERS)
 def test_what_a_spec_pays_stops_the_training(config):
-    spec = Spec([("F[2,5] up", 1, False)], atoms={"up": lambda o, a, n: n[..., 0] - 0.5}, semantics="robustness")
+    atoms = {"up": lambda o, a, n: n[..., 0] - 0.5}
+    spec = Spec([("F[2,5] up", 1, False)], atoms=atoms, semantics="robustness", bound=np.inf)
     with pytest.raises(Error, match=r"reward that the spec pays in Broken .*should be finite. Received -inf"):
         train(task_of(), spec, config=config, seeds=[0])
 
 
 def test_a_table_of_infinite_rewards_is_refused():
     atoms = {"goal": lambda o, a, n: (n == 15) - 0.5}
-    spec = Spec([("F[2,5] goal", 1, False)], atoms=atoms, semantics="robustness")
+    spec = Spec([("F[2,5] goal", 1, False)], atoms=atoms, semantics="robustness", bound=np.inf)
     with pytest.raises(Error, match=r"spec pays in .*, in state 0 for action 0, should be .* Received -inf"):
         train(Task.of("FrozenLake-v1"), spec, config=QLearning(episodes=5), seeds=[0])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -70,7 +69,7 @@ class LintedSpec:
         max_episode_steps: After how many steps episodes end, where that is known.
         observe: What of the monitors the agent sees, or `"nothing"`; None where that is not known.
         semantics: What labels and values are. Rules that try formulas out do so on degrees.
-        bound: The largest absolute value that is paid, for robustness.
+        bound: The largest absolute value that is paid, for robustness, or None.
     """
 
     pairs: Sequence[Pair]
@@ -82,7 +81,7 @@ class LintedSpec:
     max_episode_steps: int | None = None
     observe: str | None = None
     semantics: Semantics = "degree"
-    bound: float = math.inf
+    bound: float | None = None
     _machines: dict[int, Monitor | SynthesisError] = field(default_factory=dict, compare=False, repr=False)
     _vetoes: dict[int, VetoProgram] = field(default_factory=dict, compare=False, repr=False)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -151,7 +150,7 @@ def late_veto(spec: LintedSpec) -> Iterator[Finding]:
 
 def infinite_value(spec: LintedSpec) -> Iterator[Finding]:
     """A formula whose robustness is infinite at a step that pays it."""
-    if spec.semantics == "degree" or spec.bound != math.inf:
+    if spec.semantics == "degree" or spec.bound is not None:
         return
     for number, pair, monitor in spec.monitored:
         found = infinite_step(pair, monitor.program, spec.payment_of(pair))
