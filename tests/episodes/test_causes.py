@@ -8,7 +8,7 @@ from hypothesis import assume, given
 
 import rewardspec as rs
 from rewardspec.episodes.causes import cause_prefixes, decide_prefixes
-from rewardspec.episodes.provenance import ProvenanceRun
+from rewardspec.episodes.traced_program import ProvenanceRun
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.semantics import evaluate, evaluate_prefixes
 from tests.episodes.causes_definition import causes_by_definition

@@ -2,7 +2,7 @@
 
 A monitor makes a value from labels, and from their negations, by min and max.  So the value *is* one of them, but for
 scales: at every min the smallest operand passes through, at every max the largest.  The monitor's program runs once,
-with every value paired with the label that it is (`rewardspec.episodes.provenance`).
+with every value paired with the label that it is (`rewardspec.episodes.traced_program`).
 
 The *cause* of a value is the newest label that made it what it is:
 
@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.episodes.provenance import ProvenanceRun
+from rewardspec.episodes.traced_program import ProvenanceRun
 from rewardspec.episodes.waiting import Outstanding
 from rewardspec.logic.formulas import FormulaLike
 from rewardspec.logic.semantics import Semantics, Trace, read_trace
