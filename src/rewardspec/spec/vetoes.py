@@ -1,8 +1,9 @@
-"""When a veto falls: a program that tells whether a formula can still become positive.
+"""Programs that detect the violation of a formula.
 
-The value's own program often tells already: an upper bound of what its registers and windows can still lead to. Where
-that bound cannot be shown to be reached, a formula that holds while this one still can is monitored beside it, see
-`rewardspec.logic.continuations`.
+A formula is violated when no continuation has a positive value. The program of its value often knows: its registers and
+windows give an upper bound of all later values. `veto_program` uses this bound if it can show that the bound is positive
+only where the next two steps can make the value positive. Otherwise it compiles a second formula, which holds while the
+first one still can; see `rewardspec.logic.continuations`.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class VetoProgram(NamedTuple):
 
 
 def veto_program(formula: Formula, value: Program, max_registers: int) -> VetoProgram:
-    """The program that tells whether a formula can still become positive; as robustness, at least 0.
+    """Return a program that tells whether a formula can still become positive; as robustness, at least 0.
 
     Args:
         formula: The formula.
