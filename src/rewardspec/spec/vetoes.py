@@ -1,9 +1,9 @@
 """Programs that detect the violation of a formula.
 
-A formula is violated when no continuation has a positive value. The program of its value often knows: its registers and
-windows give an upper bound of all later values. `veto_program` uses this bound if it can show that the bound is positive
-only where the next two steps can make the value positive. Otherwise it compiles a second formula, which holds while the
-first one still can; see `rewardspec.logic.continuations`.
+A formula is violated when no continuation has a positive value. The program of its value often knows: its registers
+and windows give an upper bound of all later values. `veto_program` uses this bound if it can show that the bound is
+positive only where the next two steps can make the value positive. Otherwise it compiles a second formula, which holds
+while the first one still can; see `rewardspec.logic.continuations`.
 """
 
 from __future__ import annotations
