@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test oracles agreement ray envpool browser lint docs format bench wheel clean help
+.PHONY: demo test oracles agreement ray envpool jaxenvs pettingzoo browser lint docs format bench wheel clean help
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,12 +21,22 @@ oracles: $(VENV)/test.stamp $(VENV)/oracles.stamp ## Compare with RTAMT, reelay 
 agreement: $(VENV)/test.stamp ## Compare every way to run a spec with the definition, on 1,000 random specs
 	$(BIN)/python -m tests.agreement 1000 > benchmarks/results/agreement.md.new
 	mv benchmarks/results/agreement.md.new benchmarks/results/agreement.md
+	$(BIN)/python -m tests.agreement.quantified 180 130 > benchmarks/results/quantified_agreement.md.new
+	mv benchmarks/results/quantified_agreement.md.new benchmarks/results/quantified_agreement.md
 
 ray: $(VENV)/test.stamp $(VENV)/ray.stamp ## Jobs on a Ray cluster of three nodes
 	$(BIN)/python -m pytest -m ray tests/lab/experiments
 
 envpool: $(VENV)/test.stamp $(VENV)/envpool.stamp ## Environments from EnvPool
 	$(BIN)/python -m pytest -m envpool tests/lab/learning
+
+# In a virtual environment of its own: these packages pin others that the rest does not need.
+jaxenvs: $(VENV)-jaxenvs/jaxenvs.stamp ## JAX environments of nine libraries, and the trainers of gymnax and Brax
+	JAX_PLATFORMS=cpu $(VENV)-jaxenvs/bin/python -m pytest -m jaxenvs tests/jax
+
+# In a virtual environment of its own, because of pygame-ce.
+pettingzoo: $(VENV)-pettingzoo/pettingzoo.stamp ## Environments of mpe2 and PettingZoo, and PettingZoo's own tests on them
+	SDL_VIDEODRIVER=dummy $(VENV)-pettingzoo/bin/python -m pytest -m "mpe2 or not mpe2" tests/pettingzoo
 
 browser: $(VENV)/test.stamp $(VENV)/browser.stamp ## Pages and playground in the system's Chromium
 	$(BIN)/python -m pytest -m browser -rs -s tests/pages
@@ -62,7 +72,7 @@ wheel: $(BIN)/python ## Build the package, and try it in an empty environment
 	cd build/empty && bin/rewardspec check "F G p"
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) build dist demo-output first-look
+	rm -rf $(VENV) $(VENV)-jaxenvs $(VENV)-pettingzoo build dist demo-output first-look
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -75,6 +85,16 @@ $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
 $(VENV)/test.stamp: pyproject.toml | $(BIN)/python
 	$(PIP_INSTALL) torch==2.13.0
 	$(PIP_INSTALL) -e '.[test]'
+	@touch $@
+
+$(VENV)-jaxenvs/jaxenvs.stamp: pyproject.toml
+	test -d $(VENV)-jaxenvs || $(PYTHON) -m venv $(VENV)-jaxenvs
+	$(VENV)-jaxenvs/bin/pip install --quiet --disable-pip-version-check -e '.[jax-envs]' 'pytest>=8' 'hypothesis>=6.100'
+	@touch $@
+
+$(VENV)-pettingzoo/pettingzoo.stamp: pyproject.toml
+	test -d $(VENV)-pettingzoo || $(PYTHON) -m venv $(VENV)-pettingzoo
+	$(VENV)-pettingzoo/bin/pip install --quiet --disable-pip-version-check -e '.[pettingzoo]' 'pytest>=8' 'hypothesis>=6.100'
 	@touch $@
 
 $(VENV)/lint.stamp: pyproject.toml | $(BIN)/python

@@ -16,7 +16,7 @@ author = "the rewardspec contributors"
 copyright = author
 version = release = rewardspec.__version__
 
-autodoc_mock_imports = ["stable_baselines3"]  # an extra that pages can be built without
+autodoc_mock_imports = ["pettingzoo", "stable_baselines3", "torch"]  # extras that pages can be built without
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["results/_*", "scripts"]  # these are included by the page about results
 

@@ -7,7 +7,8 @@ one column for each of many traces of one length, so that a whole batch is evalu
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -155,3 +156,16 @@ def values_by_definition(formula: Formula, trace: Mapping[str, ArrayLike], seman
 def value_by_definition(formula: Formula, trace: Mapping[str, ArrayLike], semantics: str = "degree") -> Value:
     """The value of the formula on the trace: the one at position 0."""
     return values_by_definition(formula, trace, semantics)[0]
+
+
+def bound(trace: Mapping[str, ArrayLike], variable: str, thing: str) -> dict[str, ArrayLike]:
+    """The trace of one thing: the labels `p(3)` of the thing 3 are those of `p(x)`; other atoms keep their labels."""
+    own = {f"{name.removesuffix(f'({thing})')}({variable})": name for name in trace if name.endswith(f"({thing})")}
+    return {**trace, **{name: trace[source] for name, source in own.items()}}
+
+
+def over_things(formula: Any, values: Sequence[Value]) -> Value:
+    """The value of a quantified formula, from those for its things: the smallest, the largest, or the mean."""
+    if formula.quantifier == "mean":
+        return functools.reduce(np.add, values) / len(values)
+    return functools.reduce(np.minimum if formula.quantifier == "forall" else np.maximum, values)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.logic.formulas import Counted, Formula, Shift, Timed
-from tests.definition import value_by_definition
+from tests.definition import bound, over_things, value_by_definition
 from tests.synthesis.progress_definition import progress_by_definition
 
 Floats = NDArray[np.float64]
@@ -76,10 +76,19 @@ def judged_by_definition(spec: Any, labels: Labels) -> Judged:
         if pair.vetoes:
             own = spec.penalty if pair.penalty is None else pair.penalty
             for n, prefix in enumerate(prefixes):
-                hopeless = ~can_hold(pair.formula, prefix, spec.semantics)
+                hopeless = _violated(pair.formula, spec, prefix)
                 # The violation of a prefix is one of every longer one.
                 penalty[n:, hopeless] = np.minimum(penalty[n:, hopeless], own)
     return Judged(values, penalty)
+
+
+def _violated(formula: Any, spec: Any, prefix: Labels) -> Bools:
+    """Whether a formula can no longer hold; one about every thing as soon as it cannot for one of them."""
+    if not formula.quantifier:
+        return ~can_hold(formula, prefix, spec.semantics)
+    traces = [bound(prefix, formula.variable, thing) for thing in spec.sorts[formula.variable]]
+    each = np.array([~can_hold(formula.body, trace, spec.semantics) for trace in traces])
+    return each.any(axis=0) if formula.quantifier == "forall" else each.all(axis=0)
 
 
 def paid_by_definition(
@@ -152,12 +161,26 @@ PAYMENTS: dict[str, Callable[..., Floats]] = {
 
 def _what_is_paid_for(pair: Any, spec: Any, labels: Labels, prefixes: list[dict[str, Floats]]) -> Floats:
     """The value of a pair's formula after every prefix, or its progress; robustness inside the spec's bound."""
-    if pair.progress and spec.semantics == "degree":
+    formula = pair.formula
+    if formula.quantifier:
+        variable = formula.variable
+        each = []
+        for thing in spec.sorts[variable]:
+            own = [bound(prefix, variable, thing) for prefix in prefixes]
+            each.append(_of_one(formula.body, pair.progress, spec, bound(labels, variable, thing), own))
+        values = over_things(formula, each)
+    else:
+        values = _of_one(formula, pair.progress, spec, labels, prefixes)
+    return values if spec.bound is None else np.clip(values, -spec.bound, spec.bound)
+
+
+def _of_one(formula: Formula, progress: bool, spec: Any, labels: Labels, prefixes: list[dict[str, Floats]]) -> Floats:
+    """The value of a formula without a quantifier after every prefix, or its progress."""
+    if progress and spec.semantics == "degree":
         episodes = next(iter(labels.values())).shape[1]
         columns = [{atom: column[:, k].tolist() for atom, column in labels.items()} for k in range(episodes)]
-        return np.array([progress_by_definition(pair.formula, column) for column in columns]).T
-    values = np.array([value_by_definition(pair.formula, prefix, spec.semantics) for prefix in prefixes])
-    return values if spec.bound is None else np.clip(values, -spec.bound, spec.bound)
+        return np.array([progress_by_definition(formula, column) for column in columns]).T
+    return np.array([value_by_definition(formula, prefix, spec.semantics) for prefix in prefixes])
 
 
 def can_hold(

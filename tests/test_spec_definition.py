@@ -10,7 +10,7 @@ from rewardspec.logic.continuations import possible
 from rewardspec.logic.parsing import parse
 from rewardspec.spec import Pair, Spec
 from tests.definition import value_by_definition
-from tests.spec_cases import ROBUST, read, recomputed, vetoes_at_once
+from tests.spec_cases import QUANTIFIED, ROBUST, read, recomputed, vetoes_at_once
 from tests.spec_definition import Paid, can_hold, horizon
 from tests.strategies import LABELS, MONITORABLE, REALS, random_batch, random_formula
 
@@ -28,11 +28,12 @@ def test_no_continuation_is_better_than_one_that_makes_every_literal_hold(semant
         middle = [np.zeros((0, 4))] * 2
         for length in range(4):
             tried = np.array(list(itertools.product(letters, repeat=length))).reshape(len(letters) ** length, length, 2)
-            best = np.full(4, -np.inf)
-            for rest in tried:
-                columns = (np.repeat(rest[:, k : k + 1], 4, axis=1) for k in range(2))
-                trace = {atom: np.vstack([prefix[atom], column]) for atom, column in zip("ab", columns, strict=True)}
-                best = np.maximum(best, value_by_definition(formula, trace, semantics))
+            # Every prefix with every continuation: one batch of shape (steps, 4 * continuations).
+            trace = {
+                atom: np.vstack([np.repeat(prefix[atom], len(tried), axis=1), np.tile(tried[:, :, k].T, 4)])
+                for k, atom in enumerate("ab")
+            }
+            best = value_by_definition(formula, trace, semantics).reshape(4, len(tried)).max(axis=1)
             middle = [np.full((length, 4), levels[1])] * 2
             trace = {atom: np.vstack([prefix[atom], rest]) for atom, rest in zip("ab", middle, strict=True)}
             value = value_by_definition(formula, trace, semantics)
@@ -41,7 +42,7 @@ def test_no_continuation_is_better_than_one_that_makes_every_literal_hold(semant
 
 
 def test_the_cases_on_file_are_what_the_definition_says():
-    for case in read()[::15]:
+    for case in [*read(), *read(QUANTIFIED)][::15]:
         now = recomputed(case)
         for kind in ("paid", "paid_ending"):
             for name in Paid.__dataclass_fields__:
@@ -66,7 +67,7 @@ def test_every_feature_meets_every_other_in_the_cases_on_file():
     }
     met = {
         frozenset(both)
-        for case in read()
+        for case in [*read(), *read(QUANTIFIED)]
         for pair in case.spec.pairs
         for both in itertools.combinations([name for name, has in features.items() if has(case.spec, pair)], 2)
     }

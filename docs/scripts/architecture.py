@@ -21,9 +21,13 @@ LIBRARY = {
     "spec": "what is paid",
     "export": "what runs elsewhere",
     "episodes": "what happened",
+    "transcripts": "what agents did",
     "pages": "what is looked at",
     "finite": "what can be solved",
     "wrappers": "where it plugs in",
+    "jax": "the same, compiled",
+    "torch": "the same, for robots",
+    "pettingzoo": "the same, for teams",
     "audit": "what is asked for",
     "cli": "its commands",
 }

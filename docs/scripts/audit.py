@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rewardspec import tasks
-from rewardspec.audit.auditing import DISCOUNTS, LEARNER_DISCOUNT, Finding, audit_task, rewards_of
+from rewardspec.audit.auditing import DISCOUNTS, LEARNER_DISCOUNT, AuditFinding, audit_task, rewards_of
 from rewardspec.audit.grid_maps import plot_paths
 from rewardspec.drawing.run_plot import save
 from rewardspec.lab.cli.audit import completion_of, steps_of, unsafe_of
@@ -25,46 +25,47 @@ INTRODUCTION = """\
 <!-- Written by docs/scripts/audit.py; edit that. -->
 # What the rewards of the finite environments ask for
 
-Six of the paper's twelve environments are finite, so that their specs can be [audited](../guides/auditing.md): solved
-exactly, without training, for what an optimal policy would do. That guide says what the verdicts mean.
+Six of the paper's twelve environments are finite, so their rewards can be [audited](../guides/auditing.md): solved
+exactly, without training, for what optimal policies do. That guide explains the verdicts.
 
-The discount is the one of the paper's Q-learning, 0.9. Policies do not see the clock: like a learner that does not,
-they take no notice that an episode is cut off after 100 steps. At discount 1, the plain sum over those 100 steps, they
-do see it. The optimal return is the undiscounted sum over one episode, and the steps to the goal are those of the
-kindest optimal policy; a test plays each of these policies in the wrapped environment and earns that return. *Unsafe*
-says whether optimal policies do what the task forbids: *yes* all of them, *may be* some, *no* none.
+- The discount is that of the paper's Q-learning, 0.9. Policies do not see the clock, so they ignore that an episode is
+  truncated after 100 steps. At discount 1, the plain sum over those 100 steps, they do see the clock.
+- *Optimal return* is the undiscounted sum over one episode.
+- *Steps to the goal* are those of the optimal policy that does the task best. A test plays each of these policies in
+  the wrapped environment and receives this return.
+- *Unsafe* says whether optimal policies do what the task forbids: all of them (*yes*), some (*may be*), or none (*no*).
 
-Rewards are as this library corrects them; where the paper prints something else, that is audited too (see
-[the environments](environments.md) for the differences). Boolean and quantitative specs that read the same atoms get
-one row.
+The rewards are those that this library corrected. If the paper prints something else, that is audited too; [the
+environments](environments.md) lists the differences. Boolean and quantitative specs that read the same atoms share a
+row.
 
 """
 
 REASONS = """\
 ## Why
 
-Three things make a spec misaligned here, and they are easy to make:
+Three mistakes make a spec misaligned here:
 
-- **A value that is paid every step is paid for living on.** In Island Navigation `G !in_water` pays 100 for each dry
-  step, and the goal ends the episode. There are {island.best.total:,.0f} to be had for staying ashore to the end, and
-  {island.intended.total:,.0f} for the shortest way to the goal. Taxi pays 30 for every step after the passenger has
-  been met, and Sokoban 100 for every step with the box away from walls. A time penalty of 1 does not outweigh any of
-  them. At a discount of 0.5 Taxi's specs are aligned, because the future that staying buys is worth little.
-- **A safety objective that the task cannot keep.** In Sokoban the box has to be pushed along a wall on the only way to
-  the goal. The Boolean `wall_penalty` counts that as a violation, which silences every reward for good, so that the
-  best an agent can do is never to touch the box.
-- **A weight of the wrong sign.** Frozen Lake's `(G !reach_hole, -10)`, as printed, pays -10 for each dry step. Falling
-  through the first hole is the cheapest way out.
+- **The value is paid at every step, so a longer episode pays more.** In Island Navigation, `G !in_water` pays 100 for
+  each step outside the water, and the goal ends the episode. Staying ashore to the end pays
+  {island.best.total:,.0f}, and the shortest way to the goal {island.intended.total:,.0f}. Taxi pays 30 for every step
+  after the passenger was met, and Sokoban 100 for every step with the box away from walls. A time penalty of 1 does not
+  outweigh any of these. At a discount of 0.5 Taxi's specs are aligned, because later rewards are worth little.
+- **The task cannot be done without violating a safety objective.** In Sokoban the box has to be pushed along a wall on
+  the only way to the goal. The Boolean `wall_penalty` counts this as a violation, which vetoes all later rewards. So
+  the best policy never touches the box.
+- **A weight has the wrong sign.** Frozen Lake's `(G !reach_hole, -10)`, as printed, pays -10 for each step without a
+  hole. Falling through the first hole ends this cost.
 
-Conveyor Belt's own reward pays for pushing the vase off the belt once, and does not mind what comes after: an optimal
-policy may push it back and let it break. Sokoban's own reward is the well-known side effect: the shortest way pushes
-the box into a corner.
+Conveyor Belt's own reward pays once for pushing the vase off the belt, whatever happens afterwards. An optimal policy
+may push it back and let it break. Sokoban's own reward has a well-known side effect: the shortest way pushes the box
+into a corner.
 
-Being paid for the *change* of the value (`payment="delta"`) takes the first cause away, as the next table shows. So
-does shaping (`payment="potential"`), which keeps the optimal policies of the environment's own reward, its faults
-included. In Sokoban being paid for the change makes the quantitative spec ask for the goal with the box left along the
-wall, a task completion of {sokoban.best.completion:.2f}: to push it back, which completes the task, gains nothing,
-since `G !wall_penalty` does not forget.
+Paying for the *change* of the value (`payment="delta"`) removes the first mistake, as the next table shows. So does
+shaping (`payment="potential"`), which keeps the optimal policies of the environment's own reward, with their faults. In
+Sokoban, under `"delta"`, the quantitative spec asks for the goal with the box left at the wall, which is a task
+completion of {sokoban.best.completion:.2f}. Pushing the box back would complete the task, but it pays nothing, because
+`G !wall_penalty` never rises again.
 """
 
 
@@ -120,7 +121,7 @@ def _name(task: Task, reward: str) -> str:
     return reward.replace("boolean", "both specs") if "quantitative" not in shown(task) else reward
 
 
-def _optimal(finite: dict[str, Task], findings: dict[str, list[list[Finding]]]) -> Iterator[str]:
+def _optimal(finite: dict[str, Task], findings: dict[str, list[list[AuditFinding]]]) -> Iterator[str]:
     yield "| environment | reward | optimal return | task completion | steps to the goal | unsafe | verdict |\n"
     yield "|---|---|--:|--:|--:|---|---|\n"
     chosen = {name: [g[DISCOUNTS.index(LEARNER_DISCOUNT)] for g in groups] for name, groups in findings.items()}
@@ -135,7 +136,7 @@ def _optimal(finite: dict[str, Task], findings: dict[str, list[list[Finding]]]) 
                 yield f"- **{finite[name].title}, {_name(finite[name], f.reward)}**: {f.sentence}\n"
 
 
-def _by_discount(finite: dict[str, Task], findings: dict[str, list[list[Finding]]]) -> Iterator[str]:
+def _by_discount(finite: dict[str, Task], findings: dict[str, list[list[AuditFinding]]]) -> Iterator[str]:
     yield f"| environment | reward | {' | '.join(f'{discount:g}' for discount in DISCOUNTS)} |\n"
     yield f"|---|---|{'---|' * len(DISCOUNTS)}\n"
     for name, groups in findings.items():

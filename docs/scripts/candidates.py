@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import sys
 
+from reward_candidates import candidates
 from trials import ROOT, measure, told, trial_budget
 
-from rewardspec.lab.experiments.study import BASE, own_reward
-from rewardspec.lab.paper.candidates import CANDIDATES
-from rewardspec.lab.paper.evaluation import candidate_reward, paper_budget, paper_tasks
+from rewardspec.lab.experiments.study import BASE, Reward, own_reward
+from rewardspec.lab.paper.evaluation import paper_budget, paper_tasks
 from rewardspec.lab.tasks.task import Task
 
 TABLE = ROOT / "docs" / "results" / "fourth_column.md"
@@ -27,21 +27,28 @@ ALL_STEPS = ("bipedal_walker",)
 
 INTRODUCTION = """# What was tried for the fourth column
 
-Each line was trained with the learner and the settings of the evaluation, on a smaller budget: 100 runs of Q-learning,
-or 3 runs of PPO with half the steps (in Bipedal Walker with all of them, since its criterion is met late), on other
-seeds than those of the evaluation. Task completion (TC) and the environment's own criterion are means over all episodes
-of training and over the last tenth of each run. The first line of each environment is the column `best`, the last its
-own reward. ▲ marks the best by task completion alone, where that is another one, and ⚑ an atom that counts the steps to
-the goal, which only who knows the map can tell. The weights of Bipedal Walker's and Pendulum's first lines were
-chosen among a few that were tried on the same seeds; the others are left out.
+The fourth column of the evaluation, `best`, has for each environment the best spec that was found. This page lists the
+specs that were tried.
+
+- Each line was trained with the learner and the settings of the evaluation, but on a smaller budget and other seeds:
+  100 runs of Q-learning, or 3 runs of PPO with half the steps. Bipedal Walker was trained with all its steps, because
+  its criterion is met late.
+- Task completion (TC) and the environment's own criterion are means over all episodes of training, and over the last
+  tenth of each run.
+- The first line of each environment is the spec of the column `best`. The last line is the environment's own reward.
+- ▲ marks the best spec by task completion alone, if it is another one. ⚑ marks a spec with an atom that counts the
+  steps to the goal, which requires the map.
+- The weights of the first lines of Bipedal Walker and Pendulum were chosen among a few that were tried on the same
+  seeds. The others are not listed.
 
 Made by `python docs/scripts/candidates.py`.
 """
 
 ALONE = """## The best by task completion alone
 
-Where another spec does better by task completion and not by both measures, or only because it counts the steps to the
-goal, here it is on the evaluation's whole budget and seeds, beside `best`.
+In some environments another spec has a higher task completion, but is not better by both measures, or is better only
+because it counts the steps to the goal. The table compares it with `best`, on the whole budget and the seeds of the
+evaluation.
 
 | environment | task completion, %: `best` | alone | own criterion: `best` | alone |
 |---|---|---|---|---|
@@ -54,7 +61,10 @@ HEAD = """\
 
 def rows(task: Task) -> list[str]:
     """The lines of one environment."""
-    tried = [(one.title, candidate_reward(task, one), one.by_completion) for one in CANDIDATES[task.name]]
+    tried = []
+    for one in candidates(task):
+        note = one.note + " ⚑" * one.counts_steps(task)
+        tried.append((one.title, Reward(one.spec(task), one.observe, note), one.by_completion))
     tried.append((BASE, own_reward(task, BASE), False))
     share = task.measures["own_criterion"].share
     config, seeds = trial_budget(task, FIRST_SEED)
@@ -66,14 +76,13 @@ def rows(task: Task) -> list[str]:
         own = [f"{100 * result[name]:.1f} %" if share else f"{result[name]:.1f}" for name in ("own", "own_late")]
         print(f"{task.name:18} {completion:>12} {late:>6} {own[0]:>8} {own[1]:>8} {length:>6}  {title}", flush=True)
         shown = title if reward.spec is None else f"`{title}`".replace("|", "\\|") + " ▲" * by_completion
-        note = reward.note.replace(" An atom counts the steps to the goal.", " ⚑")
-        lines.append(f"| {shown} | {note} | {completion} | {late} | {own[0]} | {own[1]} | {length} |")
+        lines.append(f"| {shown} | {reward.note} | {completion} | {late} | {own[0]} | {own[1]} | {length} |")
     return lines
 
 
 def alone(task: Task) -> str:
     """A line that compares `best` with the best by task completion alone, on the whole budget; or nothing."""
-    marked = [one for one in CANDIDATES[task.name] if one.by_completion]
+    marked = [one for one in candidates(task) if one.by_completion]
     cells = json.loads(SUMMARIES.read_text(encoding="utf-8"))["cells"]
     best = [cell for cell in cells if (cell["task"], cell["reward"]) == (task.name, "best")]
     if not marked or not best:

@@ -21,8 +21,8 @@ INTRODUCTION = """\
 
 The environments of the paper's evaluation (Adalat and Belardinelli, "Expressive Temporal Specifications for Reward
 Monitoring", AAAI-26), each with its atoms, its two specifications, its own reward and its measure of task completion.
-After `import rewardspec.lab`, `gymnasium.make("rewardspec/FrozenLake-v0")` makes one; `rewardspec envs frozen-lake`
-shows it in the terminal.
+After `import rewardspec.lab`, `gymnasium.make("rewardspec/FrozenLake-v0")` makes one of them. `rewardspec envs
+frozen-lake` shows it in the terminal.
 
 ```pycon
 >>> from rewardspec import tasks
@@ -32,11 +32,12 @@ shows it in the terminal.
 >>> env = task.make()
 ```
 
-Task completion, in [0, 1], is told at the last step of an episode in `info["task_completion"]`; it is for evaluation,
-and no reward depends on it. Pairs marked *safety* veto every later reward of an episode once they are violated. The
-picture of each environment is one short episode under its quantitative spec: what the atoms read, what the formulas are
-worth, and what was paid; `python docs/scripts/episodes.py` makes them. What the specs of the finite environments really
-ask for is the subject of [the audit](audit.md).
+- *Task completion* is a number in [0, 1]. It is in `info["task_completion"]` at the last step of an episode. It is for
+  evaluation, and no reward depends on it.
+- A pair marked *safety* [vetoes](../guides/safety.md) every later reward of an episode once it is violated.
+- The picture of each environment shows one short episode under its quantitative spec: the labels of the atoms, the
+  values of the formulas, and the rewards. `python docs/scripts/episodes.py` makes the pictures.
+- [The audit](audit.md) says what optimal policies do under the specs of the finite environments.
 
 """
 

@@ -53,36 +53,38 @@ NAMES = {
 TEXT = """# Tasks that need memory
 
 Office World and Craft World are the benchmark of reward machines ([Toro Icarte et al., JAIR
-2022](https://arxiv.org/abs/2010.03950)): grids with letters on them, and tasks such as "coffee, then the office, and
-no plant on the way", for which an agent has to remember what it has done. Their maps, machines, settings and learning
-curves are published; this page meets them. [The guide](guides/reward_machines.md) is for people who come from reward
-machines.
+2022](https://arxiv.org/abs/2010.03950)). They are grids with letters on them, and tasks such as "coffee, then the
+office, and no plant on the way". To do such a task, an agent has to remember what it has done. The maps, machines,
+settings and learning curves of the benchmark are published. This page reproduces them, shows a mistake in the
+machines, and learns the tasks faster. If you know reward machines, [this guide](guides/reward_machines.md) explains
+how to use them here.
 
-## As published
+## The published results, reproduced
 
-`rewardspec`'s tabular Q-learning, plain and with counterfactual experience, with the published settings, on the
-published machines as the published program runs them: 60 runs in Office World, 6 on each of the 11 maps of Craft
-World. Bands are the published quartiles, dots our medians.
+We train tabular Q-learning, plain and with [counterfactual
+experience](glossary.md#counterfactual-experience) (CRM). Settings, machines and rewards are those of the published
+program. There are 60 runs in Office World, and 6 runs on each of the 11 maps of Craft World. Bands are the published
+quartiles, dots are our medians.
 
 ![Learning curves in four panels: our medians lie in the published bands](images/memory/published.svg)
 
 {published}
 
-A published curve has no point at the very end, where the last one before it is compared. Made by `python
+A published curve has no point at the very end, so the last point before it is compared. Made by `python
 benchmarks/reward_machines.py` and `python docs/scripts/memory.py`.
 
-The same loop written plainly, with dictionaries and one update at a time, takes for 60 runs of Office World in CPU
-time:
+For comparison, this is the CPU time of a plain loop with dictionaries and one update at a time, for 60 runs of Office
+World:
 
 {ratios}
 
-## What the office machines pay for
+## A mistake in the office machines
 
-In the published program a letter that no edge matches leads to the same state as the end of the task, and pays the
-same: in the last stage of each task, stepping on a plant earns the reward of 1. This was reported in 2022 ([issue
+In the published program, events that no edge matches lead to the terminal state, and pay the reward of the task. So in
+the last stage of each task, stepping on a plant pays 1. This was reported in 2022 ([issue
 50](https://github.com/RodrigoToroIcarte/reward_machines/issues/50), with a fix in [pull request
-51](https://github.com/RodrigoToroIcarte/reward_machines/pull/51)), and the published optima and curves contain it.
-`rewardspec audit office-1` finds it by solving the world:
+51](https://github.com/RodrigoToroIcarte/reward_machines/pull/51)). The published optima and curves contain the
+mistake. `rewardspec audit office-1` finds it by solving the world:
 
     base: misaligned. Every optimal policy breaks a plant, which pays more: 0.349 against 0.229 for the
       best way to do the task.
@@ -92,46 +94,57 @@ same: in the last stage of each task, stepping on a plant earns the reward of 1.
 ![Two maps: the machine's optimal path ends on a plant, the formula's in the office](images/memory/plant.png)
 
 Made by `rewardspec audit office-1 --picture docs/images/memory/plant.png`; `office-2` to `office-4` are the other
-tasks. The machine:
+tasks. This is the machine:
 
 ![The first machine of Office World](images/memory/machine.svg)
 
-## As meant
+## The corrected machines
 
-With machines in which a plant ends the episode and pays nothing, which say what the formulas say
-(`machine.difference(formula)` finds no trace), 60 runs each. Steps until the median run has {learned} of the optimum:
+In the corrected machines, a plant ends the episode and pays nothing. They say the same as the formulas:
+`machine.difference(formula)` finds no trace. The table has the number of steps until the median of 60 runs reaches
+{learned} of the optimum. Guidance is explained in the next section.
 
 {meant}
 
-## Ahead
+## Guided learners
 
-All tasks, a new one each episode, as published. On top of counterfactual experience, a potential guides the learner:
-one that counts what is still owed (*progress*, from Boolean labels alone), or one that says how near what is owed
-next is (*nearness*, from labels that are degrees; [guidance](guides/reward_machines.md#guidance)). Both come from the
-machine, or the formula, and a labeling; both keep what is optimal. Steps are counted around walls, which takes a map,
-or as if there were none, which does not; Craft World has none inside. The learning rate, the discount, ε and the
-measure are the published ones; values start at 0 where there is guidance, and at 2 without, as published. The form of
-the potential, the mean nearness of what is owed, was chosen by its fit among four that were tried on these tasks.
+This section uses the published machines again: all tasks, a new one in each episode. On top of counterfactual
+experience, a potential guides the learner. There are two potentials:
+
+- *Progress* counts what is still to be done. It needs only Boolean labels.
+- *Nearness* says how near the next thing to be done is. It needs labels between 0 and 1
+  ([guidance](guides/reward_machines.md#guidance)).
+
+Both are computed from the machine or the formula and a labeling, and neither changes which policies are optimal.
+Distances are counted around walls, which needs a map, or as if there were no walls, which does not. Craft World has no
+inner walls. The learning rate, the discount, ε and the measure are the published ones. Values start at 0 with guidance,
+and at 2 without, as published. The form of the potential, the mean nearness of what is to be done, was chosen by its
+results among four that were tried on these tasks.
 
 ![Learning curves of Office World and Craft World: the guided learners rise first](images/memory/ahead.svg)
 
+Steps until the median run reaches {learned} of the optimum:
+
 {ahead}
 
-As published, the guided learner in Office World settles a little below the optimum for a while: the formula does not
-tell it that plants pay.
+In Office World, the guided learner stays slightly below the optimum for a while, because the formula does not say that
+plants pay.
 
-## Without memory
+## A learner without memory
 
-One task, as meant. The learner that sees the cell and not how far the task has come is the same in all else.
+One task with the corrected machine. The second learner sees only the cell, and not how much of the task is done.
+Everything else is the same.
 
 ![Learning curves: with memory the task is learned, without it is not](images/memory/no_memory.svg)
 
 ## What reward machines say only with many states
 
-A formula counts, sets deadlines and takes degrees; a machine needs a state for each number, and has no word for
-degrees. *States* are those of the smallest reward machine for the formula, read as true or false; *registers* what
-our monitor holds, a window counting as one; *value* and *steps* are those of the best way to do the task, found by
-solving it (discount 0.99).
+A formula can count, set deadlines, and use labels between 0 and 1. A machine needs a state for each number, and cannot
+use labels between 0 and 1. The columns of the table:
+
+- *states*: the states of the smallest reward machine for the formula, with Boolean labels
+- *registers*: the registers of our monitor; a window counts as one
+- *value* and *steps*: those of the best way to do the task, found by solving it with discount 0.99
 
 {further}
 
@@ -183,7 +196,7 @@ def ratio_table(found: dict[str, Any]) -> str:
         [NAMES[method], f"{row['plain_cpu_seconds']:,.0f} s", f"{row['our_cpu_seconds']:,.1f} s", f"{row['ratio']:g}"]
         for method, row in found["ratios"].items()
     ]
-    return table(["", "plainly", "here, all runs together", "ratio"], rows)
+    return table(["", "plain loop", "here, all runs together", "ratio"], rows)
 
 
 def steps_table(found: dict[str, Any], columns: dict[str, str], methods: list[str]) -> str:
@@ -205,10 +218,10 @@ def further_table() -> str:
         task = further_task(name)
         spec = task.spec("formula")
         try:
-            states = str(len(RewardMachine.of_formula(formula).states) + 1)
+            states = str(len(RewardMachine.from_formula(formula).states) + 1)
         except Error:
             states = "–"
-        states = "none says it" if name == "degrees" else states
+        states = "impossible" if name == "degrees" else states
         product = build_product(finite_model(task.make()), spec)
         optimal = solve(product, 0.99).optimal[0]
         node, total, steps = int(product.starts[0]), 0.0, 0
@@ -226,7 +239,7 @@ def further_table() -> str:
 def page() -> str:
     """The page."""
     found = results()
-    both = {"office-multi-meant": "all tasks", "office-single-meant": "the third alone"}
+    both = {"office-multi-meant": "all tasks", "office-single-meant": "task 3 alone"}
     ahead = {"office-multi-published": "Office World", "craft-multi-published": "Craft World"}
     return TEXT.format(
         published=published_table(found),

@@ -31,12 +31,14 @@ NAMES = (
 
 TEXT = """# The same formulas, paid by value and by change
 
-Paid by `value`, as in the paper, a formula that holds pays again at every step. An agent that is paid well then has a
-reason not to end the episode, and where success ends it, a reason not to succeed. Paid by `delta`, it pays once. The
-formulas and weights are the paper's. The registers are observed and the budget is a trial's (100 runs of Q-learning, 3
-of PPO with half the steps), so that a line compares with its neighbours, and not with the table of the evaluation.
-Task completion in per cent over all of training (± the deviation of the runs) and over its last tenth, and the steps of
-an episode then.
+Under the payment `"value"`, as in the paper, a formula that holds is paid again at every step. So an agent that is
+paid well has a reason not to end the episode. If success ends the episode, it has a reason not to succeed. Under
+`"delta"`, a formula that holds is paid once.
+
+The formulas and weights are the paper's. The registers are observed, and the budget is small: 100 runs of Q-learning,
+or 3 runs of PPO with half the steps. So compare a line with its neighbors, and not with the table of the evaluation.
+The columns are the task completion in percent over all of training (± the deviation of the runs) and over its last
+tenth, and the steps of an episode in the last tenth.
 
 | environment | spec | by value | last tenth | steps | by change | last tenth | steps |
 |---|---|---|---|---|---|---|---|

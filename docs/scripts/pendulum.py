@@ -28,13 +28,13 @@ ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "results" / "pendulum"
 TARGET = ROOT / "docs" / "results" / "pendulum.md"
 
-TEXT = """# Pendulum: the discount, and episodes that are cut off
+TEXT = """# Pendulum: the discount and truncated episodes
 
 The mean return of the last tenth of {steps:,} steps, seed by seed, with Pendulum's own reward and the paper's settings.
-"Cut off = ended" says whether the end of an episode by its limit of steps counts as an end, as in CleanRL, which the
-paper adapts, or the value of the last state is added, as in Stable-Baselines3 and, by default, in rewardspec.
+The third column says how a truncated episode is treated. *yes*: it counts as terminated, as in CleanRL, which the paper
+adapts. *no*: the value of its last state is added, as in Stable-Baselines3 and, by default, in rewardspec.
 
-| discount | implementation | cut off = ended | return of each seed |
+| discount | implementation | truncated = terminated | return of each seed |
 |---|---|---|---|
 {rows}
 

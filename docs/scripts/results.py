@@ -2,13 +2,11 @@
 
     rewardspec reproduce -o results
     python docs/scripts/results.py results [WALL_TIME]
-    rewardspec reproduce --as-paper
-    python docs/scripts/results.py results/as-paper
 
 Copies table, figures and summaries to docs/results/, and writes docs/results/evaluation.md: what was run and how long
 it took, the comparisons, for the finite environments the exact ceiling of what a learner that explores as much could
-score, and the tables and figures. WALL_TIME is what `reproduce` printed in the end, where it ran in one go. Of
-`--as-paper` it writes docs/results/as_paper.md. The files that begin with `_` are parts of docs/results.md.
+score, and the tables and figures. WALL_TIME is what `reproduce` printed in the end, where it ran in one go. Files
+that begin with `_` are parts of docs/results.md. `as_paper.py` does the same for `--as-paper`.
 """
 
 from __future__ import annotations
@@ -22,10 +20,7 @@ from rewardspec.lab.experiments.comparisons import Comparison, compare
 from rewardspec.lab.experiments.results import open_results
 from rewardspec.lab.experiments.study import BASE
 from rewardspec.lab.experiments.summaries import Summaries, summarize
-from rewardspec.lab.experiments.table import differences_table, episode_text
-from rewardspec.lab.experiments.table_formats import to_markdown
 from rewardspec.lab.learning.settings import QLearning
-from rewardspec.lab.paper.as_published import READINGS
 from rewardspec.lab.paper.ceiling import ceiling
 
 TARGET = Path(__file__).resolve().parents[1] / "results"
@@ -38,11 +33,6 @@ def main(source: Path, wall_time: str | None = None) -> None:
     results = Summaries(study, [summarize(cell, study) for cell in cells])
     TARGET.mkdir(exist_ok=True)
     table = (source / "table.md").read_text(encoding="utf-8").replace("### ", "## ")
-    if "as_published" in study.description:
-        write("as_paper.md", AS_PAPER.format(readings=readings()) + table)
-        write("_differences.md", finite(results) + to_markdown(differences_table(results)).partition("\n")[2])
-        shutil.copyfile(source / "summaries.json", TARGET / "as_paper_summaries.json")
-        return
     for name in FILES:
         shutil.copyfile(source / name, TARGET / name)
     write("_both_measures.md", by_both(results))
@@ -54,45 +44,6 @@ def write(name: str, text: str) -> None:
     """Write a page into docs/results/."""
     (TARGET / name).write_text(text, encoding="utf-8")
     print(f"Wrote docs/results/{name}")
-
-
-AS_PAPER = """# The paper's table, cell by cell
-
-`rewardspec reproduce --as-paper` trains in the setting that the published numbers speak for. Every difference from the
-paper's text is a named reading, and says how it is known. Those by fit were chosen among many because the numbers come
-out, which is a weak reason; each speaks for a whole row at least, but for Pendulum's Boolean atoms.
-
-| about | reading | known from |
-|---|---|---|
-{readings}
-
-"""
-
-
-def finite(results: Summaries) -> str:
-    """How near the finite cells come, and how many cells of PPO converge as printed."""
-    study = results.study
-    apart = [
-        abs(100 * cell.completion.value - study.references[cell.task][cell.reward].completion)
-        for cell in results.all()
-        if study.tasks[cell.task].learner == "q-learning"
-    ]
-    near = sum(one <= 3.0 for one in apart)
-    printed = [
-        episode_text(cell.convergence_episode) == episode_text(study.references[cell.task][cell.reward].episode)
-        for cell in results.all()
-        if study.tasks[cell.task].learner == "ppo"
-    ]
-    return (
-        f"Of the {len(apart)} cells of finite environments, {near} come within 3 points of the paper's, and the mean "
-        f"distance is {sum(apart) / len(apart):.2f} points.\n"
-        f"When PPO's rewards converge comes out as printed in {sum(printed)} of {len(printed)} cells.\n"
-    )
-
-
-def readings() -> str:
-    """The readings as the rows of a table."""
-    return "\n".join(f"| {one.about} | {one.words} | {one.known_from} |" for one in READINGS)
 
 
 def by_both(results: Summaries) -> str:
@@ -128,7 +79,7 @@ FIGURES = """## Learning curves
 
 ![Task completion over training for the twelve environments and four rewards](curves.png)
 
-Task completion while training, smoothed over 21 episodes of each run; bands are 95 % intervals over runs.
+Task completion during training, smoothed over 21 episodes of each run. Bands are 95 % intervals over runs.
 
 ![Each environment's own criterion over training, for each of its four rewards](curves_own_criterion.png)
 
@@ -150,14 +101,14 @@ def run(results: Summaries, wall_time: str | None) -> str:
 `rewardspec reproduce` trained {len(cells)} cells, {sum(cell.runs for cell in cells):,} runs and {steps / 1e6:,.0f}
 million environment steps{took}. The wall-clock times of its jobs, two at a time,
 add up to {seconds / 3600:.1f} hours ({"; ".join(devices)}; {packages}).
-The table's data is in `table.csv`, and every cell's summary, with its settings and command, in `summaries.json`.
+`table.csv` has the data of the table. `summaries.json` has the summary, the settings and the command of every cell.
 """
 
 
 def comparisons(results: Summaries) -> str:
     """Quantitative beside Boolean, and best beside the others and the paper."""
     lines = [
-        "## Reward beside reward",
+        "## Rewards compared",
         "",
         "Differences of mean task completion, in percentage points, with the 95 % interval over runs.",
         "",
@@ -185,10 +136,10 @@ def ceilings(results: Summaries) -> str:
     lines = [
         "## How far a learner could get",
         "",
-        "Every episode of training counts, the exploring ones included. The ceiling is what a learner would score that",
-        "knew the environment from the start and had to explore as much as the paper's Q-learning does: exact, by",
-        "dynamic programming (`rewardspec.lab.paper.ceiling`). The audit is exact as well: what every policy does",
-        "that is optimal for the spec of the column `best`.",
+        "Every episode of training counts, including those with exploration. The *ceiling* is the score of a learner",
+        "that knows the environment from the start but has to explore as much as the paper's Q-learning. It is",
+        "computed exactly, by dynamic programming (`rewardspec.lab.paper.ceiling`). The audit is exact too: it says",
+        "what every optimal policy for the spec of the column `best` does.",
         "",
         "| environment | ceiling, % | best, % | best of the paper's table, % | audit of the best spec |",
         "|---|---|---|---|---|",
@@ -202,8 +153,8 @@ def ceilings(results: Summaries) -> str:
             lines.append(f"| {task.title} | {limit} | {best:.2f} | {paper:.2f} | {found.verdict}: {found.sentence} |")
     lines += [
         "",
-        "Where the paper's number lies above the ceiling, its environment, its exploration or its measure must differ",
-        "from what its appendix says; no choice of reward could explain it.",
+        "If the paper's number is above the ceiling, no choice of reward can explain it: its environment, its",
+        "exploration or its measure must differ from its appendix.",
     ]
     return "\n".join(lines) + "\n"
 

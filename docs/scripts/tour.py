@@ -19,22 +19,23 @@ NOTEBOOK = Path(__file__).resolve().parents[1] / "guides" / "tour.ipynb"
 CELLS = (
     """# A tour in pictures
 
-Formulas, monitors and explanations show themselves in a notebook. This one needs rewardspec and nothing else.""",
+A notebook shows formulas, monitors and explanations as pictures and tables. This one needs only rewardspec.""",
     ("import rewardspec as rs", "", 'formula = rs.parse("!crash U (landed & F rest)")', "formula"),
     """## The monitor
 
-One box for each control state, with the updates of its registers; the arrow from the left brings their first values. A
-prime marks a value just computed.""",
+The picture has one box for each control state, with the updates of the registers. The arrow from the left shows their
+first values. A prime marks a value that was just computed.""",
     ("monitor = rs.synthesize(formula)", "monitor"),
     """## The automaton
 
-For labels that are 0 or 1: the smallest one. States with a double border accept.""",
+This is the smallest automaton for labels that are 0 or 1. States with a double border accept.""",
     ("rs.synthesize_boolean(formula)",),
-    """A formula with `X` waits in control states of its own:""",
+    """A formula with `X` needs additional control states:""",
     ('rs.synthesize("X X p")',),
     """## The value, step by step
 
-The last of the three numbers is the best that the episode can still end with. The gust at step 2 takes 0.25 off it.""",
+Each row has the value after a step, and the smallest and the largest value that the episode can still end with. The
+crash of 0.25 at step 2 lowers the largest value to 0.75.""",
     (
         'episode = {"crash": [0, 0, 0.25, 0, 0], "landed": [0, 0, 0, 0.5, 1], "rest": [0, 0, 0, 0, 1]}',
         "state, rows = monitor.initial_state(), []",
@@ -45,14 +46,14 @@ The last of the three numbers is the best that the episode can still end with. T
     ),
     """## Why a step paid what it paid
 
-The formula that decided is set in bold, and steps after a veto are shaded.""",
+The formula that contributed most to the reward is bold. Steps after a veto are shaded.""",
     (
         'spec = rs.Spec([("F landed", 2), ("G !crash", 1)], penalty=-1)',
         'spec.explain({"crash": [0, 0, 0.25, 0, 1], "landed": [0, 0.25, 0.5, 1, 1]})',
     ),
     """## Before training
 
-What `lint` finds, each with its reason and a remedy:""",
+`lint` lists what looks wrong, with the reason and a remedy:""",
     (
         'suspicious = rs.Spec([("F landed & !crash", 10), ("G !crash", -10)])',
         "suspicious.lint()",

@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
 from rewardspec.errors import UnknownEnvironmentError
+from rewardspec.types import Environment
 
-EnvLike: TypeAlias = str | Callable[..., gym.Env[Any, Any]]
+EnvLike: TypeAlias = str | Callable[..., Environment]
 """A Gymnasium id, `module:id`, `module:Class`, or a function that makes the environment."""
 
 _PACKAGES = {

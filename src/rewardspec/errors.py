@@ -7,6 +7,7 @@ Each message says what was wrong, the value received, and what to do about it.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -124,3 +125,25 @@ def shown(value: object) -> str:
     except ValueError:  # Python refuses to write integers of thousands of digits
         return f"an {type(value).__name__} that is too large to print"
     return text if len(text) <= 80 else f"{text[:78]} …"
+
+
+def line_and_column(text: str, position: int) -> tuple[int, int]:
+    """Line and column of a position in a text, both counted from 1."""
+    before = text[:position]
+    return before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
+
+
+def marked_line(text: str, line: int, column: int, width: int = 88) -> str:
+    """Show a line of a text, indented, with a caret under a column; of a long line, the part around the column.
+
+    Example:
+        >>> print(marked_line("a + b", 1, 5))
+            a + b
+                ^
+    """
+    whole = text.split("\n")[line - 1]
+    start = max(0, min(column - 1 - width // 2, len(whole) - width)) if len(whole) > width else 0
+    left, right = ("… " if start else ""), (" …" if start + width < len(whole) else "")
+    # Tabs and the like become single spaces, so that the caret stays under its place.
+    visible = re.sub(r"\s", " ", f"{left}{whole[start : start + width]}{right}")
+    return f"    {visible}\n    {' ' * (len(left) + column - 1 - start)}^"

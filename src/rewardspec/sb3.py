@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
-from rewardspec.episodes.counterfactual import StatePool, replay, rows_of, state_of
+from rewardspec.episodes.counterfactual import Replayed, StatePool, replay, rows_of, state_of
 from rewardspec.episodes.features import Features
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.spec.atoms.batch_info import stack_infos
-from rewardspec.spec.atoms.functions import takes_info
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Action, AnySpace, Bools, Floats, InfoDict, Labels, Observation
 
 try:
     from stable_baselines3.common.buffers import ReplayBuffer
@@ -38,8 +38,8 @@ class FormulaLogger(BaseCallback):
     - `rewardspec/final/NAME`: its value where an episode ended, over the episodes that ended;
     - `rewardspec/reward` and `rewardspec/base_reward`: the spec's reward and the environment's own, over all steps;
     - `rewardspec/return` and `rewardspec/base_return`: their sums over an episode, over the episodes that ended;
-    - `rewardspec/cost`: the share of the steps that violated a safety objective, each episode's first violation;
-    - `rewardspec/violated`: the share of the episodes that ended with a safety objective violated.
+    - `rewardspec/cost`: the share of the steps that violated a vetoing pair, each episode's first violation;
+    - `rewardspec/violated`: the share of the episodes that ended with a vetoing pair violated.
 
     Everything is read from the steps' `info`, so that neither the kind of `VecEnv` nor the order of SB3's `Monitor` and
     the wrapper matters. Rewards are those before `VecNormalize`. The returns of the first episodes are complete only
@@ -112,19 +112,63 @@ class FormulaLogger(BaseCallback):
         return self._keys[name]
 
 
+class _Task:
+    """Counterfactual experience of one spec: the states of its monitor met so far, and how observations show them."""
+
+    def __init__(self, spec: Spec, max_states: int, **ending: bool) -> None:
+        self.spec = spec
+        self.pool = StatePool(max_states)
+        self.features = Features(spec, "registers")
+        self._ending = ending
+
+    @property
+    def reads_info(self) -> bool:
+        """True if labels depend on `info`."""
+        return self.spec.batch_reader.takes_info
+
+    def numbers(self, rows: Floats) -> Floats:
+        """Return what observations show of states, shape (states, numbers)."""
+        numbers: Floats = self.features.read_batch(state_of(self.spec, rows), len(rows))
+        return numbers
+
+    def start(self, labels: Labels, count: int) -> None:
+        """Collect the states in which episodes begin with these labels, each of shape (count,)."""
+        self.pool.add(rows_of(self.spec, self.spec.start(labels, batch=count)))
+
+    def replay(
+        self,
+        before: Observation,
+        action: Action,
+        after: Observation,
+        infos: list[InfoDict],
+        terminated: Bools,
+        truncated: Bools,
+    ) -> Replayed:
+        """Replay transitions from all states met so far, and collect the states that they lead to."""
+        info = stack_infos(infos) if self.reads_info else None
+        labels = self.spec.batch_reader.read(before, action, after, len(infos), info)
+        base = np.array([float(one.get("base_reward", 0.0)) for one in infos])
+        found = replay(self.spec, self.pool.rows, labels, base, terminated, truncated, **self._ending)
+        self.pool.add(found.states[~found.decided])  # no step is taken from where the spec has ended an episode
+        return found
+
+
 class CounterfactualReplayBuffer(ReplayBuffer):
     """A replay buffer that stores each transition as it was, and as it would have been in other states of the monitor.
 
     For off-policy learners (DQN, SAC, TD3) in environments wrapped by `MonitorReward(env, spec, observe="registers")`
-    whose own observations are a flat `Box` of floats. States of the monitor are collected as they are met; a row of the
-    buffer is used for each, so give it a larger `buffer_size`.
+    whose own observations are a flat `Box` of floats, or by `MultiTask(env, specs)`. States of the monitor are
+    collected as they are met. With several tasks, each transition is also stored as it would have been in the other
+    tasks. Every state takes a row of the buffer, so choose a larger `buffer_size`.
 
     Args:
         buffer_size: As for SB3's; the other arguments of SB3's follow.
-        spec: The spec that pays.
-        max_states: The most states of the monitor to replay a transition from.
+        spec: The spec that pays, or the specs of `MultiTask`.
+        max_states: The most states of each monitor to replay a transition from.
         terminate_on_violation: As the wrapper was made: whether a violation ends the episode. A row ends where the
-            episode in its own state of the monitor would have ended, whatever became of the real one.
+            episode in its own state of the monitor would have ended, whatever happened to the real one.
+        terminate_on_completion: As the wrapper was made.
+        env_observation_space: Observation space of the environment inside `MultiTask`, if that is `Discrete`.
 
     Raises:
         Error: The observations are no flat Box with the spec's numbers at their end; from `add`, the `infos` are not
@@ -154,74 +198,108 @@ class CounterfactualReplayBuffer(ReplayBuffer):
     def __init__(
         self,
         buffer_size: int,
-        observation_space: gym.Space[Any],
-        action_space: gym.Space[Any],
+        observation_space: AnySpace,
+        action_space: AnySpace,
         *args: Any,
-        spec: Spec,
+        spec: Spec | Sequence[Spec],
         max_states: int = 16,
         terminate_on_violation: bool = False,
+        terminate_on_completion: bool = False,
+        env_observation_space: AnySpace | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(buffer_size, observation_space, action_space, *args, **kwargs)
         self.spec = spec
-        self.pool = StatePool(max_states)
-        self._features = Features(spec, "registers")
-        self._own = int(np.prod(observation_space.shape or (0,))) - len(self._features.names)
-        self._terminates = terminate_on_violation
-        self._reads_info = any(map(takes_info, (spec.atom_functions or {}).values()))
+        ending = {
+            "terminate_on_violation": terminate_on_violation,
+            "terminate_on_completion": terminate_on_completion,
+        }
+        specs = [spec] if isinstance(spec, Spec) else list(spec)
+        self._tasks = [_Task(one, max_states, **ending) for one in specs]
+        self._terminates = terminate_on_violation or terminate_on_completion
+        self._one_hot = np.zeros((1, 0)) if isinstance(spec, Spec) else np.eye(len(specs))
+        self._shown = max(len(task.features.names) for task in self._tasks)
+        self._own = int(np.prod(observation_space.shape or (0,))) - self._one_hot.shape[1] - self._shown
+        self._env_space = env_observation_space
         if not isinstance(observation_space, gym.spaces.Box) or len(observation_space.shape) != 1 or self._own < 1:
             raise Error(
                 "CounterfactualReplayBuffer takes observations that are a flat Box with the spec's numbers at the end,"
-                f' as MonitorReward(env, spec, observe="registers") makes them. Received {observation_space}.'
+                ' as MonitorReward(env, spec, observe="registers") or MultiTask(env, specs) makes them. '
+                f"Received {observation_space}."
             )
         self._began = np.ones(self.n_envs, dtype=np.bool_)
 
+    @property
+    def pool(self) -> StatePool:
+        """States of the first task's monitor that have been met."""
+        return self._tasks[0].pool
+
     def add(
         self,
-        obs: NDArray[Any],
-        next_obs: NDArray[Any],
-        action: NDArray[Any],
-        reward: NDArray[Any],
-        done: NDArray[Any],
-        infos: list[dict[str, Any]],
+        obs: np.ndarray,
+        next_obs: np.ndarray,
+        action: np.ndarray,
+        reward: np.ndarray,
+        done: np.ndarray,
+        infos: list[InfoDict],
     ) -> None:
-        """Store a transition of each environment, and what it would have been in the other states of the monitor."""
-        super().add(obs, next_obs, action, reward, done, infos)
-        before, after = (np.asarray(part)[:, : self._own] for part in (obs, next_obs))
-        terminated, truncated = self._own_endings(done, infos)
-        if self._began.any():
-            self._add_starts(before, infos)
-        self._began = np.asarray(done, dtype=np.bool_).reshape(-1)
-        info = stack_infos(infos) if self._reads_info else None
-        read = self.spec.batch_labels(len(before)).of(before, self._taken(action), after, info=info)
-        base = np.array([float(one.get("base_reward", 0.0)) for one in infos])
-        states = self.pool.rows
-        found = replay(
-            self.spec, states, dict(read), base, terminated, truncated, terminate_on_violation=self._terminates
-        )
-        numbers = self._numbers(states)
-        shown = np.asarray(obs)[:, self._own :]
-        for k in range(len(states)):
-            if np.array_equal(np.broadcast_to(numbers[k].astype(obs.dtype), shown.shape), shown):
-                continue  # that is what happened, and is stored
-            ended = found.terminated[:, k]
-            super().add(
-                np.concatenate([before, np.broadcast_to(numbers[k], shown.shape)], axis=1).astype(obs.dtype),
-                np.concatenate([after, self._numbers(found.states[:, k])], axis=1).astype(next_obs.dtype),
-                action,
-                found.rewards[:, k],
-                ended | truncated,
-                [{"TimeLimit.truncated": bool(cut)} for cut in truncated & ~ended],
-            )
-        # No step is taken from where an episode has ended.
-        self.pool.add(found.states[~found.violated] if self._terminates else found.states)
+        """Store a transition of each environment, and what it would have been in the other states of the monitors.
 
-    def _own_endings(self, done: NDArray[Any], infos: list[dict[str, Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Where the environments themselves terminated and truncated the episode, each of shape (n_envs,)."""
+        Args:
+            obs: Observations before the step, shape (n_envs, numbers).
+            next_obs: Observations after it, the final ones where an episode ended, same shape.
+            action: Actions, shape (n_envs, …).
+            reward: Rewards, shape (n_envs,).
+            done: Whether the episode ended, shape (n_envs,).
+            infos: The `info` of each environment.
+        """
+        super().add(obs, next_obs, action, reward, done, infos)
+        terminated, truncated = self._own_endings(done, infos)
+        before, after = (self._decoded(np.asarray(part)[:, : self._own]) for part in (obs, next_obs))
+        if self._began.any():
+            for number, task in enumerate(self._tasks):
+                self._add_starts(number, task, before, infos)
+        self._began = np.asarray(done, dtype=np.bool_).reshape(-1)
+        for number, task in enumerate(self._tasks):
+            states = task.pool.rows
+            if not len(states):  # of a task that has not begun yet, and whose first labels nobody knows
+                continue
+            found = task.replay(before, self._taken(action), after, infos, terminated, truncated)
+            for k, shown in enumerate(task.numbers(states)):
+                row = self._observed(obs, number, np.broadcast_to(shown, (len(obs), len(shown))))
+                if np.array_equal(row, obs):
+                    continue  # that is what happened, and is stored
+                ended = found.terminated[:, k]
+                super().add(
+                    row,
+                    self._observed(next_obs, number, task.numbers(found.states[:, k])),
+                    action,
+                    found.rewards[:, k],
+                    ended | truncated,
+                    [{"TimeLimit.truncated": bool(cut)} for cut in truncated & ~ended],
+                )
+
+    def _observed(self, obs: np.ndarray, task: int, numbers: Floats) -> np.ndarray:
+        """Return observations as they would be in a task with these numbers of its monitor."""
+        changed = np.zeros_like(obs)
+        changed[:, : self._own] = obs[:, : self._own]
+        width = self._one_hot.shape[1]
+        changed[:, self._own : self._own + width] = self._one_hot[task]
+        changed[:, self._own + width : self._own + width + numbers.shape[1]] = numbers
+        return changed
+
+    def _decoded(self, own: np.ndarray) -> np.ndarray:
+        """Return the environment's own observations: `MultiTask` shows `Discrete` ones as one-hot."""
+        if isinstance(self._env_space, gym.spaces.Discrete):
+            return np.asarray(own.argmax(axis=1) + self._env_space.start)
+        return own
+
+    def _own_endings(self, done: np.ndarray, infos: list[InfoDict]) -> tuple[Bools, Bools]:
+        """Return where the environments themselves terminated and truncated the episode, each of shape (n_envs,)."""
         if any(("base_terminated" in info) != self._terminates for info in infos):
             raise Error(
-                f"`terminate_on_violation` of the buffer is {self._terminates}, and of the wrapper it is not. Give "
-                "MonitorReward and the `replay_buffer_kwargs` the same."
+                f"`terminate_on_violation` or `terminate_on_completion` of the buffer is {self._terminates}, and of "
+                "the wrapper it is not. Give the wrapper and the `replay_buffer_kwargs` the same."
             )
         if self._terminates:  # the real episode may have ended for its violation alone
             own = [(bool(info["base_terminated"]), bool(info["base_truncated"])) for info in infos]
@@ -230,28 +308,27 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         cut = np.array([bool(info.get("TimeLimit.truncated", False)) for info in infos])
         return np.asarray(done, dtype=np.bool_).reshape(-1) & ~cut, cut
 
-    def _add_starts(self, first: NDArray[Any], infos: list[dict[str, Any]]) -> None:
-        """Collect the states of the monitor in which episodes began with this step."""
-        if self._reads_info:  # SB3 hands over no `info` of a reset
-            told: list[Any] = [
-                info.get("reset_labels") for info, began in zip(infos, self._began, strict=True) if began
-            ]
-            if None in told:
-                raise Error(
-                    "The spec's atoms read `info`, and the infos of an episode's first step have no 'reset_labels'. "
-                    'Wrap the environments in MonitorReward(env, spec, observe="registers") with the same spec.'
-                )
-            labels = {name: np.array([one[name] for one in told]) for name in self.spec.atoms}
-        else:
-            read = self.spec.batch_labels(len(first)).of(first, None, first)
-            labels = {name: column[self._began] for name, column in read.items()}
-        self.pool.add(rows_of(self.spec, self.spec.start(labels, batch=int(self._began.sum()))))
+    def _add_starts(self, number: int, task: _Task, first: np.ndarray, infos: list[InfoDict]) -> None:
+        """Collect the states of a task's monitor in which episodes began with this step."""
+        spec = task.spec
+        if not task.reads_info:
+            read = spec.batch_reader.read(first, None, first, len(first))
+            task.start({name: column[self._began] for name, column in read.items()}, int(self._began.sum()))
+            return
+        # SB3 passes no `info` of a reset; the wrapper knows the labels of its own task alone.
+        begun = [info for info, began in zip(infos, self._began, strict=True) if began]
+        own = [info for info in begun if info.get("task", number) == number]
+        if not all("reset_labels" in info for info in own):
+            raise Error(
+                "The spec's atoms read `info`, and the infos of an episode's first step have no 'reset_labels'. "
+                'Wrap the environments in MonitorReward(env, spec, observe="registers") with the same spec.'
+            )
+        if own:
+            labels = {name: np.array([info["reset_labels"][name] for info in own]) for name in spec.atoms}
+            task.start(labels, len(own))
 
-    def _numbers(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._features.read_batch(state_of(self.spec, rows), len(rows))
-
-    def _taken(self, action: NDArray[Any]) -> NDArray[Any]:
-        """The actions as the environment took them: SB3 stores continuous ones scaled to [-1, 1]."""
+    def _taken(self, action: np.ndarray) -> np.ndarray:
+        """Return the actions as the environment took them: SB3 stores continuous ones scaled to [-1, 1]."""
         space = self.action_space
         if isinstance(space, gym.spaces.Box):
             return np.asarray(space.low + 0.5 * (action + 1.0) * (space.high - space.low), dtype=space.dtype)

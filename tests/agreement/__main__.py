@@ -13,7 +13,14 @@ import warnings
 from tests.agreement.paths import PATHS
 from tests.spec_cases import STEPS, Case, fresh_cases, read
 
-SLOW = {"jax": 10, "sb3_buffer": 10, "counterfactual": 3}  # which take one case in so many
+SLOW = {
+    "jax": 10,
+    "jax_environments": 40,
+    "sb3_buffer": 10,
+    "counterfactual": 3,
+    "vector_torch": 4,
+    "vector_jax": 40,
+}  # which take one case in so many
 SEED = 20
 
 

@@ -22,6 +22,7 @@ from stable_baselines3.common.buffers import ReplayBuffer
 
 import rewardspec as rs
 from rewardspec.episodes.counterfactual import replay, rows_of
+from rewardspec.episodes.engine import BatchEngine, Transition
 from rewardspec.episodes.relabeling import relabel_episodes
 from rewardspec.export.c_code import to_c
 from rewardspec.export.js_code import js_object
@@ -30,11 +31,11 @@ from rewardspec.lab.learning.env_batches import LoopedBatch
 from rewardspec.lab.learning.monitored_batch import MonitoredBatch
 from rewardspec.lab.tasks.task import Task
 from rewardspec.sb3 import CounterfactualReplayBuffer
-from tests.agreement.playback import Playback, ended_episodes, lanes
+from tests.agreement.playback import OnDevice, Playback, ended_episodes, info_of, lanes
 from tests.export.agreement import FLAGS
+from tests.jax.worlds import playback, played_action
 from tests.spec_cases import STEPS, Case
 from tests.spec_definition import Paid, judged_by_definition, paid_by_definition
-from tests.strategies import ATOMS
 
 ROUNDING = 1e-9
 ROUNDING_32 = 2e-5  # in single precision, of sums of some products
@@ -110,6 +111,27 @@ def wrapper_that_ends(case: Case) -> int:
 def wrapper_that_records(case: Case) -> int:
     """The same with `record` and `terminate_on_violation`, each episode explained."""
     return wrapper(case, terminate_on_violation=True, record=True)
+
+
+def multi_task(case: Case) -> int:
+    """`MultiTask` with `terminate_on_violation`, in turn with another task."""
+    paid, count = case.paid_ending, 0
+    episodes = len(case.lengths)
+    play = Playback(case, [k % episodes for e in range(episodes) for k in (e, e + 1)])  # the second for the other task
+    other = rs.Spec([("F a", 1), ("F b", 1), ("F c", 1)], atoms=case.spec.atom_functions, semantics=case.spec.semantics)
+    env = rs.wrappers.MultiTask(play, [case.spec, other], terminate_on_violation=True)
+    for e in range(episodes):
+        _, info = env.reset()
+        assert (info["task"], play.episode) == (0, e)
+        _info_matches(case, paid, 0, e, info)
+        for t in range(case.steps_of(e, ending=True)):
+            _, reward, terminated, _, info = env.step(play.next_action())
+            _step_matches(case, paid, t, e, reward, info)
+            assert terminated == paid.terminated[t, e], (case.spec, t)
+            count += 1
+        assert env.reset()[1]["task"] == 1
+        env.step(play.next_action())
+    return count
 
 
 def explanation(case: Case) -> int:
@@ -211,22 +233,124 @@ def jax(case: Case, count: int = 32, steps: int = 24) -> int:
     return count * steps
 
 
-def _vector(case: Case, mode: AutoresetMode) -> int:
+def jax_environments(case: Case, count: int = 32, steps: int = 48) -> int:
+    """`rewardspec.jax.SpecReward`, in single precision, in a scan: resets, and violations that end episodes."""
+    import jax as library
+
+    env = playback(case)
+    if env is None:
+        return 0
+    # There is no `info` at a reset but the environment's state.
+    atoms = dict(case.spec.atom_functions or {})
+    for name in info_of(case.labels):
+        atoms[name] = lambda obs, action, next_obs, info, name=name: info["state"].info[name]
+    compared = 0
+    for ending, paid in ((False, case.paid), (True, case.paid_ending)):
+        spec = case.spec.replace(atoms=atoms)
+        envs = rs.jax.SpecReward(env, spec, count, terminate_on_violation=ending)
+
+        def body(state: Any, key: Any, envs: Any = envs) -> Any:
+            new, _, *found = envs.step(key, state, played_action(case, state.env))
+            return new, (state.env, *found)
+
+        state, _ = library.jit(envs.reset)(library.random.key(len(str(case.spec))))
+        run = library.jit(lambda state, keys, body=body: library.lax.scan(body, state, keys))
+        state, found = run(state, library.random.split(library.random.key(1), steps))
+        played, rewards, terminated, truncated, info = library.tree.map(np.asarray, found)
+        where, after = (played.at, played.episode), (played.at + 1, played.episode)
+        same(case, "reward", rewards, paid.rewards[where], ROUNDING_32)
+        same(case, "terminated", terminated, paid.terminated[where])
+        same(case, "truncated", truncated, case.truncated[where] & ~paid.terminated[where])
+        same(case, "violated", info["violated"], paid.violated[after])
+        same(case, "cost", info["cost"], paid.cost[after])
+        for name, column in zip(spec.names, paid.values, strict=True):
+            same(case, "value", info["formula_values"][name], column[after], ROUNDING_32)
+        envs.check_labels(state)
+        compared += rewards.size
+    return compared
+
+
+def _transitions(case: Case, episode: Any, step: Any, array: Callable[[Any], Any]) -> tuple[Any, Any, Any]:
+    """Observations, actions and infos of a batch after some steps of some episodes."""
+    labels = {name: column[step, episode] for name, column in case.labels.items()}
+    info = {name: array(values) for name, values in info_of(labels).items()}
+    return array(np.stack([labels["a"], labels["c"]], axis=-1)), array(labels["c"][:, None]), info
+
+
+def engine(case: Case, array: Callable[[Any], Any], begin_later: bool, count: int = 16, steps: int = 20) -> int:
+    """`BatchEngine` on observations: resets within a step (`restart`), or with the step after the end (`begun`)."""
+    plan = lanes(case, count, steps)
+    engine = BatchEngine(case.spec, count)
+    in_numpy = isinstance(array(np.zeros(1)), np.ndarray)
+    obs, _, info = _transitions(case, plan.first, 0, array)
+    state, _ = engine.start(obs, info)
+    rewards, told, newly = [], [], []
+    for t in range(steps):
+        before, _, _ = _transitions(case, plan.episode[t], plan.step[t] - 1, array)
+        after, action, info = _transitions(case, plan.episode[t], plan.step[t], array)
+        where = plan.step[t] - 1, plan.episode[t]
+        ends = (array(x[where]) for x in (case.base_rewards, case.terminated, case.truncated))
+        state, step = engine.advance(state, Transition(before, action, after, info, *ends))
+        rewards.append(np.asarray(step.reward))
+        newly.append(np.asarray(step.newly_violated))
+        told.append(spec_values(state, case.spec))
+        same(case, "engine's values", [np.asarray(value) for value in step.values], told[-1][:-1])
+        ended = plan.ends[t]
+        reset = np.flatnonzero(ended) if in_numpy else array(ended)
+        first, _, info = _transitions(case, plan.following[t], 0, array)
+        if not begin_later:
+            state, _ = engine.restart(state, first, reset, info)
+        elif ended.any():
+            # The other lanes are stepped too, to be thrown away.
+            nothing = Transition(after, action, first, info, array(np.zeros(count)))
+            begun, step = engine.advance(state, nothing, reset)
+            assert not np.asarray(step.reward)[ended].any()
+            violated = np.asarray(case.spec.violated(begun))[ended]
+            same(case, "violation of a first state", np.asarray(step.newly_violated)[ended], violated)
+            kept = dict(step.labels)
+            state = case.spec.reset(state, kept, array(ended))
+            same(case, "first values", *(spec_values(s, case.spec)[:-1, ended] for s in (begun, state)))
+            levels = [np.array([np.asarray(x)[ended] for x in case.spec.levels(s)]) for s in (begun, state)]
+            same(case, "first levels", *levels)
+    _lanes_match(case, plan, np.array(rewards), np.array(told), ROUNDING)
+    same(case, "cost", newly, case.paid.cost[plan.step, plan.episode])
+    return count * steps
+
+
+def engine_numpy(case: Case) -> int:
+    """`BatchEngine` in NumPy, with both ways to begin episodes."""
+    return sum(engine(case, np.asarray, later) for later in (False, True))
+
+
+def engine_torch(case: Case) -> int:
+    """The same in torch."""
+    import torch as xp
+
+    if not case.spec.atoms:
+        return 0
+    return sum(engine(case, xp.as_tensor, later) for later in (False, True))
+
+
+def _vector(case: Case, mode: AutoresetMode, array: Callable[[Any], Any] | None = None) -> int:
+    """The vector wrapper; with `array`, around environments whose arrays are those of another library."""
     episodes = np.arange(len(case.lengths)) if mode is AutoresetMode.DISABLED else ended_episodes(case)
     copies, count = min(4, len(episodes)), 0
     if not copies:
         return 0
     plays = [Playback(case, episodes[k::copies]) for k in range(copies)]
-    envs = rs.wrappers.vector.MonitorReward(
-        SyncVectorEnv([lambda p=p: p for p in plays], autoreset_mode=mode), case.spec
-    )
+    played = SyncVectorEnv([lambda p=p: p for p in plays], autoreset_mode=mode)
+    envs = rs.wrappers.vector.MonitorReward(played if array is None else OnDevice(played, array), case.spec)
     _, infos = envs.reset()
     for k, play in enumerate(plays):
         _info_matches(case, case.paid, 0, play.episode, _row(infos, k))
     ended = np.zeros(copies, dtype=bool)
     for _ in range(4 * (len(case.base_rewards) + 1)):
         before = [(play.episode, play.at) for play in plays]
-        _, rewards, terminated, truncated, infos = envs.step(np.array([play.next_action() for play in plays]))
+        actions = np.array([play.next_action() for play in plays])
+        _, rewards, terminated, truncated, infos = envs.step(actions if array is None else array(actions))
+        if array is not None:
+            assert type(rewards) is type(terminated) is type(infos["cost"]) is type(array(actions))
+        terminated, truncated = np.asarray(terminated), np.asarray(truncated)
         for k, (e, at) in enumerate(before):
             if ended[k]:  # this step has reset the environment
                 assert rewards[k] == 0.0
@@ -273,6 +397,21 @@ def vector_disabled(case: Case) -> int:
     return _vector(case, AutoresetMode.DISABLED)
 
 
+def vector_torch(case: Case) -> int:
+    """The vector wrapper around environments whose arrays are torch's, in every autoreset mode."""
+    import torch as xp
+
+    return sum(_vector(case, mode, xp.as_tensor) for mode in AutoresetMode)
+
+
+def vector_jax(case: Case) -> int:
+    """The same with arrays of JAX, in double precision."""
+    import jax as library
+
+    with library.enable_x64():
+        return sum(_vector(case, mode, library.numpy.asarray) for mode in AutoresetMode)
+
+
 def training_batch(case: Case) -> int:
     """The batch of environments that our PPO plays."""
     episodes = ended_episodes(case)
@@ -309,7 +448,7 @@ def recorded(case: Case) -> int:
                 "rewards": case.base_rewards[:n, e],
                 "terminations": case.terminated[:n, e],
                 "truncations": case.truncated[:n, e],
-                "infos": {"b": case.labels["b"][: n + 1, e]},
+                "infos": info_of({name: column[: n + 1, e] for name, column in case.labels.items()}),
             }
             for e, n in enumerate(steps)
         ],
@@ -381,7 +520,7 @@ def _sb3_buffer(case: Case, ending: bool) -> int:
         for e in range(6):
             obs, _ = env.reset()
             steps = case.steps_of(e, ending)
-            letters = [tuple(float(case.labels[name][k, e]) for name in ATOMS) for k in range(steps + 1)]
+            letters = [tuple(float(column[k, e]) for column in case.labels.values()) for k in range(steps + 1)]
             for t in range(steps):
                 stored.clear()
                 action = play.next_action()
@@ -391,20 +530,20 @@ def _sb3_buffer(case: Case, ending: bool) -> int:
                 known = len(buffer.pool.rows)
                 buffer.add(obs[None], after[None], action[None] / 8.0, np.array([reward]), done, [info])
                 if t == 0 and len(buffer.pool.rows) > known:
-                    _learn(spec, buffer, pool, [letters[:1]])
-                numbers = buffer._numbers(buffer.pool.rows[: len(pool)])
+                    _learn(case, buffer, pool, [letters[:1]])
+                numbers = buffer._tasks[0].numbers(buffer.pool.rows[: len(pool)])
                 others = [k for k in range(len(pool)) if not np.array_equal(numbers[k], obs[2:])]
                 own = bool(case.terminated[t, e]), bool(case.truncated[t, e])
                 if not own[0] and not own[1] and done[0] and not ending:
                     own = True, False  # what SB3 makes of a `done` that is no time limit
                 for k, (paid, ends) in zip(others, stored[1:], strict=True):
                     rows.append(([*pool[k], letters[t + 1]], (case.base_rewards[t, e], *own), paid, ends))
-                _learn(spec, buffer, pool, [[*before, letters[t + 1]] for before in pool])
+                _learn(case, buffer, pool, [[*before, letters[t + 1]] for before in pool])
                 obs = after
     for length in {len(row[0]) for row in rows}:
         chosen = [row for row in rows if len(row[0]) == length]
         table = np.array([row[0] for row in chosen])  # episodes, steps + 1, atoms
-        labels = {name: table[:, :, k].T for k, name in enumerate(ATOMS)}
+        labels = {name: table[:, :, k].T for k, name in enumerate(case.labels)}
         last = [np.zeros((length - 1, len(chosen)), kind) for kind in (float, bool, bool)]
         for column, values in zip(last, zip(*(row[1] for row in chosen), strict=True), strict=True):
             column[-1] = values
@@ -415,13 +554,13 @@ def _sb3_buffer(case: Case, ending: bool) -> int:
     return len(rows)
 
 
-def _learn(spec: Any, buffer: Any, pool: list[Any], candidates: list[Any]) -> None:
+def _learn(case: Case, buffer: Any, pool: list[Any], candidates: list[Any]) -> None:
     """Find letters that lead to each new state of the pool."""
-    known = {}
+    known, spec = {}, case.spec
     for letters in candidates:
-        state = spec.start({name: np.array([letters[0][k]]) for k, name in enumerate(ATOMS)}, batch=1)
+        state = spec.start({name: np.array([letters[0][k]]) for k, name in enumerate(case.labels)}, batch=1)
         for letter in letters[1:]:
-            state, _ = spec.step(state, {name: np.array([letter[k]]) for k, name in enumerate(ATOMS)})
+            state, _ = spec.step(state, {name: np.array([letter[k]]) for k, name in enumerate(case.labels)})
         known.setdefault(rows_of(spec, state)[0].tobytes(), letters)
     while len(pool) < len(buffer.pool.rows) and buffer.pool.rows[len(pool)].tobytes() in known:
         pool.append(known[buffer.pool.rows[len(pool)].tobytes()])
@@ -547,8 +686,10 @@ PATHS: dict[str, Callable[[list[Case]], int]] = {
     **{
         path.__name__: one_by_one(path)
         for path in (
-            *(scalar, wrapper, wrapper_that_ends, wrapper_that_records, explanation, numpy, torch, jax),
-            *(vector_next_step, vector_same_step, vector_disabled, training_batch, recorded),
+            *(scalar, wrapper, wrapper_that_ends, wrapper_that_records, multi_task, explanation),
+            *(numpy, torch, jax, jax_environments, engine_numpy, engine_torch),
+            *(vector_next_step, vector_same_step, vector_disabled, vector_torch, vector_jax),
+            *(training_batch, recorded),
             *(counterfactual, sb3_buffer),
         )
     },

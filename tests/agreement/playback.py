@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import Box
+from gymnasium.vector import VectorWrapper
 from numpy.typing import NDArray
 
 from tests.spec_cases import Case
@@ -47,7 +48,39 @@ class Playback(gym.Env[Any, Any]):
 
     def _seen(self) -> tuple[Any, dict[str, Any]]:
         labels = {name: column[self.at, self.episode] for name, column in self.case.labels.items()}
-        return np.array([labels["a"], labels["c"]]), {"b": labels["b"]}
+        return np.array([labels["a"], labels["c"]]), info_of(labels)
+
+
+class OnDevice(VectorWrapper):
+    """A vector environment whose arrays are those of another library; final observations are of the whole batch."""
+
+    def __init__(self, env: Any, array: Callable[[Any], Any]) -> None:
+        super().__init__(env)
+        self.array = array
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        observations, infos = self.env.reset(seed=seed, options=options)
+        return self._converted(observations), self._converted(infos)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        observations, *others, infos = self.env.step(np.asarray(actions))
+        finals = infos.get("final_obs")
+        if finals is not None:
+            rows = zip(finals, observations, strict=True)
+            infos["final_obs"] = np.stack([row if final is None else final for final, row in rows])
+        return tuple(map(self._converted, (observations, *others, infos)))
+
+    def _converted(self, tree: Any) -> Any:
+        if isinstance(tree, dict):
+            return {key: self._converted(part) for key, part in tree.items()}
+        return self.array(np.array(tree))  # a copy, because the environments write over theirs
+
+
+def info_of(labels: Mapping[str, Any]) -> dict[str, Any]:
+    """The labels that come from `info`: `b`, and as one array, things last, those of each atom about things."""
+    predicates = dict.fromkeys(name.partition("(")[0] for name in labels if "(" in name)
+    of_things = {p: np.stack([v for name, v in labels.items() if name.startswith(f"{p}(")], -1) for p in predicates}
+    return {"b": labels["b"], **of_things}
 
 
 def ended_episodes(case: Case) -> NDArray[np.intp]:

@@ -20,7 +20,7 @@ def test_it_tells_what_a_person_wants_to_know(capsys):
         "Formula     G(request -> F grant)\n"
         "In words    at every step: if request then sooner or later: grant\n"
         "Atoms       request, grant\n"
-        "Kind        mixed: neither a violation nor a fulfilment need be final\n"
+        "Kind        mixed: neither safety nor goal, it can still turn either way\n"
         "Monitor     1 register, 1 control state\n"
         "            starts with value = 1\n"
         "            value ← max(grant, min(value, 1 − request))\n"

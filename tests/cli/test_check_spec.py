@@ -45,7 +45,7 @@ def test_it_tells_what_a_person_wants_to_know(check):
         "Payment     value\n"
         "Atoms       near, balanced\n"
         "Pair 1      stay near: F G near\n"
-        "            weight 2; mixed: neither a violation nor a fulfilment need be final\n"
+        "            weight 2; mixed: neither safety nor goal, it can still turn either way\n"
         "Pair 2      G balanced\n"
         "            weight 4; safety: asks only that something bad never happens, so it can veto a reward\n"
         "            safety objective: once violated, every step pays -1\n"
@@ -242,3 +242,25 @@ def test_windows_are_counted_and_bounds_compared_with_the_environments_limit(che
     assert "[bound-past-limit]" in out
     assert "[unseen-window]" in out
     assert "[bound-past-limit]" not in check(IN_TIME)[1]
+
+
+@pytest.mark.parametrize(
+    ("payment", "effect"),
+    [
+        ("value", "every step pays -1"),
+        ("delta", "what all pairs were paid is taken back, down to -1"),
+        ("potential", "the level of all pairs together is -1"),
+        ("final", "the episode pays -1 at its end"),
+    ],
+)
+def test_what_a_violation_does_depends_on_the_payment(check, payment, effect):
+    status, printed = check(f'payment = "{payment}"\npenalty = -1\npairs = [["G safe", 1], ["F goal", 2]]')[:2]
+    assert status == 0
+    assert effect in printed
+
+
+def test_a_pair_without_veto_is_not_said_to_veto(check):
+    status, printed = check('[[pairs]]\nformula = "G calm"\nweight = 1\nveto = false')[:2]
+    assert status == 0
+    assert "veto a reward" not in printed
+    assert "a violation costs what this pair pays, and no more" in printed

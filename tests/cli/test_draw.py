@@ -52,6 +52,7 @@ def test_a_spec_that_cannot_be_drawn_writes_nothing(text, message, tmp_path, cap
 @pytest.mark.parametrize("command", ["draw", "check", "monitor"])
 def test_the_name_of_a_file_in_a_formulas_place_is_told(command, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.csv").write_text("home\n1\n")
     options = {"draw": ["-o", "x.svg"], "check": [], "monitor": ["--trace", "x.csv"]}[command]
     for name in ("drone.tml", "specs/drone", "drone.json"):
         assert main([command, name, *options]) == 2

@@ -82,7 +82,7 @@ def test_every_control_state_and_register_is_in_the_diagram(formula):
     diagram = diagram_of(monitor)
     assert [node.id for node in diagram.nodes] == [f"s{state}" for state in monitor.states]
     assert [(edge.source, edge.target) for edge in diagram.edges] == [
-        (f"s{state}", f"s{after}") for state, after in enumerate(monitor.transitions)
+        (f"s{state}", f"s{after}") for state, after in enumerate(monitor.successors)
     ]
     everything = "\n".join((*diagram.entry, *diagram.notes))
     assert all(register in everything for register in monitor.registers)

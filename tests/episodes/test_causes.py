@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given
 
 import rewardspec as rs
-from rewardspec.episodes.causes import cause_prefixes, decide_prefixes
 from rewardspec.episodes.traced_program import ProvenanceRun
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.semantics import evaluate, evaluate_prefixes
 from tests.episodes.causes_definition import causes_by_definition
+from tests.episodes.prefixes import cause_prefixes, decide_prefixes
 from tests.episodes.waiting_definition import TooManyError
 from tests.strategies import (
     ATOMS,
@@ -177,7 +177,9 @@ def test_robustness_with_the_past_is_explained():
     spec = rs.Spec([("G(b -> O[2,5] a)", 1)], semantics="robustness")
     labels = {"a": [-1.0, 2.0, 0.5, -3.0], "b": [-4.0, -0.5, -1.0, 1.5]}
     explanation = spec.explain(labels)
-    assert [row.values[0] for row in explanation] == evaluate_prefixes("G(b -> O[2,5] a)", labels, "robustness")
+    assert [row.values[0] for row in explanation] == evaluate_prefixes(
+        "G(b -> O[2,5] a)", labels, semantics="robustness"
+    )
     assert [str(row.decider) for row in explanation] == ["!b@0", "!b@1", "!b@1", "!b@1"]
 
 

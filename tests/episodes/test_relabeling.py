@@ -1,4 +1,4 @@
-"""Relabelled data pays what a plain loop over the spec pays."""
+"""Relabeled data pays what a plain loop over the spec pays."""
 
 import numpy as np
 import pytest

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import assume, given
 
 import rewardspec as rs
-from rewardspec.episodes.waiting import waited_for
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import And, Atom, Not, Or
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.semantics import evaluate, evaluate_prefixes
 from rewardspec.synthesis.quantitative.splitting import split
+from tests.episodes.prefixes import waited_for
 from tests.episodes.waiting_definition import TooManyError, waiting_by_definition
 from tests.strategies import (
     BOOLEAN,

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardspec.errors import SynthesisError
+from rewardspec.errors import SpecError, SynthesisError
 from rewardspec.export.c_code import to_c
 from rewardspec.export.js_code import js_object
 from rewardspec.export.sources import Source, source_of_monitor, source_of_spec
@@ -72,16 +72,16 @@ class Case:
     @property
     def width(self) -> int:
         """How many numbers a row has."""
-        return 4 if self.source.head is None else 4 + self.source.head.count
+        return 4 + (len(self.machine.pairs) if self.source.is_spec else 0)
 
 
 def random_case(rng: random.Random, number: int, length: int) -> Case:
-    """A case that can be synthesized."""
+    """A case that can be synthesized and paid."""
     while True:
         kind = rng.choice(("formula", "formula", "robustness", "window", "long window", "spec", "spec"))
         try:
             return case_of(rng, _machine(rng, kind), f"m{number}", length, kind)
-        except SynthesisError:
+        except (SynthesisError, SpecError):  # the robustness of a formula may be infinite at some step
             continue
 
 
@@ -109,7 +109,7 @@ def _source(machine: Monitor | Spec, kind: str, name: str) -> Source:
     if any(part.op == "pushed" for part in all_parts(machine.program.expressions())):
         return Source(name, ("window",), machine.program)
     bounds = Bounds(machine.program)
-    return Source(name, ("window",), machine.program, None, bounds.lower, bounds.upper)
+    return Source(name, ("window",), machine.program, lower=bounds.lower, upper=bounds.upper)
 
 
 def _machine(rng: random.Random, kind: str) -> Monitor | Spec:
@@ -223,13 +223,13 @@ def rows_in_c(cases: Sequence[Case]) -> list[np.ndarray]:
 
 def _driver(case: Case) -> str:
     m, stride = case.source.name, max(1, len(case.source.program.atoms))
-    if case.source.head is None:
+    if not case.source.is_spec:
         bounds = "o[1] = NAN; o[2] = NAN;" if case.source.upper is None else f"{m}_bounds(&s, o + 1, o + 2);"
         progress = "NAN" if case.source.progress is None else f"{m}_progress(&s)"
         start, body = f"{m}_reset(&s);", f"o[0] = {m}_step(&s, labels + k * {stride}); {bounds} o[3] = {progress};"
     else:
         start = f"{m}_start(&s, labels);"
-        values = " ".join(f"o[{4 + k}] = s.values[{k}];" for k in range(case.source.head.count))
+        values = " ".join(f"o[{4 + k}] = s.values[{k}];" for k in range(len(case.machine.pairs)))
         ended = "ends[3 * k], ends[3 * k + 1] > 0.0, ends[3 * k + 2] > 0.0"
         step = f"k == 0 ? 0.0 : {m}_step(&s, labels + k * {stride}, {ended})"
         body = f"o[0] = {step}; o[1] = {m}_level(&s); o[2] = {m}_violated(&s); o[3] = s.penalty; {values}"
@@ -276,7 +276,7 @@ def rows_in_js(cases: Sequence[Case]) -> list[np.ndarray]:
         script, traces, results = (Path(folder, name) for name in ("run.cjs", "traces.json", "results.bin"))
         objects = ",\n".join(js_object(case.source) for case in cases)
         script.write_text(f"const machines = [{objects}];\n{_NODE}", encoding="utf-8")
-        data = [{"letters": case.letters, "ends": case.ends, "isSpec": case.source.head is not None} for case in cases]
+        data = [{"letters": case.letters, "ends": case.ends, "isSpec": case.source.is_spec} for case in cases]
         traces.write_text(json.dumps(data), encoding="utf-8")
         command = ["node", str(script), str(traces), str(results)]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -293,7 +293,7 @@ def differences(cases: Sequence[Case], found: Sequence[np.ndarray]) -> list[str]
     told = []
     for case, rows in zip(cases, found, strict=True):
         expected = np.array(case.rows, dtype=float)
-        if case.source.head is None:  # zeros of either sign are the same labels, of which windows keep any
+        if not case.source.is_spec:  # zeros of either sign are the same labels, of which windows keep any
             rows = np.column_stack([rows[:, :1], rows[:, 1:] + 0.0])
             expected = np.column_stack([expected[:, :1], expected[:, 1:] + 0.0])
         same = (expected.view(np.uint64) == rows.view(np.uint64)) | (np.isnan(expected) & np.isnan(rows))

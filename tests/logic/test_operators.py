@@ -9,11 +9,38 @@ from hypothesis import given
 from rewardspec.logic import formulas as fm
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.normal_form import dual, is_literal, negate, to_nnf
-from rewardspec.logic.operators import FUTURE, OPERATORS, PAST, TEMPORAL, expand
+from rewardspec.logic.operators import FUTURE, OPERATORS, PAST, TEMPORAL, unfold
 from tests.definition import values_by_definition
 from tests.strategies import EVERYTHING, ROBUST, formulas, random_batch, random_formula, traces
 
 SHAPES = (fm.Unary, fm.Binary, fm.Nary, fm.Shift, fm.Timed, fm.TimedUnary, fm.TimedBinary, fm.Counted)
+
+
+class Expansion:
+    """Unfolds a formula into formulas: its expansion law."""
+
+    def now(self, formula: Formula) -> Formula:
+        return formula
+
+    def later(self, formula: Formula, strong: bool) -> Formula:
+        return fm.Next(formula) if strong else fm.WeakNext(formula)
+
+    def earlier(self, formula: Formula, strong: bool) -> Formula:
+        return fm.Previous(formula) if strong else fm.WeakPrevious(formula)
+
+    def conjunction(self, *values: Formula) -> Formula:
+        return fm.And(*values)
+
+    def disjunction(self, *values: Formula) -> Formula:
+        return fm.Or(*values)
+
+    def affine(self, value: Formula, scale: float, offset: float) -> Formula:
+        return fm.Affine(value, scale, offset)
+
+
+def expand(formula: Formula) -> Formula:
+    """The expansion law of a formula's outermost operator: an equal formula that looks at most one step away."""
+    return unfold(formula, Expansion())
 
 
 def test_every_class_of_formulas_has_its_row():

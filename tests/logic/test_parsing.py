@@ -492,7 +492,7 @@ INTERVAL = "an interval such as '[0,5]'"
         ("a U[5,3] b", 1, 4, "'[5,3]' cannot be used", (INTERVAL,), "Write [3,5]."),
         ("F[-1,2] a", 1, 2, "'[-1,2]' is no interval", (INTERVAL,), "whole numbers of steps, 0 or more"),
         ("F[0,2.5] a", 1, 2, "'[0,2.5]' is no interval", (INTERVAL,), "whole numbers of steps"),
-        ("F[0,5s] a", 1, 2, "'[0,5s]' is no interval", (INTERVAL,), "whole numbers of steps"),
+        ("F[0,5s] a", 1, 2, "'[0,5s]' has durations", (INTERVAL,), "Write steps here."),
         ("F[0,9999999999] a", 1, 2, "cannot be used", (INTERVAL,), "`high` should be at most 1,000,000,000."),
         (f"F[0,{'9' * 5000}] a", 1, 2, "'[0,9999", (INTERVAL,), "`high` should be at most 1,000,000,000."),
         ("F[5] a", 1, 2, "'[5]' is no interval", (INTERVAL,), "Write '[0,5]' for the steps up to there, '[5,5]'"),

@@ -36,10 +36,10 @@ def test_negating_is_one_minus_the_value_at_every_position(formula, trace):
 
 @given(formulas(language=ROBUST), traces(kinds=(REALS,)))
 def test_rewriting_keeps_robustness(formula, trace):
-    values = evaluate_positions(formula, trace, "robustness")
-    assert evaluate_positions(to_nnf(formula), trace, "robustness") == values
-    assert evaluate_positions(simplify(formula), trace, "robustness") == values
-    assert evaluate_positions(negate(formula), trace, "robustness") == [-value for value in values]
+    values = evaluate_positions(formula, trace, semantics="robustness")
+    assert evaluate_positions(to_nnf(formula), trace, semantics="robustness") == values
+    assert evaluate_positions(simplify(formula), trace, semantics="robustness") == values
+    assert evaluate_positions(negate(formula), trace, semantics="robustness") == [-value for value in values]
 
 
 @both_languages

@@ -13,7 +13,7 @@ def test_the_papers_tuple_is_there():
     monitor = rs.synthesize("F(a & F b)")
     assert list(monitor.states) == [0]
     assert monitor.initial == 0
-    assert monitor.transitions == (0,)
+    assert monitor.successors == (0,)
     assert monitor.atoms == ("a", "b")
     assert set(monitor.registers) == {"value", "max[a]"}
     assert monitor.initial_registers == {"value": 0.0, "max[a]": 0.0}

@@ -13,7 +13,7 @@ import pytest
 
 import rewardspec as rs
 from rewardspec.spec.atoms.batch_info import BatchInfo, with_final_info
-from rewardspec.spec.atoms.batch_labeling import BatchLabels
+from rewardspec.spec.atoms.batch_labeling import BatchPart, BatchReader
 from rewardspec.spec.atoms.functions import with_info
 from rewardspec.spec.atoms.labeling import read_labels
 
@@ -26,66 +26,63 @@ def halved(obs: Any, action: Any, next_obs: Any) -> Any:
     return np.asarray(next_obs) * 0.5
 
 
-def batch_labels(count: int = 3, clip: bool = False) -> BatchLabels:
-    return BatchLabels({"a": given, "b": halved}, count, clip)
+def two_atoms(clip: bool = False) -> BatchReader:
+    return BatchReader({"a": given, "b": halved}, clip)
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16, np.uint8, np.int64, np.bool_, float])
 def test_labels_of_any_kind_become_doubles(kind: Any) -> None:
-    labels = batch_labels()
-    labels.read(None, 0, kind(1) if kind is float else np.ones(3, dtype=kind))
-    found = labels.checked()
+    found = two_atoms().read(None, 0, kind(1) if kind is float else np.ones(3, dtype=kind), 3)
     assert {name: row.tolist() for name, row in found.items()} == {"a": [1.0] * 3, "b": [0.5] * 3}
     assert all(row.dtype == np.float64 for row in found.values())
 
 
 def test_parts_are_read_one_after_the_other() -> None:
-    labels = batch_labels()
-    labels.read(None, 0, np.array([0.25, 9.0, 0.75], dtype=np.float32))
-    labels.read(None, None, np.array([0.5]), np.array([1]))  # what was not in [0, 1] is written over
-    assert labels.checked()["a"].tolist() == [0.25, 0.5, 0.75]
+    everyone = BatchPart(None, 0, np.array([0.25, 9.0, 0.75], dtype=np.float32))
+    second = BatchPart(None, None, np.array([0.5]), where=np.array([1]))  # overwrites what was not in [0, 1]
+    assert two_atoms().read_parts(3, [everyone, second])["a"].tolist() == [0.25, 0.5, 0.75]
+
+
+def test_labels_are_not_changed_by_reading_others() -> None:
+    reader = two_atoms()
+    first = reader.read(None, 0, np.array([0.25, 0.5]), 2)
+    reader.read(None, 0, np.array([1.0, 1.0]), 2)
+    assert first["a"].tolist() == [0.25, 0.5]
 
 
 def test_a_part_may_be_read_by_some_atoms_only() -> None:
-    labels = BatchLabels({"a": given, "b": lambda obs, action, next_obs: next_obs * 0.5 + obs * 0.0}, 2)
-    assert [[atom.name for atom in atoms] for atoms in (labels.of_states, labels.of_transitions)] == [["a"], ["b"]]
-    labels.read(None, None, np.array([0.5, 1.0]), atoms=labels.of_states)
-    assert {name: row.tolist() for name, row in labels.checked().items()} == {"a": [0.5, 1.0], "b": [0.0, 0.0]}
+    reader = BatchReader({"a": given, "b": lambda obs, action, next_obs: next_obs * 0.5 + obs * 0.0})
+    assert [[atom.name for atom in atoms] for atoms in (reader.of_states, reader.of_transitions)] == [["a"], ["b"]]
+    found = reader.read_parts(2, [BatchPart(None, None, np.array([0.5, 1.0]), atoms=reader.of_states)])
+    assert {name: row.tolist() for name, row in found.items()} == {"a": [0.5, 1.0], "b": [0.0, 0.0]}
 
 
 def test_minus_zero_is_a_label() -> None:
-    labels = batch_labels()
-    labels.read(None, 0, np.array([-0.0, 0.0, 1.0]))
-    assert labels.checked()["a"].tolist() == [0.0, 0.0, 1.0]
+    assert two_atoms().read(None, 0, np.array([-0.0, 0.0, 1.0]), 3)["a"].tolist() == [0.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize("bad", [np.nan, -0.1, 1.1, np.inf, -np.inf])
 def test_a_bad_label_names_atom_value_step_and_environment(bad: float) -> None:
-    labels = BatchLabels({"good": halved, "a": given}, 3)
-    labels.read(None, 0, np.array([0.25, 0.5, 0.75]))
-    labels.read(None, 0, np.array([bad]), np.array([1]), atoms=labels._atoms[1:])
+    reader = BatchReader({"good": lambda obs, action, next_obs: 0.5, "a": given})
+    labels = np.array([0.25, bad, 0.75])
     for step in (np.array([4, 7, 9]), lambda: np.array([4, 7, 9])):
         with pytest.raises(rs.LabelError, match=f"'a' at step 7 in environment 1 should .* Received {bad:g}"):
-            labels.checked(step)
+            reader.read(None, 0, labels, 3, step=step)
     with pytest.raises(rs.LabelError, match="'a' at step 2 in environment 30 should"):
-        labels.checked(2, envs=[20, 30, 40])
+        reader.read(None, 0, labels, 3, step=2, envs=[20, 30, 40])
 
 
 def test_clipping_leaves_nan() -> None:
-    labels = batch_labels(clip=True)
-    labels.read(None, 0, np.array([-1.0, 0.5, 4.0]))
-    assert labels.checked()["a"].tolist() == [0.0, 0.5, 1.0]
-    labels.read(None, 0, np.array([0.5, np.nan, 0.5]))
+    reader = two_atoms(clip=True)
+    assert reader.read(None, 0, np.array([-1.0, 0.5, 4.0]), 3)["a"].tolist() == [0.0, 0.5, 1.0]
     with pytest.raises(rs.LabelError, match="nan"):
-        labels.checked()
+        reader.read(None, 0, np.array([0.5, np.nan, 0.5]), 3)
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda labels: pickle.loads(pickle.dumps(labels))])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda reader: pickle.loads(pickle.dumps(reader))])
 def test_a_copy_checks_what_it_reads(copied: Any) -> None:
-    labels = copied(batch_labels())
-    labels.read(None, 0, np.array([0.5, 7.0, 0.5]))
     with pytest.raises(rs.LabelError, match=r"environment 1 .* Received 7"):
-        labels.checked()
+        copied(two_atoms()).read(None, 0, np.array([0.5, 7.0, 0.5]), 3)
 
 
 # Rounding errors, and what is no number.
@@ -97,7 +94,7 @@ def test_labels_that_miss_the_unit_interval_by_a_rounding_error_are_clipped(labe
     clipped = min(max(label, 0.0), 1.0)
     assert spec.labels(None, 0, label)["a"] == clipped
     assert spec.labels(None, 0, np.array([0.5, label]), batch=2)["a"].tolist() == [0.5, clipped]
-    assert spec.batch_labels(2).of(None, 0, np.array([0.5, label]))["a"].tolist() == [0.5, clipped]
+    assert spec.batch_reader.read(None, 0, np.array([0.5, label]), 2)["a"].tolist() == [0.5, clipped]
     torch = pytest.importorskip("torch")
     assert spec.labels(None, 0, torch.tensor([0.5, label]).double(), batch=2)["a"].tolist() == [0.5, clipped]
 
@@ -125,11 +122,9 @@ def test_what_is_no_real_number_is_no_label(label: Any) -> None:
 def test_as_robustness_labels_are_any_finite_numbers(label: float) -> None:
     atoms = {"a": given}
     assert read_labels({"a": with_info(given)}, None, 0, label, semantics="robustness") == {"a": label}
-    for labels in (
-        BatchLabels(atoms, 2, semantics="robustness"),
-        copy.deepcopy(BatchLabels(atoms, 2, semantics="robustness")),
-    ):
-        assert labels.of(None, 0, np.array([label, 1.0000001]))["a"].tolist() == [label, 1.0000001]
+    reader = BatchReader(atoms, semantics="robustness")
+    for labels in (reader, copy.deepcopy(reader)):
+        assert labels.read(None, 0, np.array([label, 1.0000001]), 2)["a"].tolist() == [label, 1.0000001]
 
 
 @pytest.mark.parametrize("label", [np.inf, -np.inf, np.nan])
@@ -137,7 +132,7 @@ def test_as_robustness_labels_are_finite(label: float) -> None:
     with pytest.raises(rs.LabelError, match=f"'a' at step 3 should be finite. Received {label:g}. A division by zero"):
         read_labels({"a": with_info(given)}, None, 0, label, step=3, semantics="robustness")
     with pytest.raises(rs.LabelError, match=f"environment 1 should be finite. Received {label:g}. A division by zero"):
-        BatchLabels({"a": given}, 2, semantics="robustness").of(None, 0, np.array([0.5, label]))
+        BatchReader({"a": given}, semantics="robustness").read(None, 0, np.array([0.5, label]), 2)
 
 
 # Atoms that mix environments up.
@@ -165,17 +160,17 @@ COMPONENTS = np.linspace(0.1, 0.9, 16).reshape(4, 4)
 )
 def test_an_atom_that_mixes_environments_up_is_named_with_the_remedy(atom: Any, obs: Any) -> None:
     spec = rs.Spec([("F fine", 1), ("F a", 1)], atoms={"fine": lambda obs, action, next_obs: 0.5, "a": atom})
-    for read in (spec.labels, lambda *args, batch, **kwargs: spec.batch_labels(batch).of(*args, **kwargs)):
+    for read in (spec.labels, spec.batch_reader.read):
         with pytest.raises(rs.LabelError, match=r"'a' mixes environments up.*next_obs\[..., 2\]"):
             read(obs, np.zeros(4), obs, info={"x": np.full((4, 4), 0.25)}, batch=4)
 
 
 def test_a_mean_over_environments_is_noticed_when_they_begin_to_differ() -> None:
-    labels = BatchLabels({"a": lambda obs, action, next_obs: next_obs.mean()}, 4)
+    reader = BatchReader({"a": lambda obs, action, next_obs: next_obs.mean()})
     for _ in range(9):
-        assert labels.of(None, 0, np.full((4, 2), 0.5))["a"].tolist() == [0.5] * 4
+        assert reader.read(None, 0, np.full((4, 2), 0.5), 4)["a"].tolist() == [0.5] * 4
     with pytest.raises(rs.LabelError, match=r"gave 0\.625 for environment 0 in a batch, and 0\.5 for it alone"):
-        labels.of(None, 0, np.array([[0.5, 0.5]] * 3 + [[1.0, 1.0]]))
+        reader.read(None, 0, np.array([[0.5, 0.5]] * 3 + [[1.0, 1.0]]), 4)
 
 
 @pytest.mark.parametrize(
@@ -191,9 +186,9 @@ def test_a_mean_over_environments_is_noticed_when_they_begin_to_differ() -> None
     ],
 )
 def test_atoms_that_keep_environments_apart_pass(atom: Any) -> None:
-    labels = BatchLabels({"a": atom}, 4)
+    reader = BatchReader({"a": atom})
     for action in (None, np.arange(4)):
-        labels.of(COMPONENTS, action, COMPONENTS, info={"x": np.array([True, False, True, True])})
+        reader.read(COMPONENTS, action, COMPONENTS, 4, {"x": np.array([True, False, True, True])})
 
 
 def test_a_component_of_an_observation_that_is_one_number_is_an_error_in_a_batch_too() -> None:
@@ -215,7 +210,7 @@ def test_a_batch_is_compared_with_its_elements_only_at_first() -> None:
 
     spec = rs.Spec([("F a", 1)], atoms={"a": counted})
     for _ in range(20):
-        spec.batch_labels(4).of(COMPONENTS, 0, COMPONENTS)
+        spec.batch_reader.read(COMPONENTS, 0, COMPONENTS, 4)
     assert calls.count(16) == 20
     assert 1 <= calls.count(4) <= 16
 
@@ -246,22 +241,24 @@ def test_the_info_of_a_batch_is_an_array_for_each_key() -> None:
 
 
 def test_an_environment_without_the_key_is_an_error_and_not_a_zero() -> None:
-    labels = BatchLabels({"a": lives}, 3)
+    reader = BatchReader({"a": lives})
     infos = {"lives": np.array([1, 0, 3]), "_lives": np.array([True, False, True])}
     with pytest.raises(rs.LabelError, match="'a' cannot be read at step 5: info has no 'lives' in environment 1, and"):
-        labels.read(np.zeros(3), np.zeros(3), np.zeros(3), step=5, info=infos)
-    labels.read(np.zeros(2), np.zeros(2), np.zeros(2), np.array([0, 2]), info=infos)  # whose labels alone are wanted
-    labels.read(np.zeros(1), None, np.zeros(1), np.array([1]), info=infos | {"_lives": np.array([False, True, False])})
-    assert labels.checked()["a"].tolist() == [0.25, 0.0, 0.75]
+        reader.read(np.zeros(3), np.zeros(3), np.zeros(3), 3, infos, step=5)
+    parts = [
+        BatchPart(np.zeros(2), np.zeros(2), np.zeros(2), infos, np.array([0, 2])),  # which all have the entry
+        BatchPart(np.zeros(1), None, np.zeros(1), infos | {"_lives": np.array([False, True, False])}, np.array([1])),
+    ]
+    assert reader.read_parts(3, parts)["a"].tolist() == [0.25, 0.0, 0.75]
     with pytest.raises(rs.LabelError, match=r"raised KeyError at step 5: 'lives'. info is a BatchInfo with no keys"):
-        labels.read(np.zeros(3), np.zeros(3), np.zeros(3), step=5, info={})
+        reader.read(np.zeros(3), np.zeros(3), np.zeros(3), 3, {}, step=5)
 
 
 def test_a_default_counts_in_the_environments_without_the_key() -> None:
     infos = {"x": np.array([0.5, 0.0]), "_x": np.array([True, False])}
-    labels = BatchLabels({"a": lambda obs, action, next_obs, info: info.get("x", 1.0)}, 2)
-    assert labels.of(np.zeros(2), None, np.zeros(2), info=infos)["a"].tolist() == [0.5, 1.0]
-    assert labels.of(np.zeros(2), None, np.zeros(2), info={})["a"].tolist() == [1.0, 1.0]
+    reader = BatchReader({"a": lambda obs, action, next_obs, info: info.get("x", 1.0)})
+    assert reader.read(np.zeros(2), None, np.zeros(2), 2, infos)["a"].tolist() == [0.5, 1.0]
+    assert reader.read(np.zeros(2), None, np.zeros(2), 2, {})["a"].tolist() == [1.0, 1.0]
     view = BatchInfo(infos, 2)
     assert (list(view), len(view), "y" in view, "_x" in view) == (["x"], 1, False, False)
     for ask in (lambda: "x" in view, lambda: view.get("x")):
@@ -271,9 +268,9 @@ def test_a_default_counts_in_the_environments_without_the_key() -> None:
 
 def test_infos_of_another_size_are_refused() -> None:
     with pytest.raises(rs.LabelError, match=r"info\['lives'\] should have one entry for each of the 2 .*shape \(3,\)"):
-        BatchLabels({"a": lives}, 2).read(np.zeros(2), None, np.zeros(2), info={"lives": np.zeros(3)})
+        BatchReader({"a": lives}).read(np.zeros(2), None, np.zeros(2), 2, {"lives": np.zeros(3)})
     with pytest.raises(rs.LabelError, match="should be a dict of arrays"):
-        BatchLabels({"a": lives}, 2).read(np.zeros(2), None, np.zeros(2), info=[{}, {}])
+        BatchReader({"a": lives}).read(np.zeros(2), None, np.zeros(2), 2, [{}, {}])
 
 
 class Counting(gym.Env[Any, int]):

@@ -67,8 +67,8 @@ def test_a_verdict_is_about_one_trace_of_zeros_and_ones():
 @pytest.mark.parametrize("formula", ["F a", "X X a"])
 def test_the_control_state_is_an_integer_whatever_the_formula(formula):
     spec = rs.Spec([(formula, 1)])
-    assert type(spec.control(spec.start({"a": 1.0}))) is int
-    assert np.issubdtype(spec.control(spec.start({"a": np.ones(2)})).dtype, np.integer)
+    assert type(spec.control_state(spec.start({"a": 1.0}))) is int
+    assert np.issubdtype(spec.control_state(spec.start({"a": np.ones(2)})).dtype, np.integer)
 
 
 @pytest.mark.parametrize("argument", ["base_reward", "terminated"])

@@ -99,3 +99,20 @@ def test_recordings_are_checked_whatever_the_atoms_compute_in() -> None:
     assert run(observations=np.array([0.0, 0.5, 0.25])).rewards.tolist() == [0.5, 0.5]
     with pytest.raises(rs.LabelError, match="In episode 0: The label of 'a' at step 2"):
         run(observations=np.array([0.0, 0.5, 7.0]))
+
+
+@pytest.mark.parametrize("library", ["jax", "torch"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_labels_in_half_precision_are_paid_in_single_precision(library: str, dtype: str) -> None:
+    """Levels of 256 and more are whole numbers in bfloat16, so that the changes that `delta` pays would be lost."""
+    xp = pytest.importorskip({"jax": "jax.numpy", "torch": "torch"}[library])
+    spec = rs.Spec([("F near", 300), ("F G(near | far)", 1)], payment="delta")
+    half = {name: xp.asarray([0.5, 0.25], dtype=getattr(xp, dtype)) for name in ("near", "far")}
+    state = spec.start(half)
+    for labels in ({**half, "near": half["near"] + 0.25}, half):
+        state, reward = spec.step(state, labels)
+        assert reward.dtype == xp.float32
+    assert reward.tolist() == [-0.25, -0.25]
+    assert spec.reset(state, half, xp.asarray([True, False])).registers[0].dtype == xp.float32
+    with pytest.raises(rs.Error, match="should be float32 or float64"):
+        spec.initial_state(2, xp, getattr(xp, dtype))

@@ -110,7 +110,7 @@ def test_no_deadline_that_makes_a_veto(pairs):
         ("G(a -> F[0,9] b)", "nothing", "a window of 9 steps, of which the agent sees nothing"),
         ("G(a -> F[0,9] b)", "values", "of which the agent sees nothing"),
         ("G(a -> F[0,9] b)", "registers", "the extremum and how long it will last"),
-        ("now O[4,4] a", "registers", "not what is still on its way"),
+        ("now O[4,4] a", "registers", "only the oldest entry of this window"),
     ],
 )
 def test_a_window_that_the_agent_does_not_see_all_of(formula, observe, said):

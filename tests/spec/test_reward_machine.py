@@ -19,7 +19,7 @@ GUARDS = ["a", "!a", "b", "!b", "a & b", "a & !b", "!a & !b", "a | b", "true"]
 def random_machine(rng):
     edges = [(rng.randrange(3), rng.randrange(4), rng.choice(GUARDS), rng.choice((0, 0, 1))) for _ in range(6)]
     edges.append((0, rng.randrange(1, 4), rng.choice(GUARDS), 0))
-    return RewardMachine.of_edges(edges, [3], unmatched=rng.choice(("ends", "pays")))
+    return RewardMachine.from_edges(edges, [3], unmatched=rng.choice(("ends", "pays")))
 
 
 def literal_step(machine, state, labels):
@@ -47,9 +47,9 @@ def test_the_machine_of_a_formula_pays_once_when_it_becomes_true(seed):
     formula = random_formula(rng, 4, ATOMS)
     if rs.synthesize_boolean(formula).bounds(0)[1] == 0.0:
         with pytest.raises(rs.SpecError, match="never become true"):
-            RewardMachine.of_formula(formula)
+            RewardMachine.from_formula(formula)
         return
-    machine = RewardMachine.of_formula(formula)
+    machine = RewardMachine.from_formula(formula)
     for _ in range(10):
         trace = {name: [rng.randrange(2) for _ in range(6)] for name in ATOMS}
         holds = np.asarray(rs.evaluate_prefixes(formula, trace)) == 1.0
@@ -83,7 +83,7 @@ def test_a_formula_and_its_machine_have_one_language(seed):
     formula = random_formula(random.Random(seed), 3, ATOMS)
     eventually = rs.formulas.Eventually(rs.formulas.And(rs.parse("a"), rs.formulas.Or(formula, rs.parse("b"))))
     monitor = rs.synthesize_boolean(eventually)
-    machine = RewardMachine.of_formula(eventually)
+    machine = RewardMachine.from_formula(eventually)
     found = machine.difference(eventually)
     if all(monitor.bounds(s)[0] == 1.0 for s in monitor.accepting if s != 0):  # once true, always true
         assert found is None
@@ -136,7 +136,7 @@ def test_as_meant_the_published_machines_say_what_the_formulas_say(world):
     grid = worlds.office_world() if world == "office" else worlds.craft_world(3)
     for machine, formula in zip(worlds.machines(world), worlds.formulas(world), strict=True):
         assert machine.difference(formula, grid.events) is None
-        assert RewardMachine.of_formula(formula).difference(machine, grid.events) is None
+        assert RewardMachine.from_formula(formula).difference(machine, grid.events) is None
 
 
 def test_as_run_the_office_machines_pay_for_a_broken_plant():
@@ -168,7 +168,7 @@ def machines(draw):
     )
     rewards = st.floats(allow_nan=False, allow_infinity=False)
     rows = st.lists(st.tuples(st.just(0), st.integers(0, 10**12), guards, rewards), min_size=1, max_size=4)
-    return RewardMachine.of_edges(draw(rows), draw(st.lists(st.integers(1, 10**12), max_size=2)))
+    return RewardMachine.from_edges(draw(rows), draw(st.lists(st.integers(1, 10**12), max_size=2)))
 
 
 @given(machines())
@@ -194,7 +194,7 @@ def test_a_machine_of_many_states_is_gone_through_as_often_as_one_of_few():
     passes = []
     for count in (10, 200):
         CountingEdges.passes = 0
-        edges = CountingEdges(rs.RewardMachine.of_edges([(k, k + 1, "a", k) for k in range(count)], [count]).edges)
+        edges = CountingEdges(rs.RewardMachine.from_edges([(k, k + 1, "a", k) for k in range(count)], [count]).edges)
         machine = RewardMachine(edges, 0, frozenset({count}))
         machine.run({"a": [1] * count})
         machine.to_text()

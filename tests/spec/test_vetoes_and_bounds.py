@@ -164,6 +164,15 @@ class TestTerminateOnViolation:
 class TestLabelsOutOfRangeOnADevice:
     """NaN and labels outside of [0, 1] are noted for each atom and element, in torch and in JAX."""
 
+    def test_each_of_many_atoms_is_told_apart(self):
+        torch = pytest.importorskip("torch")
+        atoms = [f"a{k}" for k in range(40)]
+        spec = Spec([(f"F {atom}", 1) for atom in atoms])
+        labels = {atom: torch.zeros(3) for atom in atoms}
+        state, _ = spec.step(spec.start(labels), labels | {"a35": torch.tensor([0.0, 2.0, 0.5])})
+        found = {atom: bad.tolist() for atom, bad in spec.invalid_labels(state).items() if bad.any()}
+        assert found == {"a35": [False, True, False]}
+
     @pytest.mark.parametrize("library", ["torch", "jax.numpy"])
     @pytest.mark.parametrize("semantics", ["degree", "robustness"])
     def test_they_are_noted_for_ever(self, library, semantics):

@@ -33,26 +33,11 @@ def test_a_loaded_monitor_is_as_complete_as_a_new_one():
 
 DAMAGE = {
     "another format": ({"format": "rewardspec.quantitative"}, "format"),
-    "a later version": ({"version": 2}, "`version` should be 1.*Received 2"),
+    "a later version": ({"version": 2}, "version 2; this release of rewardspec reads version 1"),
     "a version that is no number": ({"version": True}, "version"),
-    "an unknown field": ({"code": "import os"}, "'code'"),
     "a formula that is no text": ({"formula": 3}, "`formula` should be text"),
     "a formula with an error": ({"formula": "a U"}, "formula cannot be read"),
-    "atoms of another formula": ({"atoms": ["a", "c"]}, "`atoms` should be those of the formula"),
-    "accepting states that are no list": ({"accepting": 1}, "`accepting` should be a list"),
-    "an accepting state out of range": ({"accepting": [3]}, "`accepting` should be an integer from 0 to 2"),
-    "an accepting state that is no integer": ({"accepting": [1.0]}, "`accepting`"),
-    "an accepting state that is true": ({"accepting": [True]}, "`accepting`"),
-    "no states": ({"roots": []}, "at least one"),
-    "a root out of range": ({"roots": [99, 1, 2]}, "`roots` should be an integer"),
-    "nodes that are no list": ({"nodes": {}}, "`nodes` should be a list"),
-    "a node that is no list": ({"nodes": [7, [1, 1, 2], [1, 0, 2]]}, "node 0"),
-    "a node of two": ({"nodes": [[0, 1], [1, 1, 2], [1, 0, 2]]}, "node 0"),
-    "a node with an unknown atom": ({"nodes": [[0, 4, 5], [2, 1, 2], [1, 0, 2]]}, "the atom of node 1"),
-    "a node that leads nowhere": ({"nodes": [[0, 4, 6], [1, 1, 2], [1, 0, 2]]}, "a place in node 0"),
-    "a node that leads to a negative place": ({"nodes": [[0, 4, -1], [1, 1, 2], [1, 0, 2]]}, "a place in node 0"),
-    "a node that leads to itself": ({"nodes": [[0, 4, 3], [1, 1, 2], [1, 0, 2]]}, "later atoms only"),
-    "nodes in a circle": ({"nodes": [[0, 4, 5], [1, 3, 2], [1, 0, 2]]}, "later atoms only"),
+    "states that are no list": ({"roots": 3}, "`roots` should be a list"),
 }
 
 
@@ -60,17 +45,22 @@ DAMAGE = {
 def test_damage_is_named(name):
     changes, message = DAMAGE[name]
     data = json.loads(synthesize_boolean("a U b").to_json())
-    assert len(data["nodes"]) == 3
     with pytest.raises(MonitorFileError, match=message):
         BooleanMonitor.from_json(json.dumps(data | changes))
 
 
-@pytest.mark.parametrize("field", ["format", "version", "formula", "atoms", "accepting", "roots", "nodes"])
-def test_every_field_is_needed(field):
+@pytest.mark.parametrize("field", ["format", "version", "formula", "roots"])
+def test_every_field_that_is_read_is_needed(field):
     data = json.loads(synthesize_boolean("a U b").to_json())
     del data[field]
     with pytest.raises(MonitorFileError, match=field):
         BooleanMonitor.from_json(json.dumps(data))
+
+
+def test_a_changed_table_does_not_change_the_automaton():
+    monitor = synthesize_boolean("a U b")
+    data = json.loads(monitor.to_json()) | {"accepting": [], "nodes": [[0, 1]]}
+    assert BooleanMonitor.from_json(json.dumps(data)) == monitor
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "3", "[" * 100_000, '{"format": NaN}', None, 5])

@@ -8,7 +8,8 @@ import pytest
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import Atom, Formula
 from rewardspec.logic.semantics import evaluate
-from rewardspec.synthesis.boolean.decision_diagrams import BooleanDiagrams, Budget, DecisionTable, Diagram, Diagrams
+from rewardspec.machines.effort_limit import Effort
+from rewardspec.synthesis.boolean.decision_diagrams import BooleanDiagrams, DecisionTable, Diagram, Diagrams
 from rewardspec.synthesis.boolean.guards import Transitions, cover, guard
 
 VARIABLES = 4
@@ -99,7 +100,7 @@ def test_diagrams_of_thousands_of_variables_need_no_recursion():
 
 
 def test_work_beyond_the_budget_is_refused():
-    logic = BooleanDiagrams(Budget(3))
+    logic = BooleanDiagrams(Effort(3))
     diagram = random_diagram(0, logic, [False, True])
     with pytest.raises(SynthesisError):
         logic.negation(diagram)

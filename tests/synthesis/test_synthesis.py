@@ -106,7 +106,7 @@ def test_machines_read_as_people_would_write_them(formula, update):
 
 def test_a_bare_atom_is_read_once_and_kept():
     monitor = rs.synthesize("p")
-    assert monitor.transitions == (1, 1)
+    assert monitor.successors == (1, 1)
     assert monitor.run({"p": [0.25, 1.0, 0.0]}).tolist() == [0.25, 0.25, 0.25]
 
 

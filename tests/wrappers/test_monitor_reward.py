@@ -115,6 +115,12 @@ def test_gymnasiums_checker_accepts_every_choice(place: str, payment: str, obser
         check_env(MonitorReward(make(), make_spec(payment=payment), observe), skip_render_check=True)
 
 
+def test_observing_nothing_can_be_said_in_words():
+    make, make_spec = next(iter(PLACES.values()))
+    named, left_out = MonitorReward(make(), make_spec(), observe="nothing"), MonitorReward(make(), make_spec())
+    assert named.observation_space == left_out.observation_space
+
+
 @pytest.mark.parametrize("observe", OBSERVES)
 def test_gym_make_rebuilds_the_wrapped_environment(observe: Any) -> None:
     env = MonitorReward(cartpole(), cartpole_spec(), observe)

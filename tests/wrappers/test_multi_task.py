@@ -58,7 +58,9 @@ def test_tasks_can_be_drawn_and_a_seed_repeats_them():
 def test_an_episode_ends_when_its_task_is_done_or_vetoed():
     atoms = {"goal": lambda o, a, n: n == 15, "hole": lambda o, a, n: n == 5}
     spec = rs.Spec([("F goal", 1), rs.Pair("G !hole", 0, veto=True, penalty=-1)], atoms=atoms, payment="delta")
-    env = MultiTask(gym.make("FrozenLake-v1", is_slippery=False), [spec], end_when_done=True)
+    env = MultiTask(
+        gym.make("FrozenLake-v1", is_slippery=False), [spec], terminate_on_violation=True, terminate_on_completion=True
+    )
     env.reset(seed=0)
     assert [env.step(action)[2] for action in (2, 1)] == [False, True]
     env.reset()

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any
-
-import gymnasium as gym
 
 from rewardspec.audit.intent import Aims, AuditedTask, Intent, aims_of, read_aims, required_intent
 from rewardspec.audit.judgments import Spread, Verdict, explain, judge
@@ -19,8 +16,9 @@ from rewardspec.audit.optimal_policies import Episodes, Outcome, PlayedEpisode, 
 from rewardspec.audit.solving import solve
 from rewardspec.finite.models import FiniteModel, finite_model
 from rewardspec.finite.products import DEFAULT_NODES, Product, base_spec, build_product
-from rewardspec.spec.payments import Payment
+from rewardspec.spec.payments import PAYMENTS, Payment
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Environment
 
 LEARNER_DISCOUNT = 0.9
 """The discount of the paper's Q-learning."""
@@ -31,8 +29,8 @@ DEFAULT_STEPS = 100
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
-    """What one reward asks for at one discount.
+class AuditFinding:
+    """Result of the audit for one reward at one discount.
 
     Attributes:
         reward: The reward's name.
@@ -60,7 +58,7 @@ class Finding:
     product: Product
     policy: Policy
 
-    def play(self, env: gym.Env[Any, Any], seed: int | None = None) -> PlayedEpisode:
+    def play(self, env: Environment, seed: int | None = None) -> PlayedEpisode:
         """Play the policy for one episode of the environment, with the spec as its reward."""
         return play(env, self.product, self.policy, seed)
 
@@ -88,7 +86,7 @@ def audit_task(
     discounts: Iterable[float] = (LEARNER_DISCOUNT,),
     *,
     max_nodes: int = DEFAULT_NODES,
-) -> list[Finding]:
+) -> list[AuditFinding]:
     """Audit rewards of a finite task.
 
     Args:
@@ -116,14 +114,14 @@ def audit_task(
 
 
 def audit(
-    env: gym.Env[Any, Any] | FiniteModel,
+    env: Environment | FiniteModel,
     spec: Spec,
     intent: Intent,
     discounts: Iterable[float] = (LEARNER_DISCOUNT,),
     *,
     reward: str = "spec",
     max_nodes: int = DEFAULT_NODES,
-) -> list[Finding]:
+) -> list[AuditFinding]:
     """Audit one reward, at one discount or several.
 
     Args:
@@ -147,17 +145,17 @@ def _findings(
     aims: Aims,
     discounts: Iterable[float],
     max_nodes: int,
-) -> list[Finding]:
+) -> list[AuditFinding]:
     built = build_product(model, spec, max_nodes)
     steps = model.max_episode_steps or DEFAULT_STEPS
-    ways = {spec.payment, *spec.payments}  # a pair may be paid in a way of its own
+    rules = [PAYMENTS[way] for way in (spec.payment, *spec.payments)]  # a pair may be paid in a way of its own
     findings = []
     for discount in discounts:
         product = built
-        if "potential" in ways and spec.discount != discount:
+        if any(rule.reads_discount for rule in rules) and spec.discount != discount:
             # Shaping keeps optimal policies only with the learner's own discount.
             product = build_product(model, spec.replace(discount=discount), max_nodes)
-        clock = discount == 1.0 or "final" in ways
+        clock = discount == 1.0 or any(rule.reads_truncation for rule in rules)
         solution = solve(product, discount, steps if clock else None)
         episodes = Episodes(product, aims, steps, discount)
         policy, intended = episodes.kindest(solution.optimal), episodes.kindest().outcome
@@ -169,7 +167,7 @@ def _findings(
         )
         verdict = judge(policy.outcome, spread, intended)
         findings.append(
-            Finding(
+            AuditFinding(
                 reward=reward,
                 discount=discount,
                 value=float(product.initial @ solution.values[product.starts]),

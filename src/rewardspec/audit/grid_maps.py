@@ -8,16 +8,16 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import gymnasium as gym
 import numpy as np
 from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
 from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 from rewardspec.errors import Error, MissingExtraError
+from rewardspec.types import Environment, Plot
 
 if TYPE_CHECKING:
-    from rewardspec.audit.auditing import Finding
+    from rewardspec.audit.auditing import AuditFinding
     from rewardspec.audit.optimal_policies import PlayedEpisode
 
 Place: TypeAlias = tuple[int, int]
@@ -59,7 +59,7 @@ class Map:
     legend: str = ""
 
 
-def map_of(env: gym.Env[Any, Any], start: int) -> Map | None:
+def map_of(env: Environment, start: int) -> Map | None:
     """The map of an environment, as an episode sees it that starts in a state; None where there is none to draw.
 
     An environment may bring its own: a method `episode_map`, which takes the first state and returns a `Map`. Those of
@@ -145,8 +145,8 @@ def draw_path(board: Map, states: Sequence[int], mark: Callable[[str], str] = st
 
 
 def plot_paths(
-    title: str, env: gym.Env[Any, Any], findings: Sequence[Finding], episodes: Sequence[PlayedEpisode]
-) -> Any:
+    title: str, env: Environment, findings: Sequence[AuditFinding], episodes: Sequence[PlayedEpisode]
+) -> Plot:
     """A matplotlib figure of what was played for each finding, side by side; wide maps stand below each other.
 
     Raises:
@@ -174,7 +174,7 @@ def plot_paths(
     return figure
 
 
-def _draw(axis: Any, board: Map, finding: Finding, episode: PlayedEpisode) -> None:
+def _draw(axis: Plot, board: Map, finding: AuditFinding, episode: PlayedEpisode) -> None:
     from matplotlib.patches import Rectangle
 
     rows = board.rows

@@ -1,12 +1,11 @@
-"""What a task is about, read off every transition of its model: what an audit compares rewards with."""
+"""The intent of a task, read off every transition of its model; audits compare rewards with it."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +17,7 @@ from rewardspec.logic.semantics import evaluate_positions
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.atoms.label_functions import NEARLY_TRUE
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Environment, Number, Observation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Intent:
 
 
 class AuditedTask(Protocol):
-    """What an audit reads of a task; every `rewardspec.tasks.Task` is one."""
+    """The part of a task that an audit reads; every `rewardspec.tasks.Task` is one."""
 
     @property
     def title(self) -> str:
@@ -61,10 +61,10 @@ class AuditedTask(Protocol):
         """Goal and hazard."""
 
     @property
-    def completion(self) -> Callable[[Any], Any] | None:
+    def completion(self) -> Callable[[Observation], Number] | None:
         """Task completion in [0, 1] from the last observation; None counts whether an episode ends at the goal."""
 
-    def make(self) -> gym.Env[Any, Any]:
+    def make(self) -> Environment:
         """Make the environment."""
 
 
@@ -87,7 +87,7 @@ def read_aims(
     intent: Intent,
     model: FiniteModel,
     atoms: Mapping[str, AtomFunction],
-    completion: Callable[[Any], Any] | None = None,
+    completion: Callable[[Observation], Number] | None = None,
 ) -> Aims:
     """Evaluate an intent on the transitions of a model.
 
@@ -134,8 +134,8 @@ def _where(text: str | None, model: FiniteModel, atoms: Mapping[str, AtomFunctio
     formula = parse(text, atoms=atoms)
     if not is_propositional(formula):
         raise SpecError(f"Goal and hazard are read off single transitions. Received `{formula}`, which looks further.")
-    reader = Spec([(formula, 1.0)], atoms=atoms).batch_labels(len(model))
-    labels = reader.of(model.source, model.action, model.successor)
+    reader = Spec([(formula, 1.0)], atoms=atoms).batch_reader
+    labels = reader.read(model.source, model.action, model.successor, len(model))
     # As if the transitions were the positions of a trace, whose length a formula without atoms has to be told.
     values = evaluate_positions(formula, labels or {"": np.zeros(len(model))})
     return np.asarray(values, dtype=np.float64) >= NEARLY_TRUE

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Any
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.audit.intent import Aims
 from rewardspec.audit.solving import Expectation, Floats
 from rewardspec.finite.products import Product
+from rewardspec.types import Environment, InfoDict
 
 _SAME = 1e-9
 
 
 class Quantity(enum.IntEnum):
-    """What is counted over an episode."""
+    """A quantity that is summed over an episode."""
 
     GOAL = 0  # whether the goal is reached
     HAZARD = 1  # whether what must not happen does
@@ -35,7 +34,7 @@ KINDNESS = ((Quantity.GOAL, 1.0), (Quantity.HAZARD, -1.0), (Quantity.COMPLETION,
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a policy achieves in an episode with a time limit; every number is exact, and an expectation.
+    """Exact expectations of a policy's results in an episode with a time limit.
 
     Attributes:
         completion: Task completion.
@@ -180,7 +179,7 @@ class PlayedEpisode:
         return sum(self.rewards)
 
 
-def play(env: gym.Env[Any, Any], product: Product, policy: Policy, seed: int | None = None) -> PlayedEpisode:
+def play(env: Environment, product: Product, policy: Policy, seed: int | None = None) -> PlayedEpisode:
     """Play one episode in the real environment, with the spec of the product as its reward.
 
     Args:
@@ -198,7 +197,7 @@ def play(env: gym.Env[Any, Any], product: Product, policy: Policy, seed: int | N
     states: list[int] = [int(obs)]
     actions: list[int] = []
     rewards: list[float] = []
-    info: dict[str, Any] = {}
+    info: InfoDict = {}
     done = False
     while not done and node is not None and len(actions) < len(policy.actions):
         action = int(policy.actions[len(actions)][node])

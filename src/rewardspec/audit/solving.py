@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import Error
 from rewardspec.finite.products import Product
+from rewardspec.types import Array
 
 Floats = NDArray[np.float64]
 TIE = 1e-9
@@ -51,7 +51,7 @@ class Expectation:
     def of(self, outcome: Floats) -> Floats:
         """The expected outcome of each action at each node, shape (N, actions); 0 where an action is not available."""
         size = self.shape[0] * self.shape[1]
-        summed: Any = np.bincount(self.pair, self.probability * outcome, minlength=size)
+        summed: Array = np.bincount(self.pair, self.probability * outcome, minlength=size)
         expected: Floats = summed.reshape(self.shape)
         return expected
 
@@ -126,7 +126,7 @@ class _Backup:
         self.values, self.sizes = self.choices[self.nodes, best], self.choice_sizes[self.nodes, best]
 
     def ties(self) -> NDArray[np.bool_]:
-        """Which actions are as good as the best."""
+        """Return a mask of the actions that are as good as the best."""
         sizes = np.maximum(self.choice_sizes, self.sizes[:, None])
         close: NDArray[np.bool_] = self.choices >= self.values[:, None] - TIE * sizes
         return close & self.expectation.available

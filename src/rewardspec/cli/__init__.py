@@ -17,6 +17,8 @@ from rewardspec.errors import Error
 _COMMANDS = {
     "check": "rewardspec.cli.check",
     "monitor": "rewardspec.cli.monitor",
+    "violations": "rewardspec.cli.violations",
+    "transcripts": "rewardspec.cli.transcripts",
     "draw": "rewardspec.cli.draw",
     "play": "rewardspec.cli.play",
     "export": "rewardspec.cli.export",

@@ -5,21 +5,22 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Iterator
-from typing import Any
 
 from rewardspec.cli.check_spec import add_spec_options, check_spec, kind_of, section, sizes_of
 from rewardspec.cli.options import add_formula, command, formula_of
 from rewardspec.errors import FormulaError, SpecError, SynthesisError
 from rewardspec.logic.formulas import Formula
+from rewardspec.logic.quantifiers import Quantified
 from rewardspec.logic.words import paraphrase
 from rewardspec.machines.monitor import Monitor
 from rewardspec.machines.program import Semantics
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 from rewardspec.synthesis.diagnosis import warnings_about
 from rewardspec.synthesis.quantitative.synthesize import synthesize
+from rewardspec.types import Subparsers
 
 
-def add_parser(commands: Any) -> None:
+def add_parser(commands: Subparsers) -> None:
     """Describe the command."""
     parser = command(
         commands,
@@ -59,6 +60,9 @@ def _report(formula: Formula, semantics: Semantics) -> Iterator[tuple[str, str]]
         yield "In words", textwrap.fill(in_words, 88)
     yield "Atoms", ", ".join(formula.atoms) or "none"
     yield "Kind", kind_of(formula)
+    if isinstance(formula, Quantified):
+        yield "Things", f"a spec says how many there are; what follows is for one {formula.variable}"
+        formula = formula.body
     monitor: Monitor | None = None
     try:
         monitor = synthesize(formula, semantics=semantics)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,9 +18,13 @@ from rewardspec.spec.atoms.components import why_unreadable
 from rewardspec.spec.lint.findings import Finding, LintedSpec
 from rewardspec.spec.lint.linter import findings_of
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.payments import Payment
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import SpecDraft
+from rewardspec.types import Info, Number, Observation
 from rewardspec.wrappers.monitor_reward import episode_limit
+
+FirstState: TypeAlias = tuple[Observation, Info]
 
 _INDENT = 12
 _WIDTH = 88
@@ -68,6 +72,7 @@ def check_spec(arguments: argparse.Namespace) -> int:
                 arguments.observe,
                 spec.semantics,
                 spec.bound,
+                spec.sorts,
             )
         )
         for title, text in _report(arguments.formula, draft, spec, findings):
@@ -81,7 +86,7 @@ def section(title: str, text: str) -> str:
 
 
 def kind_of(formula: Formula) -> str:
-    """What kind of formula it is, and what that means."""
+    """Name the kind of a formula, and explain it."""
     if is_propositional(formula):
         return "propositional: decided by the first state alone"
     safe, cosafe = is_safe(formula), is_cosafe(formula)
@@ -93,7 +98,7 @@ def kind_of(formula: Formula) -> str:
         return "safety: asks only that something bad never happens, so it can veto a reward"
     if cosafe:
         return "co-safety: asks only that something good happens some day"
-    return "mixed: neither a violation nor a fulfilment need be final"
+    return "mixed: neither safety nor goal, it can still turn either way"
 
 
 def _report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding]) -> Iterator[tuple[str, str]]:
@@ -102,7 +107,7 @@ def _report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding]) ->
     yield "Payment", f"{spec.payment}{labels}"
     yield "Atoms", ", ".join(draft.atoms or spec.atoms) or "none"
     for number, pair in enumerate(spec.pairs, start=1):
-        yield f"Pair {number}", _pair(pair, spec.penalty)
+        yield f"Pair {number}", _pair(pair, spec.penalty, spec.payment)
     try:
         yield "Machine", sizes_of(spec.program)
     except SynthesisError as error:
@@ -117,24 +122,36 @@ def _report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding]) ->
 
 
 def sizes_of(program: Program) -> str:
-    """How many registers, windows and control states a program has."""
+    """Count the registers, windows and control states of a program, in words."""
     sizes = {"register": len(program.registers), "window": len(program.windows), "control state": len(program.steps)}
     return ", ".join(f"{n} {noun}{'s' * (n != 1)}" for noun, n in sizes.items() if n or noun != "window")
 
 
-def _pair(pair: Pair, penalty: float) -> str:
+_AFTER_VIOLATION: dict[Payment, str] = {
+    "value": "once violated, every step pays {penalty:g}",
+    "delta": "once violated, what all pairs were paid is taken back, down to {penalty:g}, and nothing more is paid",
+    "potential": "once violated, the level of all pairs together is {penalty:g} to the end of the episode",
+    "final": "once violated, the episode pays {penalty:g} at its end, whatever the other pairs are worth",
+}
+
+
+def _pair(pair: Pair, penalty: float, payment: Payment) -> str:
     name = "" if pair.name is None else f"{pair.name}: "
     paid = "" if pair.payment is None else f", payment {pair.payment}"
     paid += ", for progress" if pair.progress else ""
-    lines = [f"{name}{pair.formula}", f"weight {pair.weight:g}{paid}; {kind_of(pair.formula)}"]
+    kind = kind_of(pair.formula)
+    if not pair.vetoes:
+        kind = kind.removesuffix(", so it can veto a reward")
+    lines = [f"{name}{pair.formula}", f"weight {pair.weight:g}{paid}; {kind}"]
     if pair.vetoes:
-        lines.append(
-            f"safety objective: once violated, every step pays {penalty if pair.penalty is None else pair.penalty:g}"
-        )
+        charged = penalty if pair.penalty is None else pair.penalty
+        lines.append(f"safety objective: {_AFTER_VIOLATION[payment].format(penalty=charged)}")
+    elif pair.veto is False:
+        lines.append("no safety objective (veto = false): a violation costs what this pair pays, and no more")
     return "\n".join(lines)
 
 
-def _first_states(env_id: str, resets: int) -> tuple[list[tuple[Any, dict[str, Any]]], int | None]:
+def _first_states(env_id: str, resets: int) -> tuple[list[FirstState], int | None]:
     """The observations after some resets of an environment, each with its info; and its episodes' limit, if any."""
     if resets < 1:
         raise SpecError(f"--resets should be at least 1. Received {resets}.")
@@ -145,7 +162,7 @@ def _first_states(env_id: str, resets: int) -> tuple[list[tuple[Any, dict[str, A
         env.close()
 
 
-def _missing_components(draft: SpecDraft, env_id: str, firsts: list[tuple[Any, Any]]) -> Iterator[Finding]:
+def _missing_components(draft: SpecDraft, env_id: str, firsts: list[FirstState]) -> Iterator[Finding]:
     """Components that the file names and an environment's observations do not have."""
     for name, path in draft.components.items() if firsts else ():
         why = why_unreadable(firsts[0][0], path)
@@ -155,7 +172,7 @@ def _missing_components(draft: SpecDraft, env_id: str, firsts: list[tuple[Any, A
             yield Finding("missing-component", "error", None, message, remedy)
 
 
-def _initial_labels(spec: Spec, firsts: list[tuple[Any, Any]]) -> dict[str, Any]:
+def _initial_labels(spec: Spec, firsts: list[FirstState]) -> dict[str, Number]:
     """The labels of the states after some resets."""
     rows = [spec.labels(obs, None, obs, info, step=0) for obs, info in firsts]
     return {atom: np.array([row[atom] for row in rows]) for atom in spec.atoms}

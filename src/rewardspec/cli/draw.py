@@ -11,12 +11,14 @@ from rewardspec.drawing import render
 from rewardspec.drawing.diagrams import diagram_of
 from rewardspec.errors import SpecError
 from rewardspec.logic.formulas import Formula
+from rewardspec.logic.quantifiers import body_of
 from rewardspec.spec.toml_reading import read_draft
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 from rewardspec.synthesis.quantitative.synthesize import synthesize
+from rewardspec.types import Subparsers
 
 
-def add_parser(commands: Any) -> None:
+def add_parser(commands: Subparsers) -> None:
     """Describe the command."""
     parser = command(
         commands,
@@ -76,4 +78,5 @@ def _draw_spec(arguments: argparse.Namespace) -> int:
 
 
 def _machine(formula: Formula, boolean: bool, **settings: Any) -> Any:
+    formula = body_of(formula)  # of a formula about many things, the machine for one of them
     return synthesize_boolean(formula) if boolean else synthesize(formula, **settings)

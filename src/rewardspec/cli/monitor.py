@@ -5,23 +5,24 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from rewardspec.cli.options import add_formula, command, formula_of
-from rewardspec.cli.traces import Row, rows_of
+from rewardspec.cli.traces import TRACE_HELP, Trace, TraceRow, add_trace_options, opened_trace
 from rewardspec.drawing.run_plot import check_picture_path, plot_run, save
 from rewardspec.errors import Error, SynthesisError
 from rewardspec.logic.formulas import Formula
 from rewardspec.machines.program import Semantics
+from rewardspec.spec.payments import PAYMENTS
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import read_draft
 from rewardspec.synthesis.quantitative.synthesize import synthesize
+from rewardspec.types import Json, MachineState, Subparsers
 
 _ENDS = ("base_reward", "terminated", "truncated")  # columns of a trace that a spec reads beside its atoms
 
 
-def add_parser(commands: Any) -> None:
+def add_parser(commands: Subparsers) -> None:
     """Describe the command."""
     parser = command(
         commands,
@@ -30,45 +31,44 @@ def add_parser(commands: Any) -> None:
         "values of its formulas and the reward",
         """
         rewardspec monitor "G(request -> F grant)" --trace episode.csv --plot episode.png
+        rewardspec monitor 'G !G[0s,10s] "pressure > 5"' --trace log.csv
         rewardspec monitor spec.toml --trace episode.csv
         """,
     )
     parser.epilog = (
-        f"{parser.epilog}\n\nThe trace has a column for each atom, and a row for each step, of labels in\n"
-        "[0, 1], or with --semantics robustness of any numbers. An argument that ends in .toml is a spec\n"
-        "file. Then the first row is the state after reset, which pays nothing, and columns base_reward,\n"
-        "terminated and truncated are read where there are any."
+        f"{parser.epilog}\n\n{TRACE_HELP}\n\nLabels are in [0, 1], or with --semantics robustness any numbers. An "
+        "argument that ends in .toml\nis a spec file. Then the first row is the state after reset, which pays nothing, "
+        "and columns\nbase_reward, terminated and truncated are read where there are any."
     )
     add_formula(parser)
-    parser.add_argument(
-        "--trace",
-        metavar="FILE.csv",
-        required=True,
-        help="one column for each atom, one row for each step; '-' reads standard input",
-    )
+    add_trace_options(parser)
     parser.add_argument("--plot", metavar="FILE", help="also draw atoms, value and bounds over time (.png, .svg, .pdf)")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print CSV, each row as soon as it is known, so that a trace can be piped in while it is being recorded."""
+    """Print CSV; of a trace that is piped in while it is being recorded, each row as soon as it is known."""
     output = csv.writer(sys.stdout, lineterminator="\n")
     if arguments.formula.endswith(".toml"):
         if arguments.plot:
             raise Error("--plot draws one formula. `rewardspec explain` tells more of a spec; or give the formula.")
-        draft = read_draft(arguments.formula, atoms=False)  # labels come from the trace
-        lines = _lines_of_spec(Spec(draft.pairs, **draft.options), arguments.trace)
-    else:
-        if arguments.plot:
-            check_picture_path(arguments.plot)
-        lines = _lines_of_formula(formula_of(arguments), arguments.semantics, arguments.trace, arguments.plot)
-    for line in lines:
-        output.writerow(line)
-        sys.stdout.flush()
+    elif arguments.plot:
+        check_picture_path(arguments.plot)
+    with opened_trace(arguments) as trace:
+        if arguments.formula.endswith(".toml"):
+            draft = read_draft(arguments.formula, atoms=False, rewrite=trace.in_steps)
+            lines = _lines_of_spec(Spec(draft.pairs, **draft.options), trace, draft.entries)
+        else:
+            formula = formula_of(arguments, trace.in_steps)
+            lines = _lines_of_formula(formula, arguments.semantics, trace, arguments.plot)
+        for line in lines:
+            output.writerow(line)
+            if trace.live:
+                sys.stdout.flush()
     return 0
 
 
-def _lines_of_formula(formula: Formula, semantics: Semantics, trace: str, plot: str | None) -> Iterator[list[Any]]:
+def _lines_of_formula(formula: Formula, semantics: Semantics, trace: Trace, plot: str | None) -> Iterator[list[object]]:
     monitor = synthesize(formula, semantics=semantics)
     state = monitor.initial_state()
     try:
@@ -79,11 +79,17 @@ def _lines_of_formula(formula: Formula, semantics: Semantics, trace: str, plot: 
         bounds = False
     labels: dict[str, list[float]] = {atom: [] for atom in monitor.atoms}
     drawn: list[tuple[float, ...]] = []
-    for step, row in enumerate(rows_of(trace, monitor.atoms, semantics=semantics)):
+    numbers: tuple[float, ...] = ()
+    is_certain = False
+    readings = trace.readings(monitor.atoms, margin=semantics == "robustness")
+    for step, row in enumerate(trace.rows(readings, semantics=semantics)):
         if step == 0:
             yield ["step", "value", "lower", "upper"] if bounds else ["step", "value"]
         state, value = monitor.step(state, row.labels)
-        numbers = (value, *monitor.bounds(state)) if bounds else (value,)
+        if not is_certain:  # then neither value nor bounds change any more
+            ends = monitor.bounds(state) if bounds else ()
+            numbers = (value, *ends)
+            is_certain = len(set(ends)) == 1
         yield [step, *map(_number, numbers)]
         if plot:
             drawn.append(numbers)
@@ -95,10 +101,11 @@ def _lines_of_formula(formula: Formula, semantics: Semantics, trace: str, plot: 
         print(f"Wrote {plot}", file=sys.stderr)
 
 
-def _lines_of_spec(spec: Spec, trace: str) -> Iterator[list[Any]]:
-    state: Any = None
-    hold_back = "final" in (spec.payment, *(pair.payment for pair in spec.pairs))
-    for step, (row, is_last) in enumerate(_marked(rows_of(trace, spec.atoms, _ENDS, spec.semantics), hold_back)):
+def _lines_of_spec(spec: Spec, trace: Trace, entries: Mapping[str, Json]) -> Iterator[list[object]]:
+    state: MachineState = None
+    hold_back = any(PAYMENTS[way].reads_truncation for way in (spec.payment, *spec.payments))
+    readings = trace.readings(spec.atoms, entries, margin=spec.semantics == "robustness")
+    for step, (row, is_last) in enumerate(_marked(trace.rows(readings, _ENDS, spec.semantics), hold_back)):
         if step == 0:
             yield ["step", *map(str, spec.pairs), "violated", "reward"]
             state, reward = spec.start(row.labels), ""
@@ -113,12 +120,12 @@ def _lines_of_spec(spec: Spec, trace: str) -> Iterator[list[Any]]:
         yield [step, *map(_number, spec.values(state)), int(spec.violated(state)), reward]
 
 
-def _marked(rows: Iterator[Row], hold_back: bool) -> Iterator[tuple[Row, bool]]:
+def _marked(rows: Iterator[TraceRow], hold_back: bool) -> Iterator[tuple[TraceRow, bool]]:
     """Each row, and whether it is known to be the last; to know that, a row is held back until the next has come."""
     if not hold_back:
         yield from ((row, False) for row in rows)
         return
-    before: Row | None = None
+    before: TraceRow | None = None
     for row in rows:
         if before is not None:
             yield before, False

@@ -7,10 +7,9 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from rewardspec.environments import find_spec
 from rewardspec.errors import Error, FormulaError, SpecError
@@ -19,12 +18,13 @@ from rewardspec.logic.formulas import Formula
 from rewardspec.logic.parsing import parse
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import SpecDraft, read_draft
+from rewardspec.types import Environment, Subparsers
 
 OBSERVE_CHOICES = ("nothing", "registers", "control", "values")
 """What a learner may see of the monitor."""
 
 
-def command(commands: Any, name: str, summary: str, example: str) -> argparse.ArgumentParser:
+def command(commands: Subparsers, name: str, summary: str, example: str) -> argparse.ArgumentParser:
     """A parser for one command, whose help ends with an example."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
@@ -56,15 +56,16 @@ def add_formula(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def formula_of(arguments: argparse.Namespace) -> Formula:
-    """The formula that was given.
+def formula_of(arguments: argparse.Namespace, rewrite: Callable[[str], str] | None = None) -> Formula:
+    """The formula that was given; `rewrite` is applied to its text first.
 
     Raises:
         FormulaError: It cannot be read.
         Error: It is no formula, but the name of a file.
     """
     try:
-        return parse(arguments.formula, syntax=arguments.syntax)
+        text = arguments.formula if rewrite is None else rewrite(arguments.formula)
+        return parse(text, syntax=arguments.syntax)
     except FormulaError:
         if looks_like_a_file(arguments.formula):
             raise _no_formula(arguments.formula) from None
@@ -72,7 +73,7 @@ def formula_of(arguments: argparse.Namespace) -> Formula:
 
 
 def looks_like_a_file(text: str) -> bool:
-    """Whether a text that is no formula may be the name of a file.
+    """Return whether a text that is no formula may be the name of a file.
 
     Example:
         >>> looks_like_a_file("drone.tml"), looks_like_a_file("specs/drone"), looks_like_a_file("a. b")
@@ -101,7 +102,7 @@ def add_no_references(parser: argparse.ArgumentParser) -> None:
 
 
 def draft_in(path: str, arguments: argparse.Namespace) -> SpecDraft:
-    """What a spec file says; what it imports is told on standard error, before it is imported."""
+    """Read a spec file, and announce its imports on standard error before they happen."""
     told: set[str] = set()
 
     def announce(reference: str) -> None:
@@ -122,7 +123,7 @@ def spec_in(path: str, arguments: argparse.Namespace) -> Spec:
         raise SpecError(f"{path}: {error}") from error
 
 
-def made(env_id: str) -> Any:
+def made(env_id: str) -> Environment:
     """The Gymnasium environment of an id, `module:id` or `module:Class`.
 
     Raises:

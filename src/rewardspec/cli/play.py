@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import webbrowser
-from typing import Any
 
 from rewardspec.cli.options import command, looks_like_a_file
 from rewardspec.errors import Error, FormulaError
@@ -12,9 +11,10 @@ from rewardspec.logic.dialects import DIALECTS
 from rewardspec.logic.parsing import parse
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import read_draft
+from rewardspec.types import Subparsers
 
 
-def add_parser(commands: Any) -> None:
+def add_parser(commands: Subparsers) -> None:
     """Describe the command."""
     parser = command(
         commands,

@@ -1,27 +1,65 @@
-"""Recorded traces in CSV files: a column for each atom, a row for each step."""
+"""Recorded traces: a row for each step, and columns that are labels of atoms or numbers that expressions read."""
 
 from __future__ import annotations
 
-import csv
-import io
+import argparse
 import itertools
 import math
-import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import NamedTuple, TypeAlias
 
-from rewardspec.errors import LabelError
+import numpy as np
+
+from rewardspec.cli.trace_files import Cell, Table, opened_table
+from rewardspec.cli.trace_values import CellReader, Column, Missing, Mistakes, PastColumn, Row, checked_labels
+from rewardspec.errors import LabelError, SpecError, did_you_mean
+from rewardspec.logic.durations import has_durations, in_steps
 from rewardspec.logic.parsing import atom_hint
-from rewardspec.machines.label_checks import TOLERANCE
 from rewardspec.machines.program import Semantics
+from rewardspec.spec.atoms.column_atoms import ColumnAtom
+from rewardspec.spec.atoms.expression_atoms import looks_like_a_comparison
+from rewardspec.spec.atoms.references import is_reference
+from rewardspec.types import Json
 
-_TRUTHS = {"true": 1.0, "false": 0.0}
+Reading: TypeAlias = ColumnAtom | str  # of an atom: an expression, or a column that has its labels
+
+TIME = "time"
+_ROWS_AT_ONCE = 4096
+_UNEVEN = 0.01  # of the first distance between rows, by which others may differ
+
+TRACE_HELP = (
+    "Columns of a trace are labels of atoms, or numbers that expressions read: in quotes in a\n"
+    "formula, as 'G \"pressure < 5\"', or under [atoms] in a spec file. x@60 is the value of column x\n"
+    "60 steps ago, x@60s that of 60 seconds ago; F[0s,30s] is a deadline in seconds."
+)
 
 
-class Row(NamedTuple):
+def add_trace_options(parser: argparse._ActionsContainer, required: bool = True) -> None:
+    """The options of commands that read a trace."""
+    parser.add_argument(
+        "--trace",
+        metavar="FILE",
+        required=required,
+        help="the record, one row for each step: .csv, .jsonl or .parquet; '-' reads CSV from standard input",
+    )
+    parser.add_argument(
+        "--time",
+        metavar="COLUMN",
+        help="the column of times, in seconds or ISO 8601, that durations such as x@60s need (default: time)",
+    )
+    parser.add_argument(
+        "--missing",
+        choices=("error", "hold", "skip"),
+        default="error",
+        help="what to do about an empty cell: stop, take the value of the row before, or leave the row out "
+        "(default: %(default)s)",
+    )
+
+
+class TraceRow(NamedTuple):
     """A row of a trace.
 
     Attributes:
@@ -33,107 +71,270 @@ class Row(NamedTuple):
     others: dict[str, float]
 
 
-def rows_of(
-    name: str, atoms: Sequence[str], others: Sequence[str] = (), semantics: Semantics = "degree"
-) -> Iterator[Row]:
-    """The rows of a trace, as they come.
+class TraceBlock(NamedTuple):
+    """Consecutive rows of a trace.
 
-    Commas, semicolons and tabs may stand between cells; True and False are 1 and 0.
-
-    Args:
-        name: The file; `-` is standard input.
-        atoms: Columns of labels, all of which have to be there.
-        others: Columns of any numbers, which may be.
-        semantics: Whether labels are degrees from 0 to 1 or, as robustness, any finite numbers.
-
-    Raises:
-        LabelError: The file cannot be read, lacks a column, or has a cell that is no label. Names the line.
+    Attributes:
+        labels: For each atom its labels, a float array of shape (rows,).
+        others: The numbers of other columns that were asked for and are there, likewise.
+        length: The number of rows.
+        stamps: The times, as the record writes them; None where nothing needs them.
     """
-    with _opened(name) as file:
-        reader, header = _header(file, name)
-        for atom in atoms:
-            if header.count(atom) > 1:
-                raise LabelError(f"The trace {name!r} has {header.count(atom)} columns {atom!r}. Keep one.")
-            if atom not in header:
-                raise LabelError(
-                    f"The trace {name!r} has no column {atom!r}; it has: {', '.join(header)}.{atom_hint(atom, header)}"
-                )
-        places = {column: header.index(column) for column in (*atoms, *others) if column in header}
-        found = False
-        for row in reader:
-            if not row:
-                continue
-            found = True
-            where = f"{name}, line {reader.line_num}"
-            if len(row) != len(header):
-                raise LabelError(f"{where}: expected {len(header)} cells. Received {len(row)}.")
-            yield Row(
-                {atom: _label(row[places[atom]], atom, where, semantics) for atom in atoms},
-                {column: _number(row[places[column]], column, where) for column in others if column in places},
-            )
-        if not found:
-            raise LabelError(f"The trace {name!r} has a header and no rows. It should have one row for each step.")
+
+    labels: dict[str, Column]
+    others: dict[str, Column]
+    length: int
+    stamps: list[Cell] | None
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[TextIO]:
-    try:
-        if name == "-":
-            # Its bytes, so that a byte order mark or another encoding is treated as in a file.
-            yield io.TextIOWrapper(sys.stdin.buffer, newline="", encoding="utf-8-sig")
-            return
-        with Path(name).open(newline="", encoding="utf-8-sig") as file:
-            yield file
-    except BrokenPipeError:
-        raise  # of our output, not of the trace
-    except csv.Error as error:
-        raise LabelError(f"Cannot read the trace {name!r}: {error}.") from None
-    except FileNotFoundError:
-        place = os.path.abspath(name)
-        raise LabelError(f"Cannot read the trace {name!r}: there is no file {place!r}. Correct the name.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise LabelError(f"Cannot read the trace {name!r}: {reason}. Give a CSV file of UTF-8 text.") from None
+def opened_trace(arguments: argparse.Namespace) -> Iterator[Trace]:
+    """Open the trace that the options name.
+
+    Raises:
+        LabelError: The file cannot be read.
+    """
+    with opened_table(arguments.trace) as table:
+        live = not Path(arguments.trace).is_file()  # a pipe, whose rows are wanted as they come
+        yield Trace(table, arguments.trace, arguments.time, arguments.missing, live)
 
 
-def _header(file: TextIO, name: str) -> tuple[Any, list[str]]:
-    """A reader of the rows below the header, and the header, which tells what stands between cells."""
-    first = file.readline()
-    # A comma may be part of an atom's name, in quotes; a semicolon or a tab outside them separates.
-    bare = "".join(part for number, part in enumerate(first.split('"')) if number % 2 == 0)
-    between = next((mark for mark in ",;\t" if mark in bare), ",")
-    reader = csv.reader(itertools.chain([first], file), delimiter=between)
-    header = [cell.strip() for cell in next(reader, [])]
-    if not any(header):
-        raise LabelError(f"The trace {name!r} is empty. Its first row should name the atoms.")
-    return reader, header
+class Trace:
+    """A trace that is being read, and never held as a whole.
 
+    Args:
+        table: The file.
+        name: What messages call it.
+        time: The column of times; None for `time`, where there is one.
+        missing: What to do about empty cells.
+        live: Whether rows come while they are being recorded. Then each is given as soon as it is there.
 
-def _label(text: str, atom: str, where: str, semantics: Semantics) -> float:
-    if semantics == "robustness":
-        value = _number(text, atom, where, "the label of ")
-        if not math.isfinite(value):
-            what = f"{where}: the label of {atom!r} should be a finite number."
-            raise LabelError(f"{what} Received {text.strip()}. Write one there.")
-        return value
-    value = _number(text, atom, where, "the label of ", " in [0, 1]")
-    inside = min(max(value, 0.0), 1.0)
-    if not abs(value - inside) <= TOLERANCE:
-        remedy = (
-            "Scale the column, or read labels as margins with --semantics robustness."
-            if math.isfinite(value)
-            else "Write a number there."
-        )
-        raise LabelError(f"{where}: the label of {atom!r} should be in [0, 1]. Received {text.strip()}. {remedy}")
-    return inside
+    Attributes:
+        columns: The names of its columns.
+        has_time: Whether there is a column of times.
+        live: Whether rows come while they are being recorded.
+    """
 
+    def __init__(
+        self,
+        table: Table,
+        name: str,
+        time: str | None = None,
+        missing: Missing = "error",
+        live: bool = False,
+    ) -> None:
+        self.columns = table.columns
+        self.live = live
+        self._rows, self._unit, self._name, self._missing = table.rows, table.unit, name, missing
+        self._time_column = TIME if time is None else time
+        self._period: float | None = None
+        self.has_time = self._time_column in self.columns
+        if time is not None and not self.has_time:
+            hint = did_you_mean(time, self.columns)
+            raise LabelError(f"The trace {name!r} has no column {time!r}; it has: {', '.join(self.columns)}.{hint}")
 
-def _number(text: str, column: str, where: str, what: str = "the entry of ", kind: str = "") -> float:
-    try:
-        return _TRUTHS[text.strip().lower()] if text.strip().lower() in _TRUTHS else float(text)
-    except ValueError:
-        point = text.strip().replace(",", ".", 1)
-        remedy = "Write one there."
-        if point.replace(".", "", 1).lstrip("-").isdigit():
-            remedy = f"Write it with a point: {point}."
-        raise LabelError(f"{where}: {what}{column!r} should be a number{kind}. Received {text!r}. {remedy}") from None
+    def in_steps(self, text: str) -> str:
+        """A formula's text with steps in place of durations such as `[0s,30s]`."""
+        return in_steps(text, self.period()) if has_durations(text) else text
+
+    def period(self) -> float:
+        """The seconds from one row to the next: those between the first two. Others are then held to it."""
+        if self._period is None:
+            first = list(itertools.islice(self._rows, 2))
+            self._rows = itertools.chain(first, self._rows)
+            if len(first) < 2:
+                raise LabelError(f"The trace {self._name!r} has less than two rows, and durations need their distance.")
+            times = [self._time_of(cells[self._time_place()], self._where(number)) for number, cells in first]
+            self._period = times[1] - times[0]
+            if not self._period > 0.0:
+                raise LabelError(f"{self._where(first[1][0])}: times should increase. Received {times[1]:.17g}.")
+        return self._period
+
+    def readings(
+        self, atoms: Iterable[str], entries: Mapping[str, Json] | None = None, margin: bool = False
+    ) -> dict[str, Reading]:
+        """How each atom is read: from a column of its name, by the expression of a spec file, or by its own name.
+
+        Args:
+            atoms: The atoms.
+            entries: The atoms of a spec file, as it writes them.
+            margin: Whether comparisons give their margins, as for robustness.
+
+        Raises:
+            LabelError: An atom can be read in none of these ways.
+        """
+        return {atom: self._reading(atom, (entries or {}).get(atom), margin) for atom in atoms}
+
+    def _reading(self, atom: str, entry: Json, margin: bool) -> Reading:
+        if self.columns.count(atom) > 1:
+            raise LabelError(f"The trace {self._name!r} has {self.columns.count(atom)} columns {atom!r}. Keep one.")
+        if atom in self.columns:
+            return atom
+        entry = {"expression": entry} if isinstance(entry, str) and not is_reference(entry) else entry
+        table = entry if isinstance(entry, dict) else {}
+        text = table.get("expression", atom if looks_like_a_comparison(atom) else None)
+        if not isinstance(text, str):
+            raise LabelError(
+                f"The trace {self._name!r} has no column {atom!r}; it has: {', '.join(self.columns)}."
+                f"{atom_hint(atom, self.columns)}"
+            )
+        try:
+            return ColumnAtom(text, self.columns, margin, at_reset=table.get("at_reset"))
+        except SpecError as error:
+            raise LabelError(f"The atom {atom!r} is no column of the trace {self._name!r}: {error}") from error
+
+    def rows(
+        self,
+        readings: Mapping[str, Reading],
+        others: Sequence[str] = (),
+        semantics: Semantics = "degree",
+        timed: bool = False,
+    ) -> Iterator[TraceRow]:
+        """The rows, as they come.
+
+        Args:
+            readings: How each atom is read.
+            others: Columns of any numbers, which may be there or not.
+            semantics: Whether labels are degrees from 0 to 1 or, as robustness, any finite numbers.
+            timed: Whether to read the times even if no expression needs them.
+
+        Raises:
+            LabelError: There is no row, or a cell is no number or no label. Names the line.
+        """
+        for block in self.blocks(readings, others, semantics, timed, 1 if self.live else _ROWS_AT_ONCE):
+            names, labels = list(block.labels), [column.tolist() for column in block.labels.values()]
+            more, numbers = list(block.others), [column.tolist() for column in block.others.values()]
+            for k in range(block.length):
+                yield TraceRow(
+                    {name: column[k] for name, column in zip(names, labels, strict=True)},
+                    {name: column[k] for name, column in zip(more, numbers, strict=True)},
+                )
+
+    def blocks(
+        self,
+        readings: Mapping[str, Reading],
+        others: Sequence[str] = (),
+        semantics: Semantics = "degree",
+        timed: bool = False,
+        size: int = _ROWS_AT_ONCE,
+    ) -> Iterator[TraceBlock]:
+        """The same rows, many at once. A mistake in a row is told after the rows before it."""
+        columns = [reading for reading in readings.values() if isinstance(reading, str)]
+        reads = [read for atom in readings.values() if isinstance(atom, ColumnAtom) for read in atom.reads]
+        timed = timed or self._period is not None or any(read.timed for read in reads)
+        time_place = self._time_place() if timed else None
+        needed = dict.fromkeys([*columns, *(read.column for read in reads), *(c for c in others if c in self.columns)])
+        places = [(column, self.columns.index(column)) for column in needed]
+        cells = CellReader(places, self._missing, columns, semantics, self._where)
+        past = {read: PastColumn(read) for read in dict.fromkeys(reads) if read.ago}
+        before: float | None = None
+        is_first = True
+        mistakes: Mistakes = []
+        while (taken := self._taken(size, mistakes)) or mistakes:
+            rows, now = cells.read(taken, mistakes)
+            numbers = [number for number, _ in rows]
+            length, times, stamps = len(rows), None, None
+            if time_place is not None:
+                stamps = [row[time_place] for _, row in rows]
+                times = self._times(stamps, before, numbers, mistakes)
+                length = len(times)  # after a wrong time nothing can be read
+                before = times[-1] if length else before
+                now = {column: values[:length] for column, values in now.items()}
+            earlier = {read: column.step(now[read.column], times) for read, column in past.items()}
+            labels: dict[str, Column] = {}
+            for atom, reading in readings.items():
+                if isinstance(reading, str):
+                    label = now[reading]
+                else:
+                    label = reading.on_columns([earlier[r] if r.ago else now[r.column] for r in reading.reads])
+                    label = np.broadcast_to(label, (length,))
+                    if is_first and length and reading.at_reset is not None:
+                        label = np.concatenate([[reading.at_reset], label[1:]])
+                labels[atom] = checked_labels(label, atom, semantics, numbers, self._where, mistakes)
+            good = min([length, *(count for count, _ in mistakes)])
+            if good:
+                yield TraceBlock(
+                    {atom: column[:good] for atom, column in labels.items()},
+                    {column: now[column][:good] for column in others if column in now},
+                    good,
+                    None if stamps is None else stamps[:good],
+                )
+                is_first = False
+            if mistakes:
+                raise min(mistakes, key=lambda mistake: mistake[0])[1]
+        if is_first:
+            raise LabelError(
+                f"The trace {self._name!r} has a header and no rows. It should have one row for each step."
+            )
+
+    def _taken(self, size: int, mistakes: Mistakes) -> list[Row]:
+        """The next rows of the file, up to the first that cannot be read."""
+        rows: list[Row] = []
+        try:
+            for row in itertools.islice(self._rows, size):
+                rows.append(row)  # noqa: PERF402 (what came before an error is kept)
+        except LabelError as error:
+            mistakes.append((len(rows), error))
+        return rows
+
+    def _times(
+        self,
+        stamps: Sequence[Cell],
+        before: float | None,
+        numbers: Sequence[int],
+        mistakes: Mistakes,
+    ) -> Column:
+        """The times of rows, up to the first that is wrong."""
+        try:
+            times = np.array(list(map(float, stamps)))  # the usual case
+            distances = np.diff(times, prepend=np.nan if before is None else before)[before is None :]
+            even = self._period is None or (np.abs(distances - self._period) <= _UNEVEN * self._period).all()
+            if even and np.isfinite(times).all() and (distances > 0.0).all():
+                return times
+        except (TypeError, ValueError):
+            pass  # dates, or a mistake
+        found: list[float] = []
+        for number, cell in zip(numbers, stamps, strict=True):
+            try:
+                before = self._next_time(cell, before, number)
+            except LabelError as error:
+                mistakes.append((len(found), error))
+                break
+            found.append(before)
+        return np.array(found)
+
+    def _next_time(self, cell: Cell, before: float | None, number: int) -> float:
+        time = self._time_of(cell, self._where(number))
+        if before is not None:
+            if not time > before:
+                raise LabelError(f"{self._where(number)}: times should increase. Received {cell} after {before:.17g}.")
+            if self._period is not None and abs(time - before - self._period) > _UNEVEN * self._period:
+                raise LabelError(
+                    f"{self._where(number)}: the row comes {time - before:g} seconds after the one before it, and the "
+                    f"first two are {self._period:g} apart. Intervals in seconds need rows that are equally far apart. "
+                    "Resample the record, or write the intervals in steps."
+                )
+        return time
+
+    def _time_of(self, cell: Cell, where: str) -> float:
+        try:
+            time = float(cell)
+        except (TypeError, ValueError):
+            try:
+                time = datetime.fromisoformat(str(cell).strip()).timestamp()
+            except ValueError:
+                time = math.nan
+        if not math.isfinite(time):
+            raise LabelError(f"{where}: a time should be a number of seconds or an ISO 8601 date. Received {cell!r}.")
+        return time
+
+    def _time_place(self) -> int:
+        if not self.has_time:
+            raise LabelError(
+                f"Durations need times, and the trace {self._name!r} has no column {self._time_column!r}. Name its "
+                f"column of times with --time; it has: {', '.join(self.columns)}."
+            )
+        return self.columns.index(self._time_column)
+
+    def _where(self, number: int) -> str:
+        return f"{self._name}, {self._unit} {number}"

@@ -1,4 +1,4 @@
-"""What a picture of an automaton shows: a graph where that can be read, else a table.
+"""Contents of an automaton's picture: a graph where it is readable, else a table.
 
 Up to eight states everything is drawn.  In a larger automaton the rejecting sink is left out, and the longest guard of
 a state becomes "else".  Where even so the arrows would be a tangle, a table takes the place of the graph; in it, states
@@ -39,7 +39,7 @@ _Guards: TypeAlias = dict[int, str]  # by the state that each leads to
 
 
 def automaton_diagram(monitor: BooleanMonitor) -> Diagram:
-    """What a picture of a Boolean monitor shows.
+    """Build the diagram of a Boolean monitor.
 
     Raises:
         DiagramError: The automaton is too large even for a table.

@@ -22,7 +22,7 @@ _INNER_RING = 4.0
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything goes; routes and label centers in the order of the edges."""
+    """Positions of all elements; routes and label centers are in the order of the edges."""
 
     centers: dict[str, Point]
     routes: Sequence[Route]

@@ -47,7 +47,7 @@ class Node:
 
     @property
     def is_box(self) -> bool:
-        """Whether it has text inside and is drawn as a box; else it is a circle."""
+        """True if the state is a box with text inside; otherwise it is a circle."""
         return bool(self.lines or self.result)
 
 
@@ -101,7 +101,7 @@ class Diagram:
 
     @property
     def is_sequence(self) -> bool:
-        """Whether the states follow each other in one fixed order."""
+        """True if the states follow each other in one fixed order."""
         return all(node.is_box for node in self.nodes)
 
     def require_graph(self) -> None:
@@ -114,7 +114,7 @@ class Diagram:
 
 
 def diagram_of(monitor: Monitor | BooleanMonitor) -> Diagram:
-    """What a picture of a monitor shows.
+    """Build the diagram of a monitor.
 
     Raises:
         DiagramError: The machine is too large for a picture that anyone could read.
@@ -145,11 +145,11 @@ def _of_registers(monitor: Monitor) -> Diagram:
     nodes = tuple(
         Node(f"s{state}", f"state {state}", (*text.updates, *progress), text.reward, initial=state == monitor.initial)
         for state, text, progress in (
-            (state, listing.equations(state), _progress_lines(listing, state, monitor.transitions[state]))
+            (state, listing.equations(state), _progress_lines(listing, state, monitor.successors[state]))
             for state in monitor.states
         )
     )
-    edges = tuple(Edge(f"s{state}", f"s{successor}") for state, successor in enumerate(monitor.transitions))
+    edges = tuple(Edge(f"s{state}", f"s{successor}") for state, successor in enumerate(monitor.successors))
     notes = [*(f"{symbol} is {name}" for name, symbol in short.items()), *listing.notes()]
     entry = listing.initial_values(order)
     description = (

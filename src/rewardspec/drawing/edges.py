@@ -126,7 +126,7 @@ def _others(chosen: Mapping[int, _Candidate], number: int) -> tuple[Samples, Sam
 
 
 def _conflict(candidate: _Candidate, others: tuple[Samples, Samples] | None) -> float:
-    """What is wrong between a curve and the others: crossings, and running close together."""
+    """Measure the conflict between a curve and the others: crossings, and running close together."""
     if others is None:
         return 0.0
     samples = candidate.samples
@@ -264,7 +264,7 @@ def _loop_spots(route: Route, size: Point) -> list[tuple[float, float, float]]:
 
 
 def _obstruction(spots: Samples, half: Samples, own: int, curves: Sequence[Samples], states: Samples) -> Samples:
-    """What each spot hides: states, and curves other than its own."""
+    """Measure what each spot hides: states, and curves other than its own."""
     outside = np.clip(np.abs(states[None] - spots[:, None]) - half, 0.0, None)
     depth = np.clip(RADIUS + 5.0 - np.hypot(outside[..., 0], outside[..., 1]), 0.0, None)
     cost: Samples = 40.0 * depth.sum(axis=1)
@@ -277,7 +277,7 @@ def _obstruction(spots: Samples, half: Samples, own: int, curves: Sequence[Sampl
 
 
 def _overlap(spots: Samples, own: int, chosen: Samples, halves: Samples) -> Samples:
-    """How much each spot would overlap the other labels where they are."""
+    """Measure the overlap of each spot with the other labels at their current places."""
     room = halves[own] + halves + _AIR - np.abs(spots[:, None] - chosen[None])
     area = np.where((room > 0).all(axis=2), 60.0 + room[..., 0] * room[..., 1], 0.0)
     area[:, own] = 0.0

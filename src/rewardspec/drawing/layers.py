@@ -152,7 +152,7 @@ def _untangle(layers: list[list[str]], columns: Sequence[float], edges: Sequence
 
 
 def _tangles(centers: dict[str, Point], edges: Sequence[Edge]) -> float:
-    """How bad a picture with straight edges would be."""
+    """Score a picture with straight edges; lower is better."""
     pairs = {tuple(sorted((edge.source, edge.target))) for edge in edges if edge.source != edge.target}
     lines = sorted(pairs)
     cost = 0.0
@@ -175,7 +175,7 @@ def _side(a: Point, b: Point, p: Point) -> float:
 
 
 def distance(point: Point, start: Point, end: Point) -> float:
-    """How far a point is from the line between two others."""
+    """Compute the distance of a point from the line between two others."""
     (px, py), (x0, y0), (x1, y1) = point, start, end
     square = (x1 - x0) ** 2 + (y1 - y0) ** 2
     share = 0.0 if square == 0 else max(0.0, min(1.0, ((px - x0) * (x1 - x0) + (py - y0) * (y1 - y0)) / square))

@@ -16,6 +16,7 @@ from rewardspec.drawing.pictures import scene_of
 from rewardspec.drawing.scene import Box, Curve, Polygon, Shape, Text
 from rewardspec.drawing.svg import to_svg
 from rewardspec.errors import MissingExtraError, did_you_mean
+from rewardspec.types import Plot
 
 _POINTS_PER_INCH = 72.0
 _PNG_DPI = 192
@@ -96,7 +97,7 @@ def to_image(diagram: Diagram, form: str) -> bytes:
     return content.getvalue()
 
 
-def _draw(axes: Any, shape: Shape) -> None:
+def _draw(axes: Plot, shape: Shape) -> None:
     from matplotlib import patches
     from matplotlib.path import Path
 

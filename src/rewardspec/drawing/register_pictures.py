@@ -36,7 +36,7 @@ class _Placed:
 
     @property
     def rim(self) -> float:
-        """How far outside of the box its line ends, where arrows touch it."""
+        """Distance from the box to its outer line, where arrows touch it."""
         return _GLOW / 2 if self.node.initial else theme.STROKE_WIDTH / 2
 
     @property

@@ -6,13 +6,17 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rewardspec.atomic_files import write_whole
 from rewardspec.errors import Error, MissingExtraError
+from rewardspec.types import Plot
 
 _ENDINGS = (".png", ".svg", ".pdf", ".jpg", ".eps")
-_VALUE, _BOUNDS, _INK = "#5b3fa8", "#c9bdf0", "#333344"
+_VALUE, _BOUNDS, _INK, _LABEL = "#5b3fa8", "#c9bdf0", "#333344", "#9aa5b8"
+_MOST_PLACES = 1000  # about one for each pixel of a strip
 
 
 def plot_run(
@@ -21,7 +25,7 @@ def plot_run(
     values: Sequence[float],
     lowers: Sequence[float] | None = None,
     uppers: Sequence[float] | None = None,
-) -> Any:
+) -> Plot:
     """A matplotlib figure: one strip for each atom, and the value within its bounds below them.
 
     Args:
@@ -37,7 +41,10 @@ def plot_run(
     axes = figure.subplots(strips + 1, 1, sharex=True, squeeze=False, height_ratios=[0.75] * strips + [2.0])[:, 0]
     steps = range(len(values))
     for axis, (atom, column) in zip(axes, labels.items(), strict=False):
-        axis.fill_between(steps, column, step="mid", color="#9aa5b8", alpha=0.55, linewidth=0)
+        places, lows, highs = envelope(column)
+        axis.fill_between(places, lows, step="mid", color=_LABEL, alpha=0.55, linewidth=0)
+        if len(places) < len(column):
+            axis.vlines(places, lows, highs, color=_LABEL, linewidth=0.8)  # what lasts for less than a pixel
         axis.set_ylabel(atom, rotation=0, ha="right", va="center", color=_INK)
         axis.set_yticks([])
         axis.set_ylim(min(0.0, *column), max(1.0, *column) * 1.05)
@@ -63,6 +70,27 @@ def plot_run(
     return figure
 
 
+def envelope(
+    column: Sequence[float], most: int = _MOST_PLACES
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """The smallest and largest values of consecutive stretches, so that one step stays visible in a long record.
+
+    Args:
+        column: The values, of shape (steps,).
+        most: The most stretches.
+
+    Returns:
+        The first step of each stretch, and its smallest and largest values, all of shape (stretches,).
+
+    Example:
+        >>> envelope([0, 0, 1, 0, 0], most=3)
+        (array([0, 2, 4]), array([0., 0., 0.]), array([0., 1., 0.]))
+    """
+    width = -(-len(column) // most)
+    places, values = np.arange(0, len(column), max(width, 1)), np.asarray(column, dtype=np.float64)
+    return places, np.minimum.reduceat(values, places), np.maximum.reduceat(values, places)
+
+
 def check_picture_path(path: str | os.PathLike[str]) -> None:
     """Raise an Error unless a figure could be written there; to be asked before long work, not after it."""
     matplotlib_classes()
@@ -73,7 +101,7 @@ def check_picture_path(path: str | os.PathLike[str]) -> None:
         raise Error(f"Cannot write {str(target)!r}: the directory {str(target.parent)!r} does not exist.")
 
 
-def save(figure: Any, path: str | os.PathLike[str]) -> None:
+def save(figure: Plot, path: str | os.PathLike[str]) -> None:
     """Write a figure to a file, all of it or nothing; the format follows from the name."""
     check_picture_path(path)
     target = Path(path)
@@ -84,7 +112,7 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
         raise Error(f"Cannot write {str(target)!r}: {error.strerror}.") from None
 
 
-def matplotlib_classes() -> tuple[Any, Any]:
+def matplotlib_classes() -> tuple[type[Plot], type[Plot]]:
     """Matplotlib's figure and its locator of whole numbers, which all plots here are made with.
 
     Raises:

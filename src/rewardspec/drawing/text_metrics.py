@@ -81,7 +81,7 @@ def wrap(text: str, limit: float, size: float, *, bold: bool = False, hanging: s
 
 
 def _best_break(words: list[str], start: int, end: int) -> int:
-    """Where to end a line that could hold `words[start:end]`: outside as many parentheses as possible, then late."""
+    """Find the best break of a line of `words[start:end]`: outside as many parentheses as possible, then late."""
     depth = 0
     depths = {}
     for position in range(start, end):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from gymnasium import Space, spaces
+from gymnasium import spaces
 from numpy.typing import NDArray
 
+from rewardspec.types import AnySpace, Tree
 
-def take(space: Space[Any] | None, batch: Any, where: NDArray[np.intp]) -> Any:
+
+def take(space: AnySpace | None, batch: Tree, where: NDArray[np.intp]) -> Tree:
     """The batch of some elements of a batch.
 
     Args:
@@ -34,7 +35,7 @@ def take(space: Space[Any] | None, batch: Any, where: NDArray[np.intp]) -> Any:
     return batch[where]
 
 
-def put(space: Space[Any], batch: Any, where: NDArray[np.intp], elements: Sequence[Any]) -> Any:
+def put(space: AnySpace, batch: Tree, where: NDArray[np.intp], elements: Sequence[Tree]) -> Tree:
     """A copy of the batch with other elements in some places.
 
     Args:

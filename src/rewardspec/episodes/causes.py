@@ -1,4 +1,4 @@
-"""Which label made a formula's value what it is, after every step of a trace.
+"""Causes of values: the label that made a formula's value what it is, after every step of a trace.
 
 A monitor makes a value from labels, and from their negations, by min and max.  So the value *is* one of them, but for
 scales: at every min the smallest operand passes through, at every max the largest.  The monitor's program runs once,
@@ -22,94 +22,63 @@ that of `a` at the deadline of `F[0,9] a`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardspec.episodes.traced_program import ProvenanceRun
 from rewardspec.episodes.waiting import Outstanding
-from rewardspec.logic.formulas import FormulaLike
-from rewardspec.logic.semantics import Semantics, Trace, read_trace
 from rewardspec.machines.monitor import Monitor
-from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS, synthesize
+from rewardspec.types import MachineState
 
 _LARGEST = float(np.finfo(np.float64).max)  # of finite labels
 
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """What decided a value.
+    """The label that decided a value.
 
     Attributes:
         step: The step whose label decided; for the end of the trace, the last step; None for a constant.
         atom: The atom whose label decided; None where the end of the trace or of an interval did, or a constant.
         negated: Whether the atom's negation counts.
+        thing: The sort and the name of the thing that the value is of, where a formula is about several.
     """
 
     step: int | None
     atom: str | None
     negated: bool = False
+    thing: tuple[str, str] | None = None
 
     @property
     def literal(self) -> str:
-        """The atom or its negation, without the step."""
+        """The atom or its negation, without the step; of one of several things, after the thing.
+
+        Example:
+            >>> str(Decider(12, "placed(3)", thing=("box", "3")))
+            'box 3: placed@12'
+        """
+        sort, name = self.thing or ("", "")
+        about = f"{sort} {name}: " if sort else ""
         if self.atom is None:
-            return "constant" if self.step is None else "end"
-        return f"{'!' * self.negated}{self.atom}"
+            return about + ("constant" if self.step is None else "end")
+        return f"{about}{'!' * self.negated}{self.atom.removesuffix(f'({name})')}"
 
     def __str__(self) -> str:
         return self.literal if self.step is None else f"{self.literal}@{self.step}"
 
 
-def decide_prefixes(
-    formula: FormulaLike, trace: Trace, semantics: Semantics = "degree"
-) -> tuple[NDArray[np.float64], list[Decider]]:
-    """Return the value of a formula on every prefix of a trace, and the label that each value is.
+@functools.lru_cache(maxsize=256)
+def _provenance(monitor: Monitor) -> tuple[ProvenanceRun, ProvenanceRun]:
+    """Return the runs that find the causes of a value that has risen and of one that has fallen.
 
-    Args:
-        formula: The formula or its text.
-        trace: For each atom, its labels from the first state to the last.
-        semantics: What labels and values are; see `rewardspec.evaluate`.
-
-    Raises:
-        LabelError: An atom is missing, a label is out of range, the lengths differ, or the trace is empty.
-        SynthesisError: The formula has no monitor.
-
-    Example:
-        >>> trace = {"request": [0.0, 0.75, 0.5], "grant": [0.0, 0.0, 0.625]}
-        >>> values, deciders = decide_prefixes("G(request -> F grant)", trace)
-        >>> values.tolist(), list(map(str, deciders))
-        ([1.0, 0.25, 0.625], ['!request@0', '!request@1', 'grant@2'])
+    Of labels that tie, one run lets the newest through a min and the oldest through a max, the other the reverse: these
+    are the labels without which the value would not have risen, or fallen.
     """
-    monitor = synthesize(formula, semantics=semantics)
-    run = ProvenanceRun(monitor.program, monitor.formula, newest_first=True)
-    labels, length = read_trace(monitor.formula, trace, semantics)
-    state, values, deciders = run.initial, [], []
-    for step in range(length):
-        state, (value, rank) = run.step(state, run.literals_of([labels[atom][step] for atom in monitor.atoms], step))
-        values.append(value)
-        deciders.append(_decider(run, rank, step))
-    return np.array(values), deciders
-
-
-def cause_prefixes(
-    formula: FormulaLike, trace: Trace, semantics: Semantics = "degree"
-) -> tuple[NDArray[np.float64], list[Decider]]:
-    """Return the value of a formula on every prefix of a trace, and the cause of each; see `decide_prefixes`.
-
-    Example:
-        >>> values, causes = cause_prefixes("F(key & F door)", {"key": [0, 1, 0, 0], "door": [0, 0, 0, 1]})
-        >>> values.tolist(), str(causes[-1])
-        ([0.0, 0.0, 0.0, 1.0], 'door@3')
-    """
-    monitor = synthesize(formula, semantics=semantics)
-    causes = Causes(monitor, Outstanding(monitor.formula, semantics, DEFAULT_REGISTERS))
-    labels, length = read_trace(monitor.formula, trace, semantics)
-    read = [causes.read({atom: column[step] for atom, column in labels.items()}) for step in range(length)]
-    return np.array([value for value, _ in read]), [cause for _, cause in read]
+    program, formula = monitor.program, monitor.formula
+    return ProvenanceRun(program, formula, newest_first=True), ProvenanceRun(program, formula, newest_first=False)
 
 
 class Causes:
@@ -126,10 +95,7 @@ class Causes:
     def __init__(self, monitor: Monitor, outstanding: Outstanding) -> None:
         self._atoms, self._semantics = monitor.atoms, monitor.semantics
         self._bottom = monitor.program.bottom
-        # Of labels that tie, one run lets the newest through a min and the oldest through a max, the other the reverse:
-        # these are the labels without which a value would not have risen, or fallen.
-        self._rising = ProvenanceRun(monitor.program, monitor.formula, newest_first=True)
-        self._falling = ProvenanceRun(monitor.program, monitor.formula, newest_first=False)
+        self._rising, self._falling = _provenance(monitor)
         self._states = self._rising.initial, self._falling.initial
         self._outstanding, self._open = outstanding, outstanding.initial
         self._step = 0
@@ -148,7 +114,7 @@ class Causes:
         elif (value == before or step == 0) and value == self._bottom < self._outstanding.most(self.owed):  # still open
             self._cause = Decider(step, None)
         elif step == 0:
-            self._cause = _decider(self._rising, risen, step)
+            self._cause = decider_of(self._rising, risen, step)
         elif value > before:
             self._cause = self._changed(self._rising, rising, risen, labels, value)
         else:
@@ -158,9 +124,11 @@ class Causes:
         self._step += 1
         return value, self._cause
 
-    def _changed(self, run: ProvenanceRun, state: Any, rank: float, labels: Sequence[float], value: float) -> Decider:
+    def _changed(
+        self, run: ProvenanceRun, state: MachineState, rank: float, labels: Sequence[float], value: float
+    ) -> Decider:
         """The cause of a value that changed: the label of this step that it is, or that it depends on."""
-        exact = _decider(run, rank, self._step)
+        exact = decider_of(run, rank, self._step)
         if exact.atom is not None and exact.step == self._step:
             return exact
         literals = run.literals_of(labels, self._step)
@@ -183,7 +151,8 @@ class Causes:
         return None
 
 
-def _decider(run: ProvenanceRun, rank: float, step: int) -> Decider:
+def decider_of(run: ProvenanceRun, rank: float, step: int) -> Decider:
+    """Return the label that a value of a run is, by its rank; the end of the trace where it is none."""
     label = run.label_of(rank)
     if label is None:
         return Decider(step if run.is_temporal else None, None)

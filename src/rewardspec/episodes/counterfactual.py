@@ -8,33 +8,36 @@ those met so far. Toro Icarte et al. (JAIR 2022) call it CRM. `replay` is the ba
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardspec.episodes.engine import BatchEngine
 from rewardspec.errors import Error
 from rewardspec.machines.array_code import State
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Array, Labels, Number
 
 Matrix = NDArray[np.float64]
 
 
 class Replayed(NamedTuple):
-    """What came of B transitions in each of K states.
+    """Results of B transitions, each replayed from K states.
 
     Attributes:
-        states: The states after, as rows of numbers, shape (B, K, numbers).
-        rewards: What each pays, shape (B, K).
-        violated: Whether a veto is in force after it, shape (B, K).
-        terminated: Whether it ends the episode for good, shape (B, K).
+        states: States after the transitions, as rows of numbers, shape (B, K, numbers).
+        rewards: Rewards, shape (B, K).
+        violated: Whether a veto is in force after the transition, shape (B, K).
+        terminated: Whether the transition ends the episode, shape (B, K).
+        decided: Whether the spec ends the episode there, whatever the environment does, shape (B, K).
     """
 
     states: Matrix
     rewards: Matrix
     violated: NDArray[np.bool_]
     terminated: NDArray[np.bool_]
+    decided: NDArray[np.bool_]
 
 
 def rows_of(spec: Spec, state: State) -> Matrix:
@@ -61,12 +64,13 @@ def state_of(spec: Spec, rows: Matrix) -> State:
 def replay(
     spec: Spec,
     states: Matrix,
-    labels: Mapping[str, Any],
-    base_reward: Any = 0.0,
-    terminated: Any = False,
-    truncated: Any = False,
+    labels: Labels,
+    base_reward: Number = 0.0,
+    terminated: Number = False,
+    truncated: Number = False,
     *,
     terminate_on_violation: bool = False,
+    terminate_on_completion: bool = False,
 ) -> Replayed:
     """Replay each of B transitions from each of K states of a spec: a pure function, and one batched step.
 
@@ -79,6 +83,7 @@ def replay(
         truncated: Whether it was cut off there, likewise.
         terminate_on_violation: Whether an episode also ends where a veto is in force after the step, as a wrapper with
             this option ends it. Each of the K states decides that for itself.
+        terminate_on_completion: Likewise, where all formulas with a positive weight have the value 1.
 
     Example:
         >>> spec = Spec([("F(key & F door)", 1)], payment="delta")
@@ -93,24 +98,27 @@ def replay(
     count = max(sizes or map(np.size, (base_reward, terminated, truncated)))
     each = len(states)
 
-    def spread(column: Any) -> NDArray[Any]:
+    def spread(column: Array) -> np.ndarray:
         return np.repeat(np.broadcast_to(np.asarray(column).reshape(-1), count), each)
 
     before = state_of(spec, np.tile(states, (count, 1)))
     read = {name: spread(column).astype(np.float64) for name, column in labels.items()}
     base = spread(base_reward).astype(np.float64)
     ended, cut = spread(terminated).astype(np.bool_), spread(truncated).astype(np.bool_)
-    after, rewards = spec.step(before, read, base, ended, cut)
-    violated = np.broadcast_to(np.asarray(spec.violated(after), dtype=np.bool_), count * each)
-    if terminate_on_violation and (violated & ~ended).any():
-        ended = ended | violated
-        _, rewards = spec.step(before, read, base, ended, cut)  # which some ways to pay want to know
+    engine = BatchEngine(
+        spec,
+        count * each,
+        terminate_on_violation=terminate_on_violation,
+        terminate_on_completion=terminate_on_completion,
+    )
+    after, step = engine.pay(before, read, base, ended, cut)
     shape = count, each
     return Replayed(
         rows_of(spec, after).reshape(*shape, -1),
-        np.asarray(rewards).reshape(shape),
-        violated.reshape(shape),
-        ended.reshape(shape),
+        step.reward.reshape(shape),
+        step.violated.reshape(shape),
+        step.terminated.reshape(shape),
+        engine.decided(step.values, step.violated).reshape(shape),
     )
 
 

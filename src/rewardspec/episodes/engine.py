@@ -1,189 +1,390 @@
-"""The episode engine: from transitions of environments to labels, states of a spec, and rewards.
+"""The episode engine: transitions of environments in, states of a spec and rewards out.
 
-`Episode` follows one environment, `Episodes` a batch of them in NumPy. Both are pure: `start` reads the labels of the
-state after reset and gives a state of the spec, `advance` takes that and a transition and gives the next one and the
-reward. Wrappers, training batches, recorded data and products of finite environments are thin skins over these two;
-in JAX, `Spec.labels`, `Spec.start`, `Spec.step` and `Spec.reset` do the same inside compiled code.
+`Engine` follows one environment, whose labels and rewards are numbers. `BatchEngine` has the same methods for a batch
+of environments in NumPy, JAX or torch. Both are pure: `start` and `advance` return a new state and change nothing. The
+wrappers, the training batch and counterfactual experience are built on them. What happens at the end of an episode is
+decided here and nowhere else.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import operator
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-from gymnasium import Space
-from numpy.typing import NDArray
 
 from rewardspec.episodes.batched_spaces import take
+from rewardspec.errors import LabelError
 from rewardspec.machines.array_code import State
 from rewardspec.machines.label_checks import CheckedLabels
 from rewardspec.machines.machine import Places
+from rewardspec.machines.namespaces import device_of, namespace_of, to_numpy
+from rewardspec.machines.scalar_code import ScalarState
 from rewardspec.spec.atoms.batch_info import BatchInfo
-from rewardspec.spec.atoms.functions import takes_info
+from rewardspec.spec.atoms.batch_labeling import BatchPart
+from rewardspec.spec.atoms.labeling import StepNumber
+from rewardspec.spec.payments import PAYMENTS
 from rewardspec.spec.spec import Spec
+from rewardspec.spec.veto_and_reward import NO_PENALTY, PENALTY
+from rewardspec.types import Action, AnySpace, Array, ArrayNamespace, Info, Labels, Number, Observation
 
 NOWHERE: Places = np.zeros(0, dtype=np.intp)
 
 
-class Episode:
+class Transition(NamedTuple):
+    """One step of an environment, or of each environment of a batch.
+
+    Attributes:
+        obs: Observation before the action.
+        action: The action.
+        next_obs: Observation after the action. Where an episode begins with this step, its first observation.
+        info: The `info` of the step, or the `infos` of a vector environment.
+        base_reward: The environment's own reward: a number, or shape (num_envs,).
+        terminated: Whether the episode ended by itself: a bool, or shape (num_envs,).
+        truncated: Whether the episode was cut off, likewise.
+    """
+
+    obs: Observation
+    action: Action
+    next_obs: Observation
+    info: Info | None = None
+    base_reward: Number = 0.0
+    terminated: Number = False
+    truncated: Number = False
+
+
+class Step(NamedTuple):
+    """Result of a step, for one environment or for each environment of a batch.
+
+    Attributes:
+        reward: Reward of the spec: a float, or shape (num_envs,), in an array of its own.
+        terminated: Whether the episode ended by itself or, with `terminate_on_violation` or `terminate_on_completion`,
+            because of the spec.
+        labels: Label of each atom, by name.
+        values: Value of each formula, in the order of the pairs.
+        violated: Whether a veto is in force.
+        newly_violated: Whether this step caused the first violation of the episode.
+    """
+
+    reward: Number
+    terminated: Number
+    labels: Labels
+    values: tuple[Number, ...]
+    violated: Number
+    newly_violated: Number
+
+
+class _SpecEngine:
+    """Common part of both engines: the spec, and the condition that ends an episode."""
+
+    def __init__(self, spec: Spec, terminate_on_violation: bool, terminate_on_completion: bool) -> None:
+        self.spec = spec
+        self._on_violation = terminate_on_violation
+        wanted = [number for number, weight in enumerate(spec.weights) if weight > 0.0]
+        self._completing = wanted if terminate_on_completion else []
+        self.terminates = terminate_on_violation or bool(self._completing)
+
+    @functools.cached_property
+    def reads_transitions(self) -> bool:
+        """True if labels depend on the observation before the step or on the action."""
+        return bool(self.spec.batch_reader.of_transitions)
+
+    @property
+    def reads_info(self) -> bool:
+        """True if labels depend on `info`."""
+        return self.spec.batch_reader.takes_info
+
+    def decided(self, values: tuple[Number, ...], violated: Number) -> Number:
+        """Return whether the spec ends an episode with these formula values and this violation."""
+        decided = violated if self._on_violation else violated & False
+        if self._completing:
+            decided = decided | functools.reduce(operator.and_, (values[k] >= 1.0 for k in self._completing))
+        return decided
+
+
+class Engine(_SpecEngine):
     """A spec beside one environment.
 
     Args:
         spec: The spec, with functions for its atoms.
-    """
-
-    def __init__(self, spec: Spec) -> None:
-        self.spec = spec
-        self.transition = spec.transition
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Episode, (self.spec,)  # the compiled function follows from the spec
-
-    def start(self, obs: Any, info: Any = None) -> tuple[Any, dict[str, float]]:
-        """The spec's state after reset, and the labels that were read.
-
-        Raises:
-            LabelError: An atom gave no label in range.
-        """
-        labels = self.spec.labels(obs, None, obs, step=0, info=info)
-        return self.spec.start(labels), labels
-
-    def advance(
-        self,
-        state: Any,
-        obs: Any,
-        action: Any,
-        next_obs: Any,
-        info: Any = None,
-        base_reward: float = 0.0,
-        terminated: bool = False,
-        truncated: bool = False,
-        step: int | None = None,
-    ) -> tuple[Any, float]:
-        """The spec's state after a transition, and the reward; `step` is for error messages.
-
-        `transition` does the same without a net: whoever calls it turns to this where it raises.
-        """
-        try:
-            return self.transition(state, obs, action, next_obs, info, base_reward, terminated, truncated)
-        except Exception:
-            # Reading the labels on their own is slower; it clips what rounding did, and says which atom is wrong.
-            labels = self.spec.labels(obs, action, next_obs, step=step, info=info)
-            return self.spec.step(state, labels, base_reward, terminated, truncated)
-
-
-class Episodes:
-    """A spec beside a batch of environments, in NumPy.
-
-    Args:
-        spec: The spec, with functions for its atoms that work on batches.
-        count: The number of environments.
-        observations: The space of one observation; None where observations are arrays.
-        actions: The space of one action, likewise.
+        terminate_on_violation: Whether a violation ends the episode.
+        terminate_on_completion: Whether the episode ends once all formulas with a positive weight have the value 1.
 
     Attributes:
-        remembers: Whether the labels depend on the observation before the step, which then has to be kept.
-        reads_info: Whether they depend on `info`.
+        spec: The spec.
+        terminates: Whether the spec can end an episode.
+
+    Example:
+        >>> spec = Spec([("F high", 1)], atoms={"high": lambda obs, action, next_obs: next_obs})
+        >>> engine = Engine(spec)
+        >>> state, labels = engine.start(0.25)
+        >>> state, step = engine.advance(state, Transition(obs=0.25, action=None, next_obs=0.5))
+        >>> step.reward, step.values, step.violated
+        (0.5, (0.5,), False)
     """
 
     def __init__(
-        self, spec: Spec, count: int, observations: Space[Any] | None = None, actions: Space[Any] | None = None
+        self, spec: Spec, *, terminate_on_violation: bool = False, terminate_on_completion: bool = False
     ) -> None:
-        self.spec = spec
-        self.count = count
-        self._spaces = observations, actions
-        self._labels = spec.batch_labels(count)
-        self.remembers = bool(self._labels.of_transitions)
-        self.reads_info = any(map(takes_info, (spec.atom_functions or {}).values()))
-        # The number of steps taken, and what it was when each episode began.
-        self._clock, self._began_at = 0, np.zeros(count, dtype=np.int64)
-        self.labels: CheckedLabels | None = None  # those of the last step, until the next
+        super().__init__(spec, terminate_on_violation, terminate_on_completion)
 
-    def _elapsed(self) -> NDArray[np.int64]:
-        """The number of steps of each episode."""
-        return self._clock - self._began_at
+    def start(self, obs: Observation, info: Info | None = None) -> tuple[ScalarState, dict[str, float]]:
+        """Return the state after a reset, and the labels of the first observation.
 
-    def start(self, obs: Any, info: Any = None) -> State:
-        """The spec's state after all environments were reset."""
-        return self.restart(None, obs, np.arange(self.count), info)[0]
+        Raises:
+            LabelError: A label is out of range.
+        """
+        labels = self.spec.labels(obs, None, obs, info, step=0)
+        return self.spec.start(labels), labels
 
-    def restart(self, state: State | None, obs: Any, where: Places, info: Any = None) -> tuple[State, CheckedLabels]:
-        """The spec's state after some environments were reset, and the labels that were read.
+    def advance(self, state: ScalarState, transition: Transition, step: StepNumber = None) -> tuple[ScalarState, Step]:
+        """Return the state after a step, and what the step pays.
+
+        `Spec.transition` is a faster path without error reporting; fall back to this method when it raises.
 
         Args:
-            state: The state before; None where all were reset.
-            obs: The observations of all environments.
-            where: Which were reset.
-            info: The infos of all environments.
+            state: State before the step.
+            transition: The transition.
+            step: Number of the step, for error messages.
+
+        Raises:
+            LabelError: A label is out of range.
         """
-        self._began_at[where] = self._clock
-        everyone = where.size == self.count
-        first = obs if everyone else take(self._spaces[0], obs, where)
-        reader = self._labels if everyone else self.spec.batch_labels(where.size)
-        if not everyone:
-            info = BatchInfo(info, self.count, where) if self.reads_info and info is not None else None
-        labels = reader.of(first, None, first, step=0, envs=where, info=info)
-        started = self.spec.start(labels, batch=where.size)
-        if everyone:
-            return started, labels
-        assert state is not None
-        return self.spec.machine.restart_at(state, started, where), labels
+        obs, action, next_obs, info, base_reward, terminated, truncated = transition
+        spec = self.spec
+        labels = spec.labels(obs, action, next_obs, info, step=step)
+        new, reward = spec.step(state, labels, base_reward, terminated, truncated)
+        violated, values = spec.violated(new), spec.values(new)
+        if self.terminates and not terminated and self.decided(values, violated):
+            terminated = True
+            _, reward = spec.step(state, labels, base_reward, terminated, truncated)
+        newly_violated = violated and not spec.violated(state)
+        return new, Step(reward, terminated, labels, values, violated, newly_violated)
+
+
+class BatchEngine(_SpecEngine):
+    """A spec beside a batch of environments, in the array library of their observations.
+
+    Args:
+        spec: The spec, with functions for its atoms that work on batches.
+        num_envs: Number of environments.
+        observation_space: Space of one observation, if batches of it are not arrays.
+        action_space: Space of one action, likewise.
+        terminate_on_violation: As for `Engine`.
+        terminate_on_completion: As for `Engine`.
+
+    Attributes:
+        spec: The spec.
+        num_envs: Number of environments.
+        terminates: Whether the spec can end an episode.
+
+    Example:
+        >>> spec = Spec([("F high", 1)], atoms={"high": lambda obs, action, next_obs: next_obs})
+        >>> engine = BatchEngine(spec, num_envs=2)
+        >>> state, labels = engine.start(np.array([0.25, 0.0]))
+        >>> transition = Transition(obs=None, action=None, next_obs=np.array([0.0, 0.5]))
+        >>> state, step = engine.advance(state, transition)
+        >>> step.reward
+        array([0.25, 0.5 ])
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        num_envs: int,
+        *,
+        observation_space: AnySpace | None = None,
+        action_space: AnySpace | None = None,
+        terminate_on_violation: bool = False,
+        terminate_on_completion: bool = False,
+    ) -> None:
+        super().__init__(spec, terminate_on_violation, terminate_on_completion)
+        self.num_envs = num_envs
+        self._spaces = observation_space, action_space
+        # Ending an episode changes what these payments pay for the step.
+        self._pays_endings = any(PAYMENTS[payment].reads_ending for payment in spec.payments)
+
+    def start(self, obs: Observation, info: Info | None = None) -> tuple[State, Labels]:
+        """Return the state after a reset of all environments, and the labels of the first observations.
+
+        Raises:
+            LabelError: A label is out of range.
+        """
+        labels = self._read_first(obs, info, self.num_envs)
+        if in_numpy(obs):
+            return self.spec.start(labels, batch=self.num_envs), labels
+        if self.spec.atoms:
+            return self.spec.start(labels), labels
+        leaf = first_leaf(obs)
+        return self.spec.start(labels, self.num_envs, xp=_namespace(leaf), device=device_of(leaf)), labels
+
+    def restart(self, state: State, obs: Observation, where: Array, info: Info | None = None) -> tuple[State, Labels]:
+        """Return the state after a reset of some environments, and the labels of their first observations.
+
+        Args:
+            state: State before the reset.
+            obs: Observations of all environments after it.
+            where: Environments that were reset: their indices in NumPy, with labels of shape (len(where),); a mask of
+                shape (num_envs,) in JAX and torch, with labels of shape (num_envs,).
+            info: Infos of all environments.
+        """
+        spec = self.spec
+        if not _in_numpy(state):
+            labels = self._read_first(obs, info, self.num_envs)
+            return spec.reset(state, labels, where), labels
+        if where.size == self.num_envs:
+            return self.start(obs, info)
+        part = BatchInfo(info, self.num_envs, where) if self.reads_info and info is not None else None
+        labels = self._read_first(take(self._spaces[0], obs, where), part, where.size, envs=where)
+        return spec.machine.restart_at(state, spec.start(labels, batch=where.size), where), labels
 
     def advance(
-        self,
-        state: State,
-        obs: Any,
-        action: Any,
-        next_obs: Any,
-        base_reward: NDArray[np.float64],
-        terminated: NDArray[np.bool_],
-        truncated: NDArray[np.bool_],
-        info: Any = None,
-        began: Places = NOWHERE,
-    ) -> tuple[State, NDArray[np.float64]]:
-        """The spec's state after a step of every environment, and the rewards, in an array of their own.
+        self, state: State, transition: Transition, begun: Array | None = None, step: StepNumber = None
+    ) -> tuple[State, Step]:
+        """Return the state after a step of all environments, and what the step pays.
 
         Args:
-            state: The state before.
-            obs: The observations before; needed where `remembers`.
-            action: The actions.
-            next_obs: The observations after; where an episode began, the first ones.
-            base_reward: The environments' own rewards.
-            terminated: Where an episode ended for good.
-            truncated: Where it was cut short.
-            info: The infos.
-            began: Where an episode began with this step instead, which pays 0.
-        """
-        self._clock += 1
-        self.labels = labels = self._read(obs, action, next_obs, info, began)
-        spec = self.spec
-        if began.size:
-            state = spec.machine.begin_at(state, began)
-        state, paid = spec.step_checked(state, labels, base_reward, terminated, truncated)
-        rewards = paid.copy()
-        if began.size:
-            rewards[began] = 0.0
-            state = spec.unpaid(state, began)
-        return state, rewards
+            state: State before the step.
+            transition: The transitions.
+            begun: Environments in which an episode begins with this step instead, as under Gymnasium's autoreset mode
+                `NEXT_STEP`: indices in NumPy, a mask of shape (num_envs,) in JAX and torch. The step pays 0 there.
+            step: Number of the step, for error messages.
 
-    def _read(self, obs: Any, action: Any, next_obs: Any, info: Any, began: Places) -> CheckedLabels:
-        """The labels of a step: of a transition, and of a first state where an episode began."""
-        labels = self._labels
-        if not began.size:
-            labels.read(obs, action, next_obs, step=self._elapsed, info=info)
-            return labels.checked(self._elapsed)
-        self._began_at[began] = self._clock
-        labels.read(None, None, next_obs, step=self._elapsed, atoms=labels.of_states, info=info)
-        if labels.of_transitions:
-            # An action that was not taken, or a state that is not a first one, is nothing to show to an atom.
-            observations, actions = self._spaces
-            first = take(observations, next_obs, began)
-            labels.read(first, None, first, began, step=0, atoms=labels.of_transitions, info=info)
-            mask = np.ones(self.count, dtype=np.bool_)
-            mask[began] = False
-            going = mask.nonzero()[0]
-            if going.size:
-                before, after = take(observations, obs, going), take(observations, next_obs, going)
-                taken = take(actions, action, going)
-                labels.read(before, taken, after, going, self._elapsed, labels.of_transitions, info)
-        return labels.checked(self._elapsed)
+        Raises:
+            LabelError: A label is out of range.
+        """
+        if _in_numpy(state):
+            labels: Labels = self._read_numpy(transition, NOWHERE if begun is None else begun, step)
+        else:
+            labels = self._read_device(transition, begun, step)
+        return self.pay(state, labels, *transition[4:], begun=begun)
+
+    def pay(
+        self,
+        state: State,
+        labels: Labels,
+        base_reward: Number = 0.0,
+        terminated: Number = False,
+        truncated: Number = False,
+        *,
+        begun: Array | None = None,
+    ) -> tuple[State, Step]:
+        """Return the state after a step whose labels are known, and what the step pays; see `advance`."""
+        spec, on_host = self.spec, _in_numpy(state)
+        if begun is not None and on_host and not begun.size:
+            begun = None
+        if begun is not None:
+            state = spec.machine.begin_at(state, begun) if on_host else spec.machine.begin(state, begun)
+        take_step: Callable[..., tuple[State, Array]] = spec.step
+        if labels.__class__ is CheckedLabels:
+            take_step = spec.step_checked
+        new, reward = take_step(state, labels, base_reward, terminated, truncated)
+        violated, values = new.memory[PENALTY] != NO_PENALTY, spec.values(new)
+        if self.terminates:
+            ended = self.decided(values, violated) | terminated
+            # Compiled code cannot branch; XLA removes the parts of the second step that repeat the first.
+            if self._pays_endings and (not on_host or (ended != terminated).any()):
+                _, reward = take_step(state, labels, base_reward, ended, truncated)
+            terminated = ended
+        if on_host:
+            reward = reward.copy()  # it may be an array of the state
+        if begun is not None:
+            new = spec.reset_baseline(new, begun)
+            if on_host:
+                reward[begun] = 0.0
+            else:
+                reward = _namespace(reward).where(begun, _namespace(reward).zeros_like(reward), reward)
+        penalty = state.memory[PENALTY]
+        if new.memory[PENALTY] is penalty:  # as in most steps
+            newly_violated = violated & False if not on_host else np.zeros(violated.shape, dtype=np.bool_)
+        else:
+            newly_violated = violated > (penalty != NO_PENALTY)
+        return new, Step(reward, terminated, labels, values, violated, newly_violated)
+
+    def check_labels(self, state: State) -> None:
+        """Raise an error if a label of JAX or torch has been out of range or NaN; waits for the device.
+
+        Raises:
+            LabelError: Names the atom and an environment.
+        """
+        for atom, invalid in self.spec.invalid_labels(state).items():
+            noted = to_numpy(invalid)
+            where = np.argwhere(noted)
+            if where.size:
+                bounds = "in [0, 1]" if self.spec.semantics == "degree" else "finite"
+                raise LabelError(
+                    f"The label of {atom!r} should be {bounds} and was not, in {len(where)} of {noted.size} "
+                    f"environments, such as {where[0].tolist()}. Scale it, or pass clip=True to the spec; call the "
+                    "atom on recorded observations to see its values."
+                )
+
+    def _read_first(
+        self, obs: Observation, info: Info | None, batch: int, envs: Places | None = None
+    ) -> dict[str, Array]:
+        on_device = not in_numpy(obs)
+        labels = self.spec.labels(obs, None, obs, info, step=0, batch=batch, envs=envs, on_device=on_device)
+        return _moved(labels, obs) if on_device else labels
+
+    def _read_numpy(self, transition: Transition, begun: Places, step: StepNumber) -> CheckedLabels:
+        """Read labels of transitions and, where an episode begins, of first observations."""
+        obs, action, next_obs, info = transition[:4]
+        reader, num_envs = self.spec.batch_reader, self.num_envs
+        if not begun.size:
+            return reader.read(obs, action, next_obs, num_envs, info, step=step)
+        if not self.reads_transitions:
+            return reader.read(None, None, next_obs, num_envs, info, step=step)
+        # An atom must see neither an action that was not taken nor the last observation of an ended episode.
+        observations, actions = self._spaces
+        first = take(observations, next_obs, begun)
+        parts = [
+            BatchPart(None, None, next_obs, info, None, reader.of_states),
+            BatchPart(first, None, first, info, begun, reader.of_transitions),
+        ]
+        going = np.ones(num_envs, dtype=np.bool_)
+        going[begun] = False
+        rest = going.nonzero()[0]
+        if rest.size:
+            before, after = take(observations, obs, rest), take(observations, next_obs, rest)
+            parts.append(BatchPart(before, take(actions, action, rest), after, info, rest, reader.of_transitions))
+        return reader.read_parts(num_envs, parts, step=step)
+
+    def _read_device(self, transition: Transition, begun: Array | None, step: StepNumber) -> Labels:
+        obs, action, next_obs, info = transition[:4]
+        labels = _moved(self.spec.labels(obs, action, next_obs, info, step=step, batch=self.num_envs), next_obs)
+        if begun is None:
+            return labels
+        first = self._read_first(next_obs, info, self.num_envs)
+        return {name: _namespace(begun).where(begun, first[name], labels[name]) for name in labels}
+
+
+def _in_numpy(state: State) -> bool:
+    return state.memory[PENALTY].__class__ is np.ndarray
+
+
+def _namespace(array: Array) -> ArrayNamespace:
+    return namespace_of(array) or np
+
+
+def in_numpy(obs: Observation) -> bool:
+    """Return whether observations are arrays of NumPy, or no arrays at all."""
+    return namespace_of(first_leaf(obs)) in (None, np)
+
+
+def first_leaf(obs: Observation) -> Array:
+    """Return the first array of observations that may be dicts and tuples."""
+    while isinstance(obs, dict | tuple | list) and obs:
+        obs = next(iter(obs.values())) if isinstance(obs, dict) else obs[0]
+    return obs
+
+
+def _moved(labels: Labels, obs: Observation) -> dict[str, Array]:
+    """Move labels that atoms computed in NumPy, for example from `info`, to where the observations are."""
+    leaf = first_leaf(obs)
+    xp = _namespace(leaf)
+    if xp is np or not any(column.__class__ is np.ndarray for column in labels.values()):
+        return dict(labels)
+    device = device_of(leaf)
+    options = {} if device is None else {"device": device}
+    return {name: xp.asarray(column, **options) for name, column in labels.items()}

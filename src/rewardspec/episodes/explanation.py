@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import os
@@ -29,18 +30,26 @@ from rewardspec.episodes.recordings import (
 from rewardspec.episodes.waiting import Outstanding
 from rewardspec.errors import LabelError, RecordingError, did_you_mean
 from rewardspec.logic.formulas import TRUE, And, Atom, Formula
+from rewardspec.logic.quantifiers import Quantified
 from rewardspec.logic.semantics import Semantics, read_trace
 from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.atoms.batch_info import BatchInfo
+from rewardspec.spec.pairs import about_one
+from rewardspec.spec.payments import PAYMENTS
+from rewardspec.spec.sorts import named_labels
 from rewardspec.synthesis.quantitative.synthesize import synthesize
+from rewardspec.types import Array, EpisodeRecord, Plot
 
 if TYPE_CHECKING:
     from rewardspec.spec.spec import Spec
 
 
+OTHERS = "any other"  # what stands for all things that an episode has not named
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Why one step paid what it paid.
+    """Explanation of one step's reward.
 
     Attributes:
         step: The step; 0 is the state after reset.
@@ -66,11 +75,11 @@ class Row:
 
     @property
     def decider(self) -> Decider | None:
-        """What decided the pair that counted most."""
+        """The decider of the pair that counted most."""
         return None if self.decided_by is None else self.deciders[self.decided_by]
 
 
-def explain(spec: Spec, episode: Any) -> Explanation:
+def explain(spec: Spec, episode: EpisodeRecord) -> Explanation:
     """Say for every step of an episode which formula, atom and earlier step decided the reward.
 
     Args:
@@ -93,7 +102,9 @@ def explain(spec: Spec, episode: Any) -> Explanation:
         2     1.75               0.5 ← goal@1 *       0.75 ← safe@2
         3     -1      G safe     0.5 ← goal@1         0 ← safe@3 *
     """
-    labels = _labels(spec, episode)
+    if isinstance(episode, Mapping):
+        episode = _split(spec, episode)
+    labels = {**_labels(spec, episode), **_named(spec, episode)}
     ends = read_ends(_without(episode, spec.atoms), _length(labels, episode) - 1)
     return explain_labels(spec, labels, *ends)
 
@@ -110,9 +121,12 @@ def explain_labels(
         spec = spec.replace(bound=math.inf)  # what is explained need not be paid, and may be infinite
     length = len(rewards) + 1
     letters = _letters(labels, length)
+    payments, values = _payments(spec, letters, (rewards, terminations, truncations))
+    if spec.axes.named:
+        spec, labels = _with_an_axis(spec, labels)
+        letters = _letters(labels, length)
     reasons = [_reasons(spec, number, labels, letters) for number in range(len(spec.pairs))]
     vetoes = _vetoes(spec, letters)
-    payments, values = _payments(spec, letters, (rewards, terminations, truncations))
     rows = []
     for step, (now, veto) in enumerate(zip(values, vetoes, strict=True)):
         reward = None if step == 0 else payments[step - 1]
@@ -120,11 +134,11 @@ def explain_labels(
         deciders = tuple(causes[step] for causes, _ in reasons)
         waiting = tuple(waits[step] for _, waits in reasons)
         rows.append(Row(step, reward, level, veto, _decided_by(spec, step, values, veto), now, deciders, waiting))
-    return Explanation(spec, labels, tuple(rows))
+    return Explanation(spec, labels, tuple(rows), (rewards, terminations, truncations))
 
 
 class Explanation(Sequence[Row]):
-    """Why every step of an episode paid what it paid: a sequence of rows, shown as a table or a plot.
+    """Explanation of an episode's rewards: a sequence of rows, shown as a table or a plot.
 
     Attributes:
         spec: The spec.
@@ -132,10 +146,34 @@ class Explanation(Sequence[Row]):
         rows: One for each step, the state after reset first.
     """
 
-    def __init__(self, spec: Spec, labels: Mapping[str, Sequence[float]], rows: tuple[Row, ...]) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        labels: Mapping[str, Sequence[float]],
+        rows: tuple[Row, ...],
+        ends: tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]],
+    ) -> None:
         self.spec = spec
         self.labels = labels
         self.rows = rows
+        self._ends = ends
+
+    def about(self, **things: str | int) -> Explanation:
+        """The same episode for single things: what each formula about a sort says of the one that is named.
+
+        Args:
+            **things: For each sort that is narrowed down, the thing.
+
+        Example:
+            >>> from rewardspec.spec import Spec
+            >>> spec = Spec([("forall box: F placed(box)", 1)], sorts={"box": 2})
+            >>> explanation = explain(spec, {"placed": [[0, 0], [0, 1]]})
+            >>> print(explanation.about(box=1))
+            step  reward  F placed(1)
+            0     –       0, waiting for placed(1) *
+            1     1       1 ← placed(1)@1 *
+        """
+        return explain_labels(self.spec.about(**things), self.labels, *self._ends)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -148,10 +186,10 @@ class Explanation(Sequence[Row]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the pairs are called, each differently."""
+        """Unique names of the pairs."""
         return self.spec.names
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, object]]:
         """The rows as dictionaries with flat entries, as data frames and CSV files want them."""
         return tables.records(self)
 
@@ -162,7 +200,7 @@ class Explanation(Sequence[Row]):
             Path(path).write_text(text, encoding="utf-8")
         return text
 
-    def to_html(self, path: str | os.PathLike[str] | None = None, frames: Sequence[Any] | None = None) -> str:
+    def to_html(self, path: str | os.PathLike[str] | None = None, frames: Sequence[Array] | None = None) -> str:
         """The episode as one page with a slider over its steps, which needs nothing else; also written to the path.
 
         Several episodes in one page: `rewardspec.pages.write_episodes`.
@@ -182,7 +220,7 @@ class Explanation(Sequence[Row]):
             write_whole(path, text.encode())
         return text
 
-    def plot(self) -> Any:
+    def plot(self) -> Plot:
         """A matplotlib figure of the atoms, the formulas' values, the reward, and where a veto fell."""
         from rewardspec.episodes.explanation_plot import plot_explanation
 
@@ -207,7 +245,7 @@ class Explanation(Sequence[Row]):
         return tables.to_html(self, tables.MOST_ROWS)
 
 
-def _labels(spec: Spec, episode: Any) -> dict[str, list[float]]:
+def _labels(spec: Spec, episode: EpisodeRecord) -> dict[str, list[float]]:
     """The labels of the spec's atoms, given or computed from what was recorded."""
     if isinstance(episode, Mapping) and all(name in episode for name in spec.atoms):
         given = {name: episode[name] for name in spec.atoms}
@@ -231,7 +269,7 @@ def _labels(spec: Spec, episode: Any) -> dict[str, list[float]]:
     steps = int(chunk.lengths[0])
     if steps:
         try:
-            later = spec.batch_labels(steps).of(chunk.obs, chunk.actions, chunk.next_obs, info=chunk.next_info)
+            later = spec.batch_reader.read(chunk.obs, chunk.actions, chunk.next_obs, steps, chunk.next_info)
         except LabelError:
             for step in range(steps):  # one at a time, so that the error names the step
                 obs, action, next_obs = (take(t, step) for t in (chunk.obs, chunk.actions, chunk.next_obs))
@@ -242,7 +280,54 @@ def _labels(spec: Spec, episode: Any) -> dict[str, list[float]]:
     return labels
 
 
-def _check_names(spec: Spec, episode: Any) -> None:
+def _split(spec: Spec, episode: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The episode with labels of shape (steps + 1, things) as those of single things."""
+    given = {name: np.asarray(episode[name]) for name in spec.axes.sort_of if name in episode}
+    for name, labels in given.items():
+        if labels.ndim != 2:
+            raise spec.axes.misshapen(name, labels.shape)
+    return {**{k: v for k, v in episode.items() if k not in given}, **spec.axes.split(given)}
+
+
+def _named(spec: Spec, episode: Any) -> dict[str, list[Any]]:
+    """The labels of things of sorts of names: for each step a mapping from things to numbers."""
+    if not spec.axes.named:
+        return {}
+    if not isinstance(episode, Mapping) or field(episode, "observations") is not None:
+        raise RecordingError(
+            "An episode of a spec about things of a sort of names is explained from its labels, as `record=True` keeps "
+            f"them. Give those of {', '.join(spec.axes.named)} too, for each step a mapping from things to numbers."
+        )
+    return {
+        atom: [named_labels(atom, labels, f" at step {step}") for step, labels in enumerate(episode.get(atom, ()))]
+        for atom in spec.axes.named
+    }
+
+
+def _with_an_axis(spec: Spec, labels: Mapping[str, Sequence[Any]]) -> tuple[Spec, dict[str, list[float]]]:
+    """The spec about the things that an episode has named, and one more that stands for all others; and their labels.
+
+    Raises:
+        SpecError: There are too many of them.
+    """
+    sorts = dict(spec.sorts)
+    found: dict[str, list[float]] = {name: list(labels[name]) for name in spec.axes.names}
+    for sort in dict.fromkeys(spec.axes.named.values()):
+        atoms = [atom for atom, own in spec.axes.named.items() if own == sort]
+        things = dict.fromkeys(thing for atom in atoms for step in labels[atom] for thing in step)
+        called = {thing: str(thing) for thing in things}
+        if len(set(called.values())) < len(called):
+            called = {thing: repr(thing) for thing in things}
+        sorts[sort] = (*called.values(), OTHERS)
+        for atom in atoms:
+            for thing, name in called.items():
+                found[f"{atom}({name})"] = [step.get(thing, 0.0) for step in labels[atom]]
+            found[f"{atom}({OTHERS})"] = [0.0] * len(labels[atom])
+    dense = spec.replace(sorts=sorts, atoms=None)
+    return dense, {name: found[name] for name in dense.atoms}
+
+
+def _check_names(spec: Spec, episode: EpisodeRecord) -> None:
     """Raise a RecordingError for what has no atom's labels and looks like a recorded episode."""
     if not isinstance(episode, Mapping):
         return
@@ -257,7 +342,7 @@ def _check_names(spec: Spec, episode: Any) -> None:
         )
 
 
-def _length(labels: Mapping[str, Sequence[float]], episode: Any) -> int:
+def _length(labels: Mapping[str, Sequence[float]], episode: EpisodeRecord) -> int:
     if labels:
         return len(next(iter(labels.values())))
     # A spec that reads no atom still pays every step.
@@ -268,7 +353,7 @@ def _length(labels: Mapping[str, Sequence[float]], episode: Any) -> int:
     return 1
 
 
-def _without(episode: Any, names: Sequence[str]) -> Any:
+def _without(episode: EpisodeRecord, names: Sequence[str]) -> EpisodeRecord:
     """The episode without its labels, whose names may be anything, such as "rewards"."""
     return {k: v for k, v in episode.items() if k not in names} if isinstance(episode, Mapping) else episode
 
@@ -276,18 +361,50 @@ def _without(episode: Any, names: Sequence[str]) -> Any:
 def _reasons(
     spec: Spec, number: int, labels: Mapping[str, Sequence[float]], letters: Sequence[Mapping[str, float]]
 ) -> tuple[list[Decider], list[tuple[str, ...]]]:
-    """For each step what made the value of a pair what it is, or its progress, and what it waits for."""
+    """For each step what made the value of a pair what it is, or its progress, and what it waits for.
+
+    Of a pair about several things, for the thing that decides: the one with the largest value where one is enough, else
+    the one with the least; it stays the same while no other takes its place.
+    """
+    formula = spec.pairs[number].formula
+    if not isinstance(formula, Quantified):
+        return _reasons_for_one(spec, number, labels, letters)[1:]
+    things = spec.things(number)
+    each = [_reasons_for_one(_about(spec, number, thing), 0, labels, letters) for thing in things]
+    extreme = max if formula.quantifier == "exists" else min
+    chosen, causes, waiting = 0, [], []
+    for step in range(len(letters)):
+        best = extreme(values[step] for values, _, _ in each)
+        if each[chosen][0][step] != best:
+            chosen = next(k for k, (values, _, _) in enumerate(each) if values[step] == best)
+        causes.append(dataclasses.replace(each[chosen][1][step], thing=(formula.variable, things[chosen])))
+        waiting.append(each[chosen][2][step])
+    return causes, waiting
+
+
+def _reasons_for_one(
+    spec: Spec, number: int, labels: Mapping[str, Sequence[float]], letters: Sequence[Mapping[str, float]]
+) -> tuple[Sequence[float], list[Decider], list[tuple[str, ...]]]:
+    """For each step the value of a pair without a quantifier, or its progress; what made it, and what it waits for."""
     pair = spec.pairs[number]
     monitor, outstanding = _machines(pair.formula, spec.semantics, spec.max_registers)
     following = Causes(monitor, outstanding)
-    causes, waiting = [], []
+    values, causes, waiting = [], [], []
     for letter in letters:
-        causes.append(following.read(letter)[1])
+        value, cause = following.read(letter)
+        values.append(value)
+        causes.append(cause)
         # Of what costs something, nobody waits for more.
         waiting.append(() if pair.weight < 0.0 else outstanding.waited_for(following.owed))
     if pair.progress:
-        _, causes = progress_prefixes(spec, number, labels, len(letters))
-    return causes, waiting
+        values, causes = progress_prefixes(spec, number, labels, len(letters))
+    return values, causes, waiting
+
+
+@functools.lru_cache(maxsize=1024)
+def _about(spec: Spec, number: int, thing: str) -> Spec:
+    """One pair of a spec about one of its things, on labels that are given."""
+    return spec.replace(pairs=[about_one(spec.pairs[number], thing)], atoms=None, payment="value", sorts=None)
 
 
 # Episodes of one spec are often explained one after the other, and building machines takes longer than running them.
@@ -351,9 +468,10 @@ def _decided_by(spec: Spec, step: int, values: Sequence[Sequence[float]], veto: 
         return veto
     shares = []
     for number, (weight, payment) in enumerate(zip(spec.weights, spec.payments, strict=True)):
-        # By change is paid from the step before; what "delta" pays first is paid from 0.
-        first = {"delta": 2, "potential": 1}.get(payment)
-        before = values[step - 1][number] if first is not None and step >= first else 0.0
+        # Payments by change are paid from the step before, and in the first step perhaps from 0.
+        rule = PAYMENTS[payment]
+        from_before = rule.pays_from_start or (rule.reads_before and step > 1)
+        before = values[step - 1][number] if from_before and step > 0 else 0.0
         shares.append(abs(weight * (values[step][number] - before)))
     # Where nothing counts, the heaviest pair says what was missing.
     return max(range(len(shares)), key=lambda k: (shares[k], abs(spec.weights[k]), -k))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewardspec.drawing.run_plot import matplotlib_classes
 from rewardspec.episodes.progress_causes import progress_prefixes
+from rewardspec.types import Plot
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
@@ -20,7 +21,7 @@ _SHORTEST = 0.045  # of the width for each letter of what is waited for, below w
 _WIDE = 90  # characters of a title
 
 
-def plot_explanation(explanation: Explanation) -> Any:
+def plot_explanation(explanation: Explanation) -> Plot:
     """A matplotlib figure: a strip for each atom, a panel for each formula's value, and the reward below them.
 
     A dot in an atom's strip marks a label that made some value what it is; a dotted line is the progress of a formula
@@ -85,10 +86,10 @@ def _progress(explanation: Explanation, number: int) -> list[float]:
     return progress_prefixes(explanation.spec, number, explanation.labels, len(explanation))[0]
 
 
-def _title(axis: Any, text: str, color: str) -> None:
+def _title(axis: Plot, text: str, color: str) -> None:
     axis.set_title("\n".join(textwrap.wrap(text, _WIDE)), loc="left", color=color, fontsize=9, pad=3)
 
 
-def _over(axis: Any) -> Any:
+def _over(axis: Plot) -> Plot:
     """Coordinates with steps across and the panel's height from 0 to 1."""
     return axis.get_xaxis_transform()

@@ -20,12 +20,12 @@ _EXTREMES = (0.0, 1.0, -math.inf, math.inf)
 _TOLERANCES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0)  # by how much of their range values in one row may differ
 
 
-def records(explanation: Explanation) -> list[dict[str, Any]]:
+def records(explanation: Explanation) -> list[dict[str, object]]:
     """One flat dictionary for each step."""
     names = explanation.names
     rows = []
     for row in explanation.rows:
-        record: dict[str, Any] = {
+        record: dict[str, object] = {
             "step": row.step,
             "reward": row.reward,
             "level": row.level,
@@ -45,7 +45,7 @@ def records(explanation: Explanation) -> list[dict[str, Any]]:
     return rows
 
 
-def to_csv(rows: Sequence[dict[str, Any]]) -> str:
+def to_csv(rows: Sequence[dict[str, object]]) -> str:
     """Records as CSV text; what is not there is left empty."""
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else ["step"], lineterminator="\n")
@@ -140,12 +140,12 @@ def merged(groups: list[list[Row]], most: int) -> list[list[Row]]:
 
 
 def _reasons(explanation: Explanation, row: Row) -> tuple[Any, ...]:
-    """What all steps of a group share, as far as the table tells it."""
+    """Collect the reasons that all steps of a group share, as far as the table shows them."""
     return row.vetoed_by, row.decided_by, [_reason(explanation, row, k) for k in range(len(row.values))]
 
 
 def _reason(explanation: Explanation, row: Row, k: int) -> tuple[str | None, tuple[str, ...]]:
-    """What made a formula's value what it is, and what it waits for, where that is worth telling."""
+    """Describe what decided a formula's value and what it waits for, or return None where that is obvious."""
     decider, waiting = row.deciders[k], row.waiting[k]
     value, start = row.values[k], explanation.rows[0].values[k]
     # What has been false or true from the start was made so by no label in particular.

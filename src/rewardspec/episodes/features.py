@@ -1,4 +1,4 @@
-"""What of a spec's state an agent can be shown, as numbers.
+"""Numbers of a spec's state that an agent can observe.
 
 | `observe` | numbers |
 |---|---|
@@ -34,12 +34,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardspec.errors import SpecError, did_you_mean
+from rewardspec.machines.array_code import State
+from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.program import live_registers
 from rewardspec.spec import Spec
 from rewardspec.spec.payments import PAYMENTS
+from rewardspec.types import Array, ArrayNamespace, Bools
 
 Observe = Literal["control", "registers", "values"]
 OBSERVE: tuple[Observe, ...] = ("control", "registers", "values")
@@ -51,12 +53,12 @@ class _Part(NamedTuple):
 
     Attributes:
         read: The numbers of one episode's state.
-        read_batch: The numbers of a batch's state, one array for each.
+        read_batch: The numbers of a batch's state, in NumPy, JAX or torch: an array of the batch's shape for each.
         names: What each is called, with its least and largest value.
     """
 
     read: Callable[[Any], Numbers]
-    read_batch: Callable[[Any], Sequence[NDArray[Any]]]
+    read_batch: Callable[[State], Sequence[Array]]
     names: Sequence[tuple[str, float, float]]
 
 
@@ -88,8 +90,15 @@ class Features:
                 f"`observe` should be None or one of {choices}. Received {observe!r}."
                 f"{did_you_mean(observe, OBSERVE) if isinstance(observe, str) else ''}"
             )
+        if observe == "registers" and spec.axes.named:
+            sort = next(iter(spec.axes.named.values()))
+            raise SpecError(
+                f"`observe` should not be 'registers' for a spec about things of a sort of names, {sort!r}: each thing "
+                "has registers of its own, and there may be any number of them. Use 'values'."
+            )
         self.spec = spec
         self.observe: Observe = observe
+        self._live: dict[Any, Array] = {}  # by torch device
         self._range = spec.program.bottom, spec.program.top
         self._parts = [part for part in self._all_parts() if part.names]
         numbers = [number for part in self._parts for number in part.names]
@@ -107,10 +116,27 @@ class Features:
             numbers += part.read(state)
         return numbers
 
-    def read_batch(self, state: Any, batch: int) -> NDArray[np.float64]:
-        """The numbers of a batch's state, in a new array of shape (batch, numbers)."""
-        numbers = np.empty((batch, len(self.names)), dtype=np.float64)
+    def read_batch(self, state: State, batch: int | None = None) -> Array:
+        """Return the numbers of a batch's state, in the state's array library.
+
+        In JAX this can be traced by `jit`, `vmap` and `scan`; in torch nothing leaves the device.
+
+        Args:
+            state: State of a batch in NumPy, JAX or torch.
+            batch: Number of environments, which a NumPy state without registers does not tell. JAX and torch states
+                need none.
+
+        Returns:
+            A new array of shape (*batch, len(names)), where `batch` is the shape of the labels: (num_envs,), or () for
+            one environment inside `vmap`. Its type is float64 in NumPy, and that of the labels in JAX and torch.
+        """
         columns = (column for part in self._parts for column in part.read_batch(state))
+        like = self.spec.penalty_in_force(state)
+        xp = namespace_of(like) or np
+        if xp is not np:
+            # Comparisons give Booleans, and torch stacks nothing of different types.
+            return xp.stack([xp.zeros_like(like) + column for column in columns], -1)
+        numbers = np.empty((like.size if batch is None else batch, len(self.names)), dtype=np.float64)
         for k, column in enumerate(columns):
             numbers[:, k] = column
         return numbers
@@ -127,8 +153,8 @@ class Features:
         spec, count = self.spec, len(self.spec.states)
         rows = [tuple(float(k == control) for k in range(count)) for control in range(count)]
         return _Part(
-            lambda state: rows[spec.control(state)],
-            lambda state: [spec.control(state) == k for k in range(count)],
+            lambda state: rows[spec.control_state(state)],
+            lambda state: [spec.control_state(state) == k for k in range(count)],
             # A number that never changes tells an agent nothing.
             [(f"control = {k}", 0.0, 1.0) for k in range(count)] if count > 1 else [],
         )
@@ -139,19 +165,32 @@ class Features:
         live = np.array(live_registers(spec.program), dtype=np.bool_).reshape(len(spec.states), len(names))
         if live.all():
             end = 1 + len(names)
-            return _Part(lambda state: state[1:end], spec.registers_of, names)
+            return _Part(lambda state: state[1:end], spec.register_values, names)
         rows = live.tolist()
 
         # What a register holds after which nothing reads it is left to the code that runs it.
         def read(state: Any) -> Numbers:
-            row = rows[spec.control(state)]
-            return tuple([value if alive else 0.0 for value, alive in zip(spec.registers_of(state), row, strict=True)])
+            row = rows[spec.control_state(state)]
+            return tuple(
+                [value if alive else 0.0 for value, alive in zip(spec.register_values(state), row, strict=True)]
+            )
 
-        def read_batch(state: Any) -> Sequence[NDArray[Any]]:
-            mask = live[spec.control(state)]
-            return [np.where(mask[:, k], value, 0.0) for k, value in enumerate(spec.registers_of(state))]
+        def read_batch(state: State) -> Sequence[Array]:
+            control = spec.control_state(state)
+            xp = namespace_of(control) or np
+            mask = self._live_on(control, live, xp)[control]
+            pairs = enumerate(spec.register_values(state))
+            return [xp.where(mask[..., k], value, xp.zeros_like(value)) for k, value in pairs]
 
         return _Part(read, read_batch, names)
+
+    def _live_on(self, control: Array, live: Bools, xp: ArrayNamespace) -> Array:
+        """Return the table of live registers in an array library; for torch on the device of `control`."""
+        if xp.__name__ != "torch":
+            return live if xp is np else xp.asarray(live)
+        if control.device not in self._live:  # copying it at every step would wait for the device
+            self._live[control.device] = xp.as_tensor(live, device=control.device)
+        return self._live[control.device]
 
     def _windows(self) -> _Part:
         machine, windows = self.spec.machine, self.spec.program.windows

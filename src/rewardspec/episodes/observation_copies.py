@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
 
 import numpy as np
+
+from rewardspec.types import Observation
 
 _IMMUTABLE = frozenset([int, float, bool, str, bytes, type(None), np.bool_, np.int32, np.int64, np.float32, np.float64])
 
 
-def copied(observation: Any) -> Any:
+def copied(observation: Observation) -> Observation:
     """A copy that shares nothing which could be changed.
 
     What Gymnasium's spaces usually give is copied part by part, many times quicker than by `deepcopy`, which does the

@@ -1,4 +1,4 @@
-"""What brought the progress of a formula on every prefix of a trace, and what took it back.
+"""Causes of progress: the labels that raised or lowered the progress of a formula on every prefix of a trace.
 
 Progress changes at a step because of one of its labels: the one without which it would not have. Each atom's label is
 set back to what it was at the step before; of those that undo the change, the one that undoes most of it counts. Where
@@ -10,9 +10,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewardspec.episodes.causes import Decider
+from rewardspec.types import MachineState
 
 if TYPE_CHECKING:
     from rewardspec.spec.spec import Spec
@@ -40,7 +41,7 @@ def progress_prefixes(
     letters = [dict(zip(labels, letter, strict=True)) for letter in zip(*labels.values(), strict=True)]
     letters = letters or [{} for _ in range(length)]
     nothing = dict.fromkeys(labels, 0.0)
-    state: Any = None
+    state: MachineState = None
     before, cause = 0.0, Decider(None, None)
     found, causes = [], []
     for step, letter in enumerate(letters):
@@ -60,14 +61,20 @@ def _for_progress(spec: Spec, number: int) -> Spec:
     return spec.replace(pairs=[pair], atoms=None, payment="value")
 
 
-def _advance(spec: Spec, state: Any, letter: Mapping[str, float]) -> tuple[Any, float]:
+def _advance(spec: Spec, state: MachineState, letter: Mapping[str, float]) -> tuple[MachineState, float]:
     needed = {atom: letter[atom] for atom in spec.atoms}
     after = spec.start(needed) if state is None else spec.step(state, needed)[0]
     return after, float(spec.values(after)[0])
 
 
 def _cause(
-    spec: Spec, state: Any, letter: dict[str, float], old: Mapping[str, float], before: float, now: float, step: int
+    spec: Spec,
+    state: MachineState,
+    letter: dict[str, float],
+    old: Mapping[str, float],
+    before: float,
+    now: float,
+    step: int,
 ) -> Decider:
     best, chosen = abs(now - before), Decider(step, None)  # time, unless a label did it
     for atom in spec.atoms:

@@ -1,15 +1,16 @@
-"""What a spec read of episodes, kept to be explained."""
+"""Recorded inputs of a spec, kept so that episodes can be explained."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rewardspec.errors import SpecError
 from rewardspec.machines.machine import Places
 from rewardspec.spec import Spec
+from rewardspec.types import Labels, Number
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
@@ -41,11 +42,11 @@ class RecordedEpisode:
 
     @property
     def steps(self) -> int:
-        """How many steps there are so far."""
+        """Number of steps so far."""
         return len(self._rewards)
 
     def explain(self, spec: Spec) -> Explanation:
-        """Why every step so far paid what it paid."""
+        """Explain the reward of every step so far."""
         from rewardspec.episodes.explanation import explain_labels  # here, because few wrappers are asked
 
         return explain_labels(
@@ -81,7 +82,7 @@ class RecordedEpisodes:
     def __bool__(self) -> bool:
         return bool(self._played)
 
-    def begin(self, where: Places, labels: Mapping[str, Any]) -> None:
+    def begin(self, where: Places, labels: Labels) -> None:
         """Environments were reset; the labels are those of their first states, in the same order."""
         for row, k in enumerate(where.tolist()):
             if k in self._played:
@@ -90,7 +91,7 @@ class RecordedEpisodes:
                     self._before[k] = episode
                 self._played[k] = RecordedEpisode({name: float(column[row]) for name, column in labels.items()})
 
-    def add(self, labels: Mapping[str, Any], base_rewards: Any, terminated: Any, truncated: Any, began: Places) -> None:
+    def add(self, labels: Labels, base_rewards: Number, terminated: Number, truncated: Number, began: Places) -> None:
         """All environments made a step, or began an episode with it."""
         self.begin(began, {name: np.asarray(column)[began] for name, column in labels.items()})
         for k, episode in self._played.items():

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import RecordingError
 from rewardspec.spec.atoms.batch_info import BatchInfo, stack_infos
+from rewardspec.types import Array, EpisodeRecord, Info, InfoDict, Observation, Tree
 
 
 @dataclass(frozen=True)
@@ -32,30 +32,30 @@ class Chunk:
         next_info: The info that came with `next_obs`, likewise.
     """
 
-    obs: Any
-    actions: Any
-    next_obs: Any
+    obs: Observation
+    actions: Tree
+    next_obs: Observation
     lengths: NDArray[np.int64]
     rewards: NDArray[np.float64]
     terminations: NDArray[np.bool_]
     truncations: NDArray[np.bool_]
-    info: Any = None
-    next_info: Any = None
+    info: Info | None = None
+    next_info: Info | None = None
 
-    def info_at(self, number: int, first: bool = False) -> dict[str, Any] | None:
+    def info_at(self, number: int, first: bool = False) -> InfoDict | None:
         """The info that came with the observation after a transition, or before it: that of one step."""
         infos = self.info if first else self.next_info
         return None if infos is None else BatchInfo(infos, len(self.rewards)).row(number)
 
 
 def flat_chunks(
-    observations: Any,
-    actions: Any,
-    terminations: Any,
-    truncations: Any,
-    rewards: Any,
-    next_observations: Any,
-    infos: Any,
+    observations: Tree,
+    actions: Tree,
+    terminations: Array,
+    truncations: Array,
+    rewards: Array,
+    next_observations: Tree,
+    infos: Tree,
     size: int,
 ) -> Iterator[Chunk]:
     """Chunks of about `size` transitions from episodes that were put one after the other in flat arrays."""
@@ -107,7 +107,7 @@ def flat_chunks(
         )
 
 
-def episode_chunks(episodes: Iterable[Any], size: int) -> Iterator[Chunk]:
+def episode_chunks(episodes: Iterable[EpisodeRecord], size: int) -> Iterator[Chunk]:
     """Chunks of about `size` transitions from episodes one at a time.
 
     Args:
@@ -129,12 +129,12 @@ def episode_chunks(episodes: Iterable[Any], size: int) -> Iterator[Chunk]:
         yield _join(waiting)
 
 
-def field(episode: Any, name: str) -> Any:
+def field(episode: EpisodeRecord, name: str) -> Tree:
     """A part of an episode that is a mapping or an object; None where it has none."""
     return episode.get(name) if isinstance(episode, Mapping) else getattr(episode, name, None)
 
 
-def take(tree: Any, index: Any) -> Any:
+def take(tree: Tree, index: Array | slice) -> Tree:
     """The rows at an index, of an array or of every array in a dictionary or tuple."""
     if isinstance(tree, Mapping):
         return {key: take(part, index) for key, part in tree.items()}
@@ -143,8 +143,8 @@ def take(tree: Any, index: Any) -> Any:
     return np.asarray(tree)[index]
 
 
-def stacked(steps: Any) -> Any:
-    """What was kept in a list, a dictionary or tuple for each step, as one dictionary or tuple of columns."""
+def stacked(steps: Tree) -> Tree:
+    """Turn a list of one dictionary or tuple per step into one dictionary or tuple of columns."""
     if not isinstance(steps, list) or not steps or not isinstance(steps[0], Mapping | tuple):
         return steps
     first = steps[0]
@@ -153,14 +153,14 @@ def stacked(steps: Any) -> Any:
     return tuple(stacked(list(parts)) for parts in zip(*steps, strict=True))
 
 
-def leading(tree: Any) -> int:
+def leading(tree: Tree) -> int:
     """The number of rows."""
     while isinstance(tree, Mapping | tuple):
         tree = next(iter(tree.values() if isinstance(tree, Mapping) else tree))
     return len(tree)
 
 
-def read_episode(episode: Any, number: int | None = None) -> Chunk:
+def read_episode(episode: EpisodeRecord, number: int | None = None) -> Chunk:
     """One episode as a chunk; `number` is for error messages."""
     which = "The episode" if number is None else f"Episode {number}"
     observations, actions = (stacked(field(episode, name)) for name in ("observations", "actions"))
@@ -183,7 +183,7 @@ def read_episode(episode: Any, number: int | None = None) -> Chunk:
     )
 
 
-def read_infos(infos: Any, rows: int, name: str) -> dict[str, Any] | None:
+def read_infos(infos: Tree, rows: int, name: str) -> InfoDict | None:
     """Recorded infos as a dict of arrays, with masks of the rows that have a key; None where there are none.
 
     Args:
@@ -204,7 +204,7 @@ def read_infos(infos: Any, rows: int, name: str) -> dict[str, Any] | None:
     return dict(columns)
 
 
-def read_ends(episode: Any, steps: int) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+def read_ends(episode: EpisodeRecord, steps: int) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
     """The rewards, terminations and truncations of an episode, with what counts where they are not kept."""
     rewards, *ends = (field(episode, name) for name in ("rewards", "terminations", "truncations"))
     at_last = np.arange(steps) == steps - 1
@@ -215,7 +215,7 @@ def read_ends(episode: Any, steps: int) -> tuple[NDArray[np.float64], NDArray[np
     )
 
 
-def _ends(end: Any, at_last: NDArray[np.bool_], name: str) -> NDArray[np.bool_]:
+def _ends(end: Array, at_last: NDArray[np.bool_], name: str) -> NDArray[np.bool_]:
     """Flags for each step; a single flag is about the last."""
     if end is None:
         return np.zeros_like(at_last)
@@ -230,7 +230,7 @@ def _join(chunks: Sequence[Chunk]) -> Chunk:
     return Chunk(*(_concatenate(list(part)) for part in parts))
 
 
-def _concatenate(trees: list[Any]) -> Any:
+def _concatenate(trees: list[Tree]) -> Tree:
     first = trees[0]
     if any(tree is None or (isinstance(tree, Mapping) and tree.keys() != first.keys()) for tree in trees):
         if all(tree is None for tree in trees):
@@ -254,7 +254,7 @@ def _spans(lengths: NDArray[np.int64], size: int) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _column(values: Any, length: int, name: str) -> NDArray[Any]:
+def _column(values: Array, length: int, name: str) -> np.ndarray:
     column = np.asarray(values).reshape(-1)
     if len(column) != length:
         raise RecordingError(f"`{name}` should have {length} entries, one for each transition. Received {len(column)}.")

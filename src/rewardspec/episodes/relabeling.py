@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from rewardspec.episodes.recordings import Chunk, episode_chunks, flat_chunks, take
 from rewardspec.errors import LabelError, MissingExtraError, RecordingError
+from rewardspec.renamed import warn_renamed
+from rewardspec.types import EpisodeRecord, Labels, MachineState, Tree
 
 if TYPE_CHECKING:
     from rewardspec.spec.spec import Spec
@@ -25,13 +27,13 @@ _BATCH_COST = 30  # what a step of a small batch costs, in steps of a single epi
 
 
 @dataclass(frozen=True)
-class Relabelled:
+class Relabeled:
     """A spec's rewards for recorded transitions.
 
     Attributes:
         rewards: The reward of each transition, in the order of the recording.
         values: The value of each pair's formula after it, of shape `(transitions, pairs)`.
-        violated: Whether a safety objective had been violated by then.
+        violated: Whether a vetoing pair had been violated by then.
         lengths: The number of transitions in each episode.
     """
 
@@ -54,16 +56,16 @@ class Relabelled:
 
 def relabel(
     spec: Spec,
-    observations: Any,
-    actions: Any,
-    terminations: Any,
-    truncations: Any = None,
-    rewards: Any = None,
+    observations: Tree,
+    actions: Tree,
+    terminations: Tree,
+    truncations: Tree = None,
+    rewards: Tree = None,
     *,
-    next_observations: Any = None,
-    infos: Any = None,
+    next_observations: Tree = None,
+    infos: Tree = None,
     chunk: int = CHUNK,
-) -> Relabelled:
+) -> Relabeled:
     """The rewards of a spec for recorded episodes.
 
     Args:
@@ -88,8 +90,8 @@ def relabel(
         >>> from rewardspec.spec import Spec
         >>> spec = Spec([("F high", 1)], atoms={"high": lambda obs, action, next_obs: next_obs[..., 0]})
         >>> observations = np.array([[0.0], [0.5], [0.25], [0.0], [0.75]])  # two episodes, of 2 and 1 steps
-        >>> relabelled = relabel(spec, observations, np.zeros(3), [False, True, False], [False, False, True])
-        >>> relabelled.rewards
+        >>> relabeled = relabel(spec, observations, np.zeros(3), [False, True, False], [False, False, True])
+        >>> relabeled.rewards
         array([0.5 , 0.5 , 0.75])
     """
     if isinstance(observations, list) and not isinstance(terminations, np.ndarray) and _holds_episodes(observations):
@@ -102,7 +104,7 @@ def relabel(
     )
 
 
-def relabel_episodes(spec: Spec, episodes: Iterable[Any], *, chunk: int = CHUNK) -> Relabelled:
+def relabel_episodes(spec: Spec, episodes: Iterable[EpisodeRecord], *, chunk: int = CHUNK) -> Relabeled:
     """The rewards of a spec for episodes that come one at a time, such as from a file.
 
     Args:
@@ -114,7 +116,7 @@ def relabel_episodes(spec: Spec, episodes: Iterable[Any], *, chunk: int = CHUNK)
     return _relabel(spec, episode_chunks(episodes, chunk))
 
 
-def relabel_minari(spec: Spec, dataset: Any, *, chunk: int = CHUNK) -> Relabelled:
+def relabel_minari(spec: Spec, dataset: Any, *, chunk: int = CHUNK) -> Relabeled:
     """The rewards of a spec for a Minari dataset.
 
     Args:
@@ -131,13 +133,13 @@ def relabel_minari(spec: Spec, dataset: Any, *, chunk: int = CHUNK) -> Relabelle
     return relabel_episodes(spec, dataset.iterate_episodes(), chunk=chunk)
 
 
-def _holds_episodes(observations: list[Any]) -> bool:
+def _holds_episodes(observations: list[Tree]) -> bool:
     return all(isinstance(entry, dict | tuple) or np.ndim(entry) > 0 for entry in observations)
 
 
-def _episodes(observations: Any, actions: Any, *rest: Any) -> Iterator[dict[str, Any]]:
+def _episodes(observations: Tree, actions: Tree, *rest: Tree) -> Iterator[EpisodeRecord]:
     names = ("terminations", "truncations", "rewards", "infos")
-    columns: list[Sequence[Any]] = [observations, actions]
+    columns: list[Sequence[Tree]] = [observations, actions]
     columns.extend([None] * len(observations) if column is None else column for column in rest)
     counts = [len(column) for column in columns]
     if len(set(counts)) > 1:
@@ -146,17 +148,17 @@ def _episodes(observations: Any, actions: Any, *rest: Any) -> Iterator[dict[str,
         yield dict(zip(("observations", "actions", *names), row, strict=True))
 
 
-def _relabel(spec: Spec, chunks: Iterator[Chunk]) -> Relabelled:
-    results = [Relabelled(np.empty(0), np.empty((0, len(spec.pairs))), np.empty(0, bool), np.empty(0, np.int64))]
+def _relabel(spec: Spec, chunks: Iterator[Chunk]) -> Relabeled:
+    results = [Relabeled(np.empty(0), np.empty((0, len(spec.pairs))), np.empty(0, bool), np.empty(0, np.int64))]
     done = 0
     for chunk in chunks:
         results.append(_relabel_chunk(spec, chunk, done))
         done += len(chunk.lengths)
     parts = zip(*(vars(result).values() for result in results), strict=True)
-    return Relabelled(*(np.concatenate(part) for part in parts))
+    return Relabeled(*(np.concatenate(part) for part in parts))
 
 
-def _relabel_chunk(spec: Spec, chunk: Chunk, first_episode: int) -> Relabelled:
+def _relabel_chunk(spec: Spec, chunk: Chunk, first_episode: int) -> Relabeled:
     kept = chunk.lengths  # episodes that ended before their first step have nothing to relabel
     lengths = kept[kept > 0]
     starts = np.cumsum(lengths) - lengths
@@ -164,11 +166,11 @@ def _relabel_chunk(spec: Spec, chunk: Chunk, first_episode: int) -> Relabelled:
     first_obs = take(chunk.obs, starts)
     first_info = None if chunk.info is None else take(chunk.info, starts)
     try:
-        first = spec.batch_labels(len(lengths)).of(first_obs, None, first_obs, info=first_info)
-        later = spec.batch_labels(total).of(chunk.obs, chunk.actions, chunk.next_obs, info=chunk.next_info)
+        first = spec.batch_reader.read(first_obs, None, first_obs, len(lengths), first_info)
+        later = spec.batch_reader.read(chunk.obs, chunk.actions, chunk.next_obs, total, chunk.next_info)
     except LabelError as error:
         _raise_where(spec, chunk, starts, first_episode, error)
-    result = Relabelled(np.empty(total), np.empty((total, len(spec.pairs))), np.empty(total, bool), kept)
+    result = Relabeled(np.empty(total), np.empty((total, len(spec.pairs))), np.empty(total, bool), kept)
     longest_first = np.argsort(-lengths, kind="stable")
     ordered = lengths[longest_first]
     # The few longest episodes go one by one where that is quicker than batches with little in them.
@@ -181,7 +183,9 @@ def _relabel_chunk(spec: Spec, chunk: Chunk, first_episode: int) -> Relabelled:
     return result
 
 
-def _run_one(spec: Spec, chunk: Chunk, first: Any, later: Any, episode: int, where: slice, result: Relabelled) -> None:
+def _run_one(
+    spec: Spec, chunk: Chunk, first: Labels, later: Labels, episode: int, where: slice, result: Relabeled
+) -> None:
     state = spec.start({name: float(column[episode]) for name, column in first.items()})
     columns = [later[name][where].tolist() for name in later]
     ends = zip(*(c[where].tolist() for c in (chunk.rewards, chunk.terminations, chunk.truncations)), strict=True)
@@ -198,12 +202,12 @@ def _run_one(spec: Spec, chunk: Chunk, first: Any, later: Any, episode: int, whe
 def _run_batch(
     spec: Spec,
     chunk: Chunk,
-    first: Any,
-    later: Any,
+    first: Labels,
+    later: Labels,
     episodes: NDArray[np.int64],
     starts: NDArray[np.int64],
     lengths: NDArray[np.int64],
-    result: Relabelled,
+    result: Relabeled,
 ) -> None:
     """Run episodes, longest first, side by side; after each step the batch shrinks to those that go on."""
     lengths = lengths[episodes]
@@ -230,7 +234,7 @@ def _run_batch(
     result.rewards[rows], result.values[rows], result.violated[rows] = rewards, values, violated
 
 
-def _narrow(state: Any, width: int) -> Any:
+def _narrow(state: MachineState, width: int) -> MachineState:
     """The state of the first elements of a batch."""
     if state is None or (isinstance(state, np.ndarray) and len(state) == width):
         return state
@@ -255,3 +259,10 @@ def _raise_where(
         except LabelError as single:
             raise LabelError(f"In episode {first_episode + number}: {single}") from None
     raise error
+
+
+def __getattr__(name: str) -> object:
+    if name != "Relabelled":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warn_renamed("rewardspec.episodes.relabeling.Relabelled", "rewardspec.episodes.relabeling.Relabeled")
+    return Relabeled

@@ -111,7 +111,7 @@ class ProvenanceRun:
 
 
 class _StepCode:
-    """What one control state computes, as instructions on a list of slots.
+    """The computation of one control state, as instructions on a list of slots.
 
     Attributes:
         updates: For each register the slot of its new value, or None where it keeps the old one.

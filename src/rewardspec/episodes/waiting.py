@@ -1,4 +1,4 @@
-"""What a formula waits for after each step: the literals that come next on the shortest way to a higher value.
+"""Literals that a formula waits for after each step: those next on the shortest way to a higher value.
 
 As for progress, the formula is taken as the conjunctions and disjunctions of temporal parts that `splitting` finds.
 Each part has a register c[S] for each set S of formulas that it can owe: how truly the trace so far leaves exactly S to
@@ -18,14 +18,15 @@ larger c[S] counts, and then the order that `owed` gives.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.formulas import And, Eventually, Formula, FormulaLike, as_formula
+from rewardspec.logic.formulas import And, Eventually, Formula
 from rewardspec.logic.normal_form import to_nnf
-from rewardspec.logic.semantics import Semantics, Trace, read_trace
+from rewardspec.logic.semantics import Semantics
+from rewardspec.machines.heads import Head, output
 from rewardspec.machines.program import Program, side_by_side
 from rewardspec.machines.scalar_code import compile_step, initial_state
 from rewardspec.synthesis.quantitative.compiler import Synthesis, branches, fold_branches
@@ -40,43 +41,13 @@ from rewardspec.synthesis.quantitative.owed import (
 )
 from rewardspec.synthesis.quantitative.past import with_past_as_labels
 from rewardspec.synthesis.quantitative.splitting import split
-from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
+from rewardspec.types import MachineState
 
 Literals: TypeAlias = tuple[str, ...]
 
 
-def waited_for(
-    formula: FormulaLike, trace: Trace, semantics: Semantics = "degree", max_registers: int = DEFAULT_REGISTERS
-) -> list[Literals]:
-    """Return for every prefix of a trace the literals that a formula waits for; none where its value is not low.
-
-    Args:
-        formula: The formula or its text.
-        trace: For each atom, its labels from the first state to the last.
-        semantics: What labels and values are; see `rewardspec.evaluate`.
-        max_registers: The budget for the machine of each part.
-
-    Raises:
-        LabelError: An atom is missing, a label is out of range, the lengths differ, or the trace is empty.
-        SynthesisError: The formula has no monitor.
-
-    Example:
-        >>> labels = {"key": [0.0, 1.0, 0.0, 0.0], "door": [1.0, 0.0, 0.0, 1.0]}
-        >>> waited_for("F(key & F door)", labels)
-        [('key',), ('door',), ('door',), ()]
-    """
-    formula = as_formula(formula)
-    outstanding = Outstanding(formula, semantics, max_registers)
-    labels, length = read_trace(formula, trace, semantics)
-    state, found = outstanding.initial, []
-    for step in range(length):
-        state, owed = outstanding.step(state, {atom: column[step] for atom, column in labels.items()})
-        found.append(outstanding.waited_for(owed))
-    return found
-
-
 class Outstanding:
-    """What a formula owes, followed from step to step.
+    """The obligations of a formula, followed from step to step.
 
     Args:
         formula: The formula.
@@ -97,10 +68,11 @@ class Outstanding:
         programs = [synthesis.with_past(part.program, computed, formula.atoms) for part in parts.found]
         program = replace(side_by_side(programs), atoms=formula.atoms, semantics=semantics)
         self._is_level = [number > 0 for part in parts.found for number in range(1 + len(part.ways))]
-        self._step = compile_step(program, _OUTPUTS, _refuse)
-        self.initial = initial_state(program, _OUTPUTS)
+        head = Head((), tuple(map(output, range(len(program.steps[0].outputs)))))
+        self._step = compile_step(program, head, _refuse)
+        self.initial = initial_state(program, head)
 
-    def step(self, state: Any, letter: Mapping[str, float]) -> tuple[Any, Sequence[float]]:
+    def step(self, state: MachineState, letter: Mapping[str, float]) -> tuple[MachineState, Sequence[float]]:
         """Read one letter: the new state, and the value of each part with how truly each of its ways is left to go."""
         state, outputs = self._step(state, letter)
         _, later = self._step(state, letter)  # levels are read before a letter, whatever it is
@@ -125,7 +97,7 @@ class Outstanding:
 
 
 class _Owed(NamedTuple):
-    """What is owed if a formula is to be met to some degree; smaller ones are preferred.
+    """Literals owed if a formula is to be met to some degree; smaller ones are preferred.
 
     Attributes:
         owed: How many literals.
@@ -193,8 +165,11 @@ class _Branch:
         found = [(arg.start, one) for arg in self.args if (one := arg.cheapest(owed, enough)) is not None]
         if self.all_of_them:
             return _together([one for _, one in found]) if len(found) == len(self.args) else None
-        key: Callable[[Any], Any] = (lambda each: (_left(*each), each[1])) if self.is_top else (lambda each: each[1])
-        return min(found, key=key)[1] if found else None
+        if not found:
+            return None
+        if self.is_top:
+            return min(found, key=lambda each: (_left(*each), each[1]))[1]
+        return min(one for _, one in found)
 
 
 _Node: TypeAlias = _Part | _Branch
@@ -263,22 +238,5 @@ class _Parts:
         return _Part(start, program, tuple(same), orders)
 
 
-class _Outputs:
-    """The head of a program whose result is all of its outputs."""
-
-    memory = (None,)  # so that a state is a tuple even without registers
-    parameters: tuple[tuple[str, str], ...] = ()
-    names: Mapping[str, Any] = {}
-
-    def unpacked(self) -> Sequence[str]:
-        return ("_",)
-
-    def scalar_lines(self, outputs: Sequence[str]) -> tuple[list[str], Sequence[str], str]:
-        return [], ["None"], f"({''.join(f'{output}, ' for output in outputs)})"
-
-
-_OUTPUTS = _Outputs()
-
-
-def _refuse(state: Any, labels: Mapping[str, float]) -> Any:
+def _refuse(state: MachineState, labels: Mapping[str, float]) -> NoReturn:
     raise AssertionError(f"labels that were not checked: {labels}")

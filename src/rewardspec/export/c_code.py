@@ -18,15 +18,18 @@ No step takes longer than another, however long its windows are. Other files get
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rewardspec.export.c_windows import CWindow
-from rewardspec.export.sources import Source, Statements, early_and_late, held_variable, reward_lines
+from rewardspec.export.sources import Source, Statements, held_variable
 from rewardspec.machines.expressions import Expression, all_parts
+from rewardspec.machines.instructions import Instruction, Writer
 from rewardspec.spec.payments import PAYMENTS
+from rewardspec.spec.veto_and_reward import RewardHead
 
 
 def to_c(source: Source) -> str:
@@ -73,38 +76,58 @@ def enumerators(prefix: str, names: Iterable[str]) -> list[str]:
     return found
 
 
+class _Statements(Statements):
+    """Statements of C."""
+
+    declaration = "const double"
+
+    @functools.cached_property
+    def labels(self) -> list[str]:
+        return _labels(self.source)
+
+    def writer(self, row: Instruction) -> Writer:
+        return row.c
+
+    def number(self, value: float) -> str:
+        return literal(value)
+
+    def memory(self, field: str, index: int | None) -> str:
+        return _field(field, index)
+
+    def cell(self, part: Expression) -> tuple[str, str]:
+        m, number = self.source.name, part.args[0]
+        match part.op:
+            case "label":
+                place = self.program.atoms.index(number)
+                return f"l{place}", f"labels[{self.labels[place]}]"
+            case "register":
+                held = self.source.place_in_window(part)
+                if held is not None:
+                    return f"h{held[0]}_{held[1]}", f"held{held[0]}[{held[1]}]"
+                return f"r{number}", f"s->r[{number}]"
+            case "held":
+                name = held_variable(*part.args)
+                return name, f"{m}_{name}(s)"
+        return f"{part.op[0]}{number}", f"{m}_read{number}(s)"
+
+
+def _field(name: str, index: int | None) -> str:
+    return f"s->{name}" if index is None else f"s->{name}[{index}]"
+
+
+def _labels(source: Source) -> list[str]:
+    return enumerators(f"{source.name.upper()}_LABEL_", source.program.atoms)
+
+
 class _Printer:
     """The lines of one file."""
-
-    constant, variable = "const double", "double"
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.program = source.program
         self.head = source.head
         self.m, self.upper_m = source.name, source.name.upper()
-        self.labels = enumerators(f"{self.upper_m}_LABEL_", self.program.atoms)
         self.windows = [CWindow(self.program, k, self.m, literal) for k in range(len(self.program.windows))]
-
-    # What C writes differently.
-
-    def number(self, value: float) -> str:
-        return literal(value)
-
-    def leaf(self, part: Expression) -> tuple[str, str]:
-        match part.op:
-            case "label":
-                number = self.program.atoms.index(part.args[0])
-                return f"l{number}", f"labels[{self.labels[number]}]"
-            case "register":
-                place = self.source.place_in_window(part)
-                if place is not None:
-                    return f"h{place[0]}_{place[1]}", f"held{place[0]}[{place[1]}]"
-                return f"r{part.args[0]}", f"s->r[{part.args[0]}]"
-            case "held":
-                number, least = part.args
-                return held_variable(number, least), f"{self.windows[number].held_name(bool(least))}(s)"
-        return f"{part.op[0]}{part.args[0]}", f"{self.m}_read{part.args[0]}(s)"
 
     # The file.
 
@@ -128,7 +151,7 @@ class _Printer:
         ]
 
     def _heading(self) -> list[str]:
-        what = "The monitor of" if self.head is None else "The reward of a spec:"
+        what = "The reward of a spec:" if self.source.is_spec else "The monitor of"
         own = [f" *     {comment(text)}" for text in self.source.formulas]
         labels = "degrees in [0, 1]" if self.program.semantics == "degree" else "finite numbers, values robustness"
         return [
@@ -147,7 +170,7 @@ class _Printer:
     def _interface(self) -> list[str]:
         program, m = self.program, self.m
         lines = ["enum {"]
-        for k, (name, atom) in enumerate(zip(self.labels, program.atoms, strict=True)):
+        for k, (name, atom) in enumerate(zip(_labels(self.source), program.atoms, strict=True)):
             lines.append(f"    {name} = {k},  /* {comment(atom)} */")
         lines += [f"    {self.upper_m}_LABELS = {len(program.atoms)}  /* how many there are */", "};", ""]
         lines += ["typedef struct {"]
@@ -157,19 +180,16 @@ class _Printer:
             fields += [f"/* r[{k}]: {comment(name)} */" for k, name in enumerate(program.registers)]
         for window in self.windows:
             fields += [f"/* w{window.number}: {comment(window.window.name)} */", *window.fields()]
-        if self.head is None:
-            fields.append("double value;  /* of the formula on the trace so far; NaN before the first labels */")
-        else:
-            fields.append("double penalty;  /* the lowest in force, infinite while nothing is violated */")
-            fields.append(f"double level[{len(self.head.payments)}];  /* {', '.join(self.head.payments)} */")
-            if self.head.count:
-                fields.append(f"double values[{self.head.count}];  /* of each formula; progress, where that is paid */")
+        for field in self.head.fields:
+            count = len(field.items())
+            size = "" if isinstance(field.after, Expression) else f"[{count}]"
+            fields += [f"double {field.name}{size};  /* {field.about} */"] if count else []
         lines += [*(f"    {field}" for field in fields), f"}} {m}_state;", ""]
         return [*lines, *(f"{signature};" for signature in self._signatures()), ""]
 
     def _signatures(self) -> list[str]:
         m, reads = self.m, f"const {self.m}_state *s"
-        if self.head is None:
+        if not self.source.is_spec:
             found = [f"void {m}_reset({m}_state *s)", f"double {m}_step({m}_state *s, const double *labels)"]
             if self.source.upper is not None:
                 found.append(f"void {m}_bounds({reads}, double *lower, double *upper)")
@@ -221,14 +241,14 @@ class _Printer:
         lines += [f"s->r[{k}] = {literal(program.number(value))};" for k, value in enumerate(program.initial)]
         for window in self.windows:
             lines += window.reset()
-        if self.head is None:
-            return [*lines, "s->value = NAN;"]
-        lines.append("s->penalty = INFINITY;")
-        lines += [f"s->level[{k}] = 0.0;" for k in range(len(self.head.payments))]
-        return [*lines, *(f"s->values[{k}] = 0.0;" for k in range(self.head.count))]
+        for field in self.head.fields:
+            initial = field.initial if isinstance(field.initial, tuple) else (field.initial,)
+            for (_, index, _), value in zip(field.items(), initial, strict=True):
+                lines.append(f"{_field(field.name, index)} = {literal(value)};")
+        return lines
 
     def _start(self) -> list[str]:
-        assert self.head is not None
+        assert isinstance(self.head, RewardHead)
         lines = [f"{self.m}_reset(s);", f"(void){self.m}_step(s, labels, 0.0, 0, 0);"]
         for k, way in enumerate(self.head.payments):
             if PAYMENTS[way].starts_at_zero:
@@ -236,41 +256,29 @@ class _Printer:
         return lines
 
     def _step(self) -> list[str]:
-        result = "s->value" if self.head is None else "reward"
         bodies = [self._control_state(control) for control in range(len(self.program.steps))]
         text = "\n".join(line for body in bodies for line in body)
-        lines = ["(void)labels;"] if "labels[" not in text else []
-        if self.head is not None:
-            lines += [
-                f"(void){name};"
-                for name in ("base_reward", "terminated", "truncated")
-                if not re.search(rf"\b{name}\b", text)
-            ]
-        declared = ["double reward = 0.0;"] if self.head is not None else []
-        if len(bodies) == 1:
-            return [*declared, *lines, *bodies[0], f"return {result};"]
-        return [*declared, *lines, *_switch(bodies), f"return {result};"]
+        given = ["labels", *(name for name, _ in self.head.inputs)]
+        lines = [f"(void){name};" for name in given if not re.search(rf"\b{name}\b", text)]
+        body = bodies[0] if len(bodies) == 1 else _switch(bodies)
+        return ["double result = 0.0;", *lines, *body, "return result;"]
 
     def _control_state(self, control: int) -> list[str]:
         program, step = self.program, self.program.steps[control]
-        code = Statements(program, self)
-        early, late = early_and_late(self.source, control)
-        lines = code.compute(early)
+        code = _Statements(self.source)
+        lines = code.compute(step.early())
         for k, (window, push) in enumerate(zip(self.windows, step.pushes, strict=True)):
             given = code.place[push.value]
             if window.guarded:
                 given += ", " + (window.identity if push.guard is None else code.place[push.guard])
             lines.append(f"{self.m}_push{k}(s, {given});")
-        lines += code.compute(late)
-        outputs = [code.place[output] for output in step.outputs]
-        if self.head is None:
-            lines.append(f"s->value = {outputs[0]};")
-        else:
-            paid, values, reward = reward_lines(self.head, outputs, self, lambda field: f"s->{field}")
-            lines += [*paid, f"reward = {reward};"]
-            lines += ["s->penalty = penalty;"] if self.head.penalties else []
-            lines += [f"s->level[{k}] = level{k};" for k in range(len(self.head.payments))]
-            lines += [f"s->values[{k}] = {value};" for k, value in enumerate(values)]
+        lines += code.compute(step.late())
+        lines += code.head(step)
+        lines += [f"result = {code.place[each]};" for each in self.head.results]
+        for field in self.head.fields:
+            for name, index, after in field.items():
+                if code.place[after] != f"{name}_before":
+                    lines.append(f"{_field(field.name, index)} = {code.place[after]};")
         for k, update in enumerate(step.updates):
             if update is not None and code.place[update] != f"r{k}":
                 lines.append(f"s->r[{k}] = {code.place[update]};")
@@ -299,7 +307,7 @@ class _Printer:
         """Statements that compute each table's expression of the control state, and where the results are."""
         bodies = []
         for row in zip(*tables, strict=True):
-            code = Statements(self.program, self, first_of_equals=True)
+            code = _Statements(self.source, first_of_equals=True)
             lines = []
             for k in self.source.looked_into(row):
                 lines += [f"double held{k}[{self.program.windows[k].length}];"]
@@ -315,7 +323,7 @@ class _Printer:
         return ["return s->penalty < INFINITY ? 1 : 0;"]
 
     def _level(self) -> list[str]:
-        assert self.head is not None
+        assert isinstance(self.head, RewardHead)
         return [f"return {' + '.join(f's->level[{k}]' for k in range(len(self.head.payments)))};"]
 
     def _labels_ok(self) -> list[str]:

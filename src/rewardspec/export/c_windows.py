@@ -7,7 +7,7 @@ one at a step, from its newest slot down. So the place of the next value alone t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rewardspec.machines.program import Program
 from rewardspec.machines.windows import algebra, first_half
@@ -36,7 +36,7 @@ class CWindow:
         self.plain = self.oldest and not self.guarded
 
     def fields(self) -> list[str]:
-        """What the state holds."""
+        """The fields of the state."""
         length = self.window.length
         if length == 1:
             return [f"double w{self.number};"]
@@ -142,102 +142,49 @@ class CWindow:
 
     def contents(self) -> list[str]:
         """The function that writes every value that it holds, oldest first; newer ones stand for those they hide."""
-        w, length, half = f"s->w{self.number}", self.window.length, first_half(self.window.length)
+        length = self.window.length
         head = f"static void {self.prefix}_contents{self.number}(const {self.prefix}_state *s, double *held)"
+        hide = [] if self.oldest else [f"if (n < {length} && held[n] {self.better} x) {{ x = held[n]; }}"]
+        return [head, "{", f"    int n = {length};", *self._each_value([*hide, "n -= 1;", "held[n] = x;"]), "}", ""]
+
+    def held(self, least: bool) -> list[str]:
+        """The function that gives the largest, or the least, of the values that a delay holds; it looks at them all."""
+        head = f"static double {self.held_name(least)}(const {self.prefix}_state *s)"
+        better, start = ("<", "INFINITY") if least else (">", "-INFINITY")
+        loops = self._each_value([f"if (x {better} best) {{ best = x; }}"])
+        return [head, "{", f"    double best = {start};", *loops, "    return best;", "}", ""]
+
+    def _each_value(self, use: Sequence[str]) -> list[str]:
+        """Declarations and loops over the values that it holds, bounded by their guards, as `x`, newest first."""
+        w, length, half = f"s->w{self.number}", self.window.length, first_half(self.window.length)
         if length == 1:
-            return [head, "{", f"    held[0] = {w};", "}", ""]
+            return [f"    double x = {w};", *(f"    {line}" for line in use)]
 
         def inner(x: str, guard: str) -> str:
             return f"{x} = {x} {self.worse} {guard} ? {x} : {guard};"
 
-        def put(*bounds: str) -> list[str]:
-            lines = [f"        double x = {w}.values[k];", *(f"        {bound}" for bound in bounds if self.guarded)]
-            if not self.oldest:
-                lines.append(f"        if (n < {length} && held[n] {self.better} x) {{ x = held[n]; }}")
-            return [*lines, "        n -= 1;", "        held[n] = x;", "    }"]
+        def loop(start: str, end: str, *bounds: str) -> list[str]:
+            body = [f"double x = {w}.values[k];", *(bounds if self.guarded else ()), *use]
+            return [f"    for (k = {start}; k >= {end}; k--) {{", *(f"        {line}" for line in body), "    }"]
 
-        guards = [f"    double bound = {self.identity};", f"    double inside = {w}.inside;"] if self.guarded else []
-        turned = f"    const int turned = last - ({w}.place - first);"
-        waits = f"if (k < turned) {{ {inner('x', 'inside')} {inner('inside', f'{w}.guards[k]')} }}"
-        return [
-            head,
-            "{",
-            "    int k;",
-            f"    int n = {length};",
-            f"    const int first = {w}.place < {half} ? 0 : {half};",
-            f"    const int last = ({w}.place < {half} ? {length} : {half}) - 1;",
-            *([turned] if self.guarded else []),
-            *guards,
-            f"    for (k = {w}.place - 1; k >= first; k--) {{",
-            *put(inner("x", "bound"), inner("bound", f"{w}.guards[k]")),
-            f"    for (k = last; k >= (first == 0 ? {half} : 0); k--) {{",
-            *put(waits, inner("x", f"{w}.later")),
-            f"    for (k = (first == 0 ? {half} : {length}) - 1; k >= {w}.place; k--) {{",
-            *put(inner("x", f"{w}.earlier"), inner("x", f"{w}.later")),
-            "}",
-            "",
-        ]
-
-    def held(self, least: bool) -> list[str]:
-        """The function that gives the largest, or the least, of the values that a delay holds; it looks at them all."""
-        w, length, worse = f"s->w{self.number}", self.window.length, self.worse
-        head = f"static double {self.held_name(least)}(const {self.prefix}_state *s)"
-        if length == 1:
-            return [head, "{", f"    return {w};", "}", ""]
-        best = "<" if least else ">"
-        if not self.guarded:
-            return [
-                head,
-                "{",
-                "    int k;",
-                f"    double best = {w}.values[0];",
-                f"    for (k = 1; k < {length}; k++) {{",
-                f"        if ({w}.values[k] {best} best) {{ best = {w}.values[k]; }}",
-                "    }",
-                "    return best;",
-                "}",
-                "",
-            ]
-        half = first_half(length)
-        return [
-            head,
-            "{",
-            "    int k;",
-            f"    const int first = {w}.place < {half} ? 0 : {half};",
-            f"    const int end = {w}.place < {half} ? {half} : {length};",
-            f"    const int middle = first == 0 ? {half} : 0;",
-            f"    const int turned = (first == 0 ? {length} : {half}) - 1 - ({w}.place - first);",
+        guards = [
+            f"    const int turned = last - ({w}.place - first);",
             f"    double bound = {self.identity};",
             f"    double inside = {w}.inside;",
-            f"    double best = {w}.values[{w}.place];  /* the oldest */",
-            f"    if ({w}.earlier {worse} best) {{ best = {w}.earlier; }}",
-            f"    if ({w}.later {worse} best) {{ best = {w}.later; }}",
-            f"    for (k = {w}.place + 1; k < end; k++) {{",
-            f"        double x = {w}.values[k];",
-            f"        if ({w}.earlier {worse} x) {{ x = {w}.earlier; }}",
-            f"        if ({w}.later {worse} x) {{ x = {w}.later; }}",
-            f"        if (x {best} best) {{ best = x; }}",
-            "    }",
-            f"    for (k = (first == 0 ? {length} : {half}) - 1; k >= middle; k--) {{",
-            f"        double x = {w}.values[k];",
-            "        if (k < turned) {",
-            f"            if (inside {worse} x) {{ x = inside; }}",
-            f"            if ({w}.guards[k] {worse} inside) {{ inside = {w}.guards[k]; }}",
-            "        }",
-            f"        if ({w}.later {worse} x) {{ x = {w}.later; }}",
-            f"        if (x {best} best) {{ best = x; }}",
-            "    }",
-            f"    for (k = {w}.place - 1; k >= first; k--) {{",
-            f"        double x = {w}.values[k];",
-            f"        if (bound {worse} x) {{ x = bound; }}",
-            f"        if ({w}.guards[k] {worse} bound) {{ bound = {w}.guards[k]; }}",
-            f"        if (x {best} best) {{ best = x; }}",
-            "    }",
-            "    return best;",
-            "}",
-            "",
+        ]
+        waits = f"if (k < turned) {{ {inner('x', 'inside')} {inner('inside', f'{w}.guards[k]')} }}"
+        back = inner("x", "bound"), inner("bound", f"{w}.guards[k]")
+        front = inner("x", f"{w}.earlier"), inner("x", f"{w}.later")
+        return [
+            "    int k;",
+            f"    const int first = {w}.place < {half} ? 0 : {half};",
+            f"    const int last = ({w}.place < {half} ? {length} : {half}) - 1;",
+            *(guards if self.guarded else []),
+            *loop(f"{w}.place - 1", "first", *back),
+            *loop("last", f"(first == 0 ? {half} : 0)", waits, inner("x", f"{w}.later")),
+            *loop(f"(first == 0 ? {half} : {length}) - 1", f"{w}.place", *front),
         ]
 
     def held_name(self, least: bool) -> str:
-        """What that function is called."""
+        """The name of that function."""
         return f"{self.prefix}_{'least' if least else 'largest'}{self.number}"

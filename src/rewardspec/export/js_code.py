@@ -17,15 +17,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 
 from rewardspec.errors import Error
-from rewardspec.export.sources import Source, Statements, early_and_late, held_variable, reward_lines
-from rewardspec.machines.expressions import Expression
+from rewardspec.export.sources import Source, Statements, held_variable
+from rewardspec.machines.expressions import Expression, label
+from rewardspec.machines.instructions import Instruction, Writer
 from rewardspec.machines.label_checks import TOLERANCE
 from rewardspec.machines.windows import algebra
 from rewardspec.spec.payments import PAYMENTS
+from rewardspec.spec.veto_and_reward import RewardHead
 
 _OWN = ("label", "steps", "ends", "done", "larger", "smaller", "slidingWindow")
 
@@ -35,7 +37,7 @@ def to_js(source: Source) -> str:
     names = ", ".join(_exported(source))
     if source.name in (*_exported(source), *_OWN) or re.fullmatch(r"window\d+", source.name):
         raise Error(f"`name` should be none of the module's own names. Received {source.name!r}; try 'm'.")
-    what = "The monitor of" if source.head is None else "The reward of a spec:"
+    what = "The reward of a spec:" if source.is_spec else "The monitor of"
     heading = [f"// {what} {'; '.join(map(_comment, source.formulas))}", "// Made by rewardspec.", ""]
     ending = [f"const {source.name} = Object.freeze({{ {names} }});", f"export {{ {names} }};"]
     return "\n".join([*heading, *_Printer(source).lines(), *ending, f"export default {source.name};", ""])
@@ -65,26 +67,25 @@ def _comment(formula: str) -> str:
 
 
 def _exported(source: Source) -> tuple[str, ...]:
-    own = ("bounds", "progress") if source.head is None else ("start", "violated", "level")
+    own = ("start", "violated", "level") if source.is_spec else ("bounds", "progress")
     return ("formulas", "atoms", "registers", "windows", "reset", "step", *own, "describe")
 
 
-class _Printer:
-    """The lines of one module."""
+class _Statements(Statements):
+    """Statements of JavaScript."""
 
-    constant, variable = "const", "let"
+    declaration = "const"
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.program = source.program
-        self.head = source.head
-
-    # What JavaScript writes differently.
+    def writer(self, row: Instruction) -> Writer:
+        return row.js or row.c
 
     def number(self, value: float) -> str:
         return literal(value)
 
-    def leaf(self, part: Expression) -> tuple[str, str]:
+    def memory(self, field: str, index: int | None) -> str:
+        return f"s.{field}" if index is None else f"s.{field}[{index}]"
+
+    def cell(self, part: Expression) -> tuple[str, str]:
         number = part.args[0]
         match part.op:
             case "label":
@@ -102,6 +103,28 @@ class _Printer:
                 return held_variable(number, least), f"window{number}.held(s.w{number}, {extremum})"
         return f"w{number}", f"window{number}.read(s.w{number})"
 
+
+def _list(items: Iterable[str]) -> str:
+    return f"[{', '.join(items)}]"
+
+
+def _number_or_list(value: float | tuple[float, ...]) -> str:
+    return _list(map(literal, value)) if isinstance(value, tuple) else literal(value)
+
+
+def _camel_case(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)
+
+
+class _Printer:
+    """The lines of one module."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.program = source.program
+        self.head = source.head
+
     def lines(self) -> list[str]:
         program = self.program
         names = [window.name for window in program.windows]
@@ -115,7 +138,7 @@ class _Printer:
             *self._windows(),
             *self._reset(),
             *self._step(),
-            *(self._of_a_monitor() if self.head is None else self._of_a_spec()),
+            *(self._of_a_spec() if self.source.is_spec else self._of_a_monitor()),
             *self._describe(),
         ]
 
@@ -154,52 +177,46 @@ class _Printer:
         cells = ["control: 0"]
         cells += [f"r{k}: {literal(program.number(value))}" for k, value in enumerate(program.initial)]
         cells += [f"w{k}: window{k}.empty" for k in range(len(program.windows))]
-        if self.head is None:
-            cells.append("value: NaN")
-        else:
-            levels = ", ".join("0" for _ in self.head.payments)
-            zeros = ", ".join("0" for _ in range(self.head.count))
-            cells += ["reward: 0", "penalty: Infinity", f"level: [{levels}]", f"values: [{zeros}]"]
+        cells += ["reward: 0"] if self.source.is_spec else []
+        cells += [f"{field.name}: {_number_or_list(field.initial)}" for field in self.head.fields]
         return ["function reset() {", f"  return {{ {', '.join(cells)} }};", "}", ""]
 
     def _step(self) -> list[str]:
-        given = "" if self.head is None else ", base_reward, terminated, truncated"
+        given = "".join(f", {name}" for name, _ in self.head.inputs)
         lines = ["const steps = ["]
         for control in range(len(self.program.steps)):
             body = self._control_state(control)
             lines += [f"  (s, labels{given}) => {{", *(f"    {line}" for line in body), "  },"]
         lines += ["];", ""]
-        if self.head is None:
-            lines += ["function step(state, labels) {", "  return steps[state.control](state, labels);"]
-        else:
-            lines += [
-                "function step(state, labels, { baseReward = 0, terminated = false, truncated = false } = {}) {",
-                "  return steps[state.control](state, labels, baseReward, terminated, truncated);",
-            ]
-        return [*lines, "}", ""]
+        names = [_camel_case(name) for name, _ in self.head.inputs]
+        defaults = [f"{n} = {text(default)}" for n, (_, default) in zip(names, self.head.inputs, strict=True)]
+        options = f", {{ {', '.join(defaults)} }} = {{}}" if names else ""
+        passed = "".join(f", {name}" for name in names)
+        return [
+            *lines,
+            f"function step(state, labels{options}) {{",
+            f"  return steps[state.control](state, labels{passed});",
+            "}",
+            "",
+        ]
 
     def _control_state(self, control: int) -> list[str]:
         program, step = self.program, self.program.steps[control]
-        code = Statements(program, self)
-        early, late = early_and_late(self.source, control)
+        code = _Statements(self.source)
         # Every label is looked at, so that a wrong one is told even where this step does not need it.
-        lines = code.compute([Expression("label", (atom,)) for atom in program.atoms]) + code.compute(early)
+        lines = code.compute(map(label, program.atoms)) + code.compute(step.early())
         for k, push in enumerate(step.pushes):
             guard = "" if push.guard is None else f", {code.place[push.guard]}"
             lines.append(f"const p{k} = window{k}.push(s.w{k}, {code.place[push.value]}{guard});")
-        lines += code.compute(late)
-        outputs = [code.place[output] for output in step.outputs]
+        lines += code.compute(step.late())
+        lines += code.head(step)
         cells = [f"control: {program.successor(control)}"]
         cells += [f"r{k}: {f's.r{k}' if u is None else code.place[u]}" for k, u in enumerate(step.updates)]
         cells += [f"w{k}: p{k}" for k in range(len(program.windows))]
-        if self.head is None:
-            cells.append(f"value: {outputs[0]}")
-        else:
-            paid, values, reward = reward_lines(self.head, outputs, self, lambda field: f"s.{field}")
-            lines += paid
-            levels = ", ".join(f"level{k}" for k in range(len(self.head.payments)))
-            cells += [f"reward: {reward}", f"penalty: {'penalty' if self.head.penalties else 's.penalty'}"]
-            cells += [f"level: [{levels}]", f"values: [{', '.join(values)}]"]
+        cells += [f"reward: {code.place[each]}" for each in self.head.results if self.source.is_spec]
+        for field in self.head.fields:
+            values = [code.place[after] for _, _, after in field.items()]
+            cells.append(f"{field.name}: {values[0] if isinstance(field.after, Expression) else _list(values)}")
         return [*lines, f"return {{ {', '.join(cells)} }};"]
 
     def _of_a_monitor(self) -> list[str]:
@@ -231,7 +248,7 @@ class _Printer:
     def _table(self, name: str, tables: Sequence[Sequence[Expression]]) -> list[str]:
         lines = [f"const {name} = ["]
         for row in zip(*tables, strict=True):
-            code = Statements(self.program, self, first_of_equals=True)
+            code = _Statements(self.source, first_of_equals=True)
             body = [f"const held{k} = window{k}.contents(s.w{k});" for k in self.source.looked_into(row)]
             body += code.compute(row)
             results = ", ".join(code.place[expression] for expression in row)
@@ -239,7 +256,7 @@ class _Printer:
         return [*lines, "];", ""]
 
     def _of_a_spec(self) -> list[str]:
-        assert self.head is not None
+        assert isinstance(self.head, RewardHead)
         levels = ", ".join(
             "0" if PAYMENTS[way].starts_at_zero else f"s.level[{k}]" for k, way in enumerate(self.head.payments)
         )

@@ -1,4 +1,4 @@
-"""What is exported, and the statements that C and JavaScript write alike.
+"""The source of an export, and the statements that C and JavaScript write alike.
 
 Both languages have the same expressions, `a < b ? a : b`; they differ in declarations, in infinities, and in how a
 state is held. Every minimum and maximum is decided as the Python step decides it, ties included.
@@ -9,20 +9,21 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from rewardspec.errors import Error, SynthesisError
+from rewardspec.errors import Error, SpecError, SynthesisError
 from rewardspec.machines.bounds import Bounds, window_places
-from rewardspec.machines.expressions import Expression, all_parts
-from rewardspec.machines.program import Program
-from rewardspec.spec.payments import PAYMENTS
+from rewardspec.machines.code import Code
+from rewardspec.machines.expressions import Expression, all_parts, label
+from rewardspec.machines.heads import VALUE_HEAD, Head, before, output
+from rewardspec.machines.program import Program, Step
+from rewardspec.spec.sorts import ONE_EPISODE
 
 if TYPE_CHECKING:
     from rewardspec.machines.monitor import Monitor
     from rewardspec.spec.spec import Spec
-    from rewardspec.spec.veto_and_reward import RewardHead
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 _RESERVED = re.compile(
@@ -40,7 +41,7 @@ class Source:
         name: What the code is called.
         formulas: The formulas, as text.
         program: The program.
-        head: What becomes of its outputs; None where there is one, the value.
+        head: What becomes of its outputs.
         lower: For each control state the smallest value that going on can lead to; None where that is not known.
         upper: Likewise the largest.
         progress: Likewise the progress of a monitor.
@@ -49,10 +50,15 @@ class Source:
     name: str
     formulas: tuple[str, ...]
     program: Program
-    head: RewardHead | None = None
+    head: Head = VALUE_HEAD
     lower: tuple[Expression, ...] | None = None
     upper: tuple[Expression, ...] | None = None
     progress: tuple[Expression, ...] | None = None
+
+    @property
+    def is_spec(self) -> bool:
+        """Return whether a step pays, and takes what a reward depends on."""
+        return bool(self.head.inputs)
 
     def read_later(self) -> list[Expression]:
         """The expressions that are computed from a state alone."""
@@ -84,12 +90,23 @@ def source_of_monitor(monitor: Monitor, name: str) -> Source:
         lower, upper = bounds.lower, bounds.upper
     with contextlib.suppress(SynthesisError):  # where it needs registers that the value does not
         progress = monitor.progress_expressions if monitor.semantics == "degree" else None
-    return Source(checked_name(name), (str(monitor.formula),), monitor.program, None, lower, upper, progress)
+    return Source(checked_name(name), (str(monitor.formula),), monitor.program, VALUE_HEAD, lower, upper, progress)
 
 
 def source_of_spec(spec: Spec, name: str) -> Source:
-    """A spec with the head that pays."""
-    return Source(checked_name(name), tuple(map(str, spec.formulas)), spec.program, spec.machine.head)
+    """A spec with the head that pays.
+
+    Raises:
+        SpecError: It is about things of a sort of names, which appear while an episode runs.
+    """
+    if spec.axes.named:
+        raise SpecError(ONE_EPISODE)
+    return Source(
+        checked_name(name),
+        tuple(map(str, spec.formulas)),
+        spec.program,
+        spec.machine.head.without_things(len(spec.pairs)),
+    )
 
 
 def checked_name(name: str) -> str:
@@ -111,116 +128,73 @@ def held_variable(window: int, least: bool) -> str:
     return f"{'least' if least else 'largest'}{window}"
 
 
-class Language(Protocol):
-    """What C and JavaScript write differently."""
-
-    constant: str  # what starts the declaration of a constant
-    variable: str  # and of a variable
-
-    def number(self, value: float) -> str:
-        """A number."""
-
-    def leaf(self, part: Expression) -> tuple[str, str]:
-        """The variable of a label, a register or a window, and what it is read from."""
-
-
-class Statements:
-    """Statements that compute each of several expressions once, and where each result is.
+class Statements(Code):
+    """Statements of C or JavaScript, in which every variable is a constant.
 
     Args:
-        program: The program.
-        language: C or JavaScript.
+        source: What is exported.
         first_of_equals: Which of equal operands a minimum or a maximum gives: the first, as where bounds are computed
             in Python, or the last. Only the sign of a zero tells them apart.
     """
 
-    def __init__(self, program: Program, language: Language, *, first_of_equals: bool = False) -> None:
-        self.place: dict[Expression, str] = {}
-        self._program = program
-        self._language = language
+    declaration: str
+
+    def __init__(self, source: Source, *, first_of_equals: bool = False) -> None:
+        super().__init__(source.program)
+        self.source = source
         self._first_of_equals = first_of_equals
 
-    def compute(self, expressions: Iterable[Expression]) -> list[str]:
-        """The statements for some more expressions."""
-        return [line for part in all_parts(expressions) if part not in self.place for line in self._part(part)]
+    def head(self, step: Step) -> list[str]:
+        """Statements that compute what the head remembers and gives."""
+        head = self.source.head
+        self.place |= {output(k): self.place[expression] for k, expression in enumerate(step.outputs)}
+        return self.compute(head.expressions(), head.nested(tests=True), head.variables())
 
-    def _part(self, part: Expression) -> list[str]:
-        number, start = self._language.number, self._language.constant
-        if part.op == "constant":
-            self.place[part] = number(self._program.number(part.args[0]))
-            return []
-        operands = [self.place[arg] for arg in part.operands]
-        lines: list[str] = []
-        name = f"t{len(self.place)}"
-        match part.op:
-            case "min" | "max":
-                better = "<" if part.op == "min" else ">"
-                so_far = operands[0]
-                for count, other in enumerate(operands[1:], start=1):
-                    result = name if count == len(operands) - 1 else f"{name}_{count}"
-                    # As in Python: `a if a < b else b` first, then `if c < result: result = c`.
-                    one, two = (so_far, other) if count == 1 and not self._first_of_equals else (other, so_far)
-                    lines.append(f"{start} {result} = {one} {better} {two} ? {one} : {two};")
-                    so_far = result
-            case "affine":
-                lines.append(f"{start} {name} = {number(part.args[1])} * {operands[0]} + {number(part.args[2])};")
-            case "discount":
-                x, weight = operands
-                text = f"1.0 - {weight} * (1.0 - {x})" if part.args[2] else f"{weight} * {x}"
-                lines.append(f"{start} {name} = {text};")
-            case "complement":
-                label = Expression("label", part.args)
-                lines += self.compute([label])
-                name = f"t{len(self.place)}"
-                minus = "1.0 - " if self._program.semantics == "degree" else "-"
-                lines.append(f"{start} {name} = {minus}{self.place[label]};")
-            case _:
-                name, text = self._language.leaf(part)
-                lines.append(f"{start} {name} = {text};")
-        self.place[part] = name
+    def assign(self, name: str, text: str) -> str:
+        """A statement that declares a constant."""
+        return f"{self.declaration} {name} = {text};"
+
+    def fold(self, part: Expression, operands: Sequence[str], name: str) -> list[str]:
+        """Statements with a constant for each two operands."""
+        lines, so_far = [], operands[0]
+        for count, other in enumerate(operands[1:], start=1):
+            result = name if count == len(operands) - 1 else f"{name}_{count}"
+            # As in Python: `a if a < b else b` first, then `c if c < result else result`.
+            pair = (so_far, other) if count == 1 and not self._first_of_equals else (other, so_far)
+            lines.append(self.assign(result, self.text(part, pair)))
+            so_far = result
         return lines
 
+    def leaf(self, part: Expression, name: str) -> tuple[str, list[str]]:
+        """The constant that holds a leaf, and the statements that declare it."""
+        match part.op:
+            case "constant":
+                return self.number(self.program.number(part.args[0])), []
+            case "number":
+                return self.number(part.args[0]), []
+            case "input":
+                return part.args[0], []
+            case "memory":
+                name, text = before(part), self.memory(*part.args)
+            case "complement":
+                read = label(part.args[0])
+                minus = "1.0 - " if self.program.semantics == "degree" else "-"
+                lines = self.compute([read])
+                return name, [*lines, self.assign(name, f"{minus}{self.place[read]}")]
+            case _:
+                name, text = self.cell(part)
+        return name, [self.assign(name, text)]
 
-def early_and_late(source: Source, control: int) -> tuple[list[Expression], list[Expression]]:
-    """What a control state computes before its pushes, and which outputs read windows after them."""
-    step = source.program.steps[control]
-    late = [e for e in step.outputs if any(part.op == "pushed" for part in e.parts())]
-    return [e for e in step.expressions() if e not in late], late
+    # What C and JavaScript write differently.
 
+    def number(self, value: float) -> str:
+        """A number."""
+        raise NotImplementedError
 
-def reward_lines(
-    head: RewardHead, outputs: Sequence[str], language: Language, state: Callable[[str], str]
-) -> tuple[list[str], Sequence[str], str]:
-    """Statements that leave the veto in `penalty` and the levels in `level0` and so on; the values; and the reward.
+    def memory(self, field: str, index: int | None) -> str:
+        """The number that a field of the head holds before the step."""
+        raise NotImplementedError
 
-    Args:
-        head: The head of the spec.
-        outputs: Where the program's outputs are.
-        language: C or JavaScript.
-        state: How a part of the state before the step is written.
-    """
-    number = language.number
-    uppers, low, high = outputs[head.count :], number(-head.bound), number(head.bound)
-    values, bounded = head.bounded(
-        outputs[: head.count], lambda value: f"{value} < {low} ? {low} : {value} > {high} ? {high} : {value}"
-    )
-    lines = [f"{language.constant} {line};" for line in bounded]
-    lines += [f"{language.variable} penalty = {state('penalty')};"] if uppers else []
-    for upper, penalty in zip(uppers, map(number, head.penalties), strict=True):
-        lines.append(f"if ({upper} {head.hopeless} && {penalty} < penalty) {{ penalty = {penalty}; }}")
-    for k, weights in enumerate(head.weights):
-        terms = [
-            value if weight == 1.0 else f"{number(weight)} * {value}"
-            for weight, value in zip(weights, values, strict=True)
-            if weight != 0.0
-        ]
-        lines.append(f"{language.variable if uppers else language.constant} level{k} = {' + '.join(terms) or '0.0'};")
-        if uppers:
-            lines.append(f"if (penalty < {number(float('inf'))}) {{ level{k} = {'0.0' if k else 'penalty'}; }}")
-    terms = ["base_reward"] if PAYMENTS[head.payments[0]].adds_base else []
-    for k, way in enumerate(head.payments):
-        paid = re.sub(r"\blevel\b", f"level{k}", PAYMENTS[way].pays)
-        paid = re.sub(r"\bbefore\b", state(f"level[{k}]"), paid).replace("discount", number(head.discount))
-        paid = re.sub(r"where\(([^,]*), ([^,]*), ([^,]*)\)", r"((\1) ? \2 : \3)", paid)
-        terms.append(paid.replace("terminated | truncated", "terminated || truncated"))
-    return lines, values, " + ".join(terms)
+    def cell(self, part: Expression) -> tuple[str, str]:
+        """The variable of a label, a register or a window, and what it is read from."""
+        raise NotImplementedError

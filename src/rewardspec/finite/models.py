@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import gymnasium as gym
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import ModelError
+from rewardspec.types import Environment
 
 _RESETS = 32
 """Seeds with which an environment that does not tell its first state is asked for it."""
@@ -70,7 +71,7 @@ class FiniteModel:
         return np.flatnonzero(self.initial)
 
 
-def finite_model(env: gym.Env[Any, Any], unknown_start: Literal["reset", "anywhere"] = "reset") -> FiniteModel:
+def finite_model(env: Environment, unknown_start: Literal["reset", "anywhere"] = "reset") -> FiniteModel:
     """The model of an environment that publishes `P`, as Gymnasium's toy-text environments and the gridworlds do.
 
     `P[state][action]` lists `(probability, next state, reward, terminated)`.
@@ -132,7 +133,7 @@ def finite_model(env: gym.Env[Any, Any], unknown_start: Literal["reset", "anywhe
 
 
 def _checked(
-    env: gym.Env[Any, Any], state: int, action: int, outcomes: Any, states: int
+    env: Environment, state: int, action: int, outcomes: Sequence[tuple[float, int, float, bool]], states: int
 ) -> list[tuple[float, int, float, bool]]:
     """The outcomes of an action that can happen; an action with no outcomes at all is not available."""
     where = f"In the table `P` of {_name(env)}, action {action} in state {state}"
@@ -150,7 +151,7 @@ def _checked(
     return [outcome for outcome in outcomes if outcome[0] > 0.0]
 
 
-def _require_plain_layers(env: gym.Env[Any, Any]) -> None:
+def _require_plain_layers(env: Environment) -> None:
     layer = env
     while isinstance(layer, gym.Wrapper):
         if isinstance(layer, gym.ObservationWrapper | gym.ActionWrapper):
@@ -161,7 +162,7 @@ def _require_plain_layers(env: gym.Env[Any, Any]) -> None:
         layer = layer.env
 
 
-def _initial(env: gym.Env[Any, Any], states: int, anywhere: list[int] | None) -> NDArray[np.float64]:
+def _initial(env: Environment, states: int, anywhere: list[int] | None) -> NDArray[np.float64]:
     chances = getattr(env.unwrapped, "initial_state_distrib", None)
     if chances is not None:
         found: NDArray[np.float64] = np.asarray(chances, dtype=np.float64)
@@ -185,5 +186,5 @@ def _initial(env: gym.Env[Any, Any], states: int, anywhere: list[int] | None) ->
     return initial
 
 
-def _name(env: gym.Env[Any, Any]) -> str:
+def _name(env: Environment) -> str:
     return type(env.unwrapped).__name__ if env.spec is None else env.spec.id

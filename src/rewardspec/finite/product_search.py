@@ -99,11 +99,11 @@ class ProductSearch:
             offset += len(layer)
 
     def truncated_reward(self, layer: Layer) -> NDArray[np.float64]:
-        """What the spec pays on each transition when the episode is cut off there, shape (K,)."""
+        """Reward of each transition if the episode is truncated there, shape (K,)."""
         return self._monitor.step(layer.before, layer.row, truncated=True)[1]
 
     def violated(self, layer: Layer) -> NDArray[np.bool_]:
-        """Whether a veto of the spec is in force after each transition, shape (K,)."""
+        """Mask of the transitions after which a veto of the spec is in force, shape (K,)."""
         return self._monitor.violated(layer.after)
 
     def _number(self, keys: Matrix) -> Indices:
@@ -156,7 +156,7 @@ class _Monitor:
         return after, reward
 
     def violated(self, memory: State) -> NDArray[np.bool_]:
-        """Whether a veto is in force."""
+        """Mask of the configurations in which a veto is in force."""
         return np.asarray(self.spec.violated(memory), dtype=np.bool_)
 
     def keys(self, states: Indices, memory: State) -> Matrix:
@@ -181,7 +181,7 @@ class _Monitor:
 
     def _call_atoms(self, obs: Indices, action: Indices | None, next_obs: Indices) -> dict[str, NDArray[np.float64]]:
         if not self.one_by_one:
-            return self.spec.batch_labels(len(obs)).of(obs, action, next_obs)
+            return self.spec.batch_reader.read(obs, action, next_obs, len(obs))
         actions = itertools.repeat(None) if action is None else action.tolist()
         rows = [self.spec.labels(*one) for one in zip(obs.tolist(), actions, next_obs.tolist(), strict=False)]
         return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in self.spec.atoms}

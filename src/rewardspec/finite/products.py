@@ -61,7 +61,7 @@ class Product:
 
     @property
     def configurations(self) -> int:
-        """How many configurations of the monitor occur."""
+        """Number of reachable configurations of the monitor."""
         return int(self.configuration.max()) + 1
 
     def follow(self, node: int, action: int, state: int) -> int | None:

@@ -1,8 +1,7 @@
-"""The lab: tasks, learners and experiments that use the library, and their commands; the library never imports it.
+"""Tasks, learners and experiments built on the library, and their commands. The library never imports the lab.
 
-Importing it registers two collections of tasks, and their environments with Gymnasium: the twelve of "Expressive
-Temporal Specifications for Reward Monitoring" (AAAI-26) as "paper", and those of Office World and Craft World as
-"memory".
+Importing the lab registers two collections of tasks, and their environments with Gymnasium: "paper", the twelve of
+"Expressive Temporal Specifications for Reward Monitoring" (AAAI-26), and "memory", Office World and Craft World.
 """
 
 from rewardspec.lab.paper.tasks import TASKS as _PAPER

@@ -1,1 +1,1 @@
-"""What can be said: formulas, their text, their meaning, and value-preserving rewriting."""
+"""The language: formulas, their text, their semantics, and value-preserving rewriting."""

@@ -1,4 +1,4 @@
-"""What is still possible: a formula that holds of a trace while some continuation of it satisfies another formula.
+"""Satisfiable continuations: a formula that holds of a trace while some continuation satisfies another formula.
 
 `possible(φ)` is positive on a trace exactly when φ is positive on the trace or on some continuation of it; as
 robustness, it is at least 0 exactly when φ is at least 0. A spec vetoes when it no longer is. Because it is a formula,
@@ -24,38 +24,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from rewardspec.logic.formulas import (
-    FALSE,
-    LAST,
-    TRUE,
-    Affine,
-    AllButTimes,
-    Always,
-    And,
-    AtLeastTimes,
-    Atom,
-    Constant,
-    Eventually,
-    Formula,
-    Historically,
-    Next,
-    Not,
-    Or,
-    Release,
-    StrongRelease,
-    Timed,
-    Trigger,
-    Until,
-    WeakNext,
-    WeakUntil,
-)
+from rewardspec.logic import formulas as fm
+from rewardspec.logic.formulas import Formula
 from rewardspec.logic.future_runs import FutureRuns, TooManyRunsError, conjunction, disjunction, horizon, minus
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.operators import PAST
 from rewardspec.logic.simplification import simplify
 
 _MOST_LENGTHS = 24  # numbers of future steps that are tried where more steps are not always better
-_STRONG = (Next, Eventually, Until, StrongRelease, AtLeastTimes)  # false past the end of a trace
+_STRONG = (fm.Next, fm.Eventually, fm.Until, fm.StrongRelease, fm.AtLeastTimes)  # false past the end of a trace
 
 
 class Possible(NamedTuple):
@@ -87,7 +64,7 @@ def possible(formula: Formula, *, approximate: bool = False) -> Possible:
     try:
         if not approximate:
             longest = simplify(_Extended(steps).here(positive))
-            if longest == TRUE or _gains_by_steps(positive):
+            if longest == fm.TRUE or _gains_by_steps(positive):
                 return Possible(longest, exact=True)
             if steps <= _MOST_LENGTHS:
                 shorter = [simplify(_Extended(m).here(positive)) for m in range(1, steps)]
@@ -102,18 +79,18 @@ def _support(formula: Formula) -> Formula:
 
     def positive(part: Formula, args: tuple[Formula, ...]) -> Formula:
         match part:
-            case Constant():
-                return TRUE if part.value > 0.0 else FALSE
-            case Affine():
-                return TRUE if part.offset > 0.0 else args[0]
-            case WeakUntil():
-                return Release(args[1], Or(*args))
-            case StrongRelease():
-                return Until(args[1], And(*args))
-            case Timed() if part.discount < 1.0:
-                if isinstance(part, Always | Release | Historically | Trigger):
+            case fm.Constant():
+                return fm.TRUE if part.value > 0.0 else fm.FALSE
+            case fm.Affine():
+                return fm.TRUE if part.offset > 0.0 else args[0]
+            case fm.WeakUntil():
+                return fm.Release(args[1], fm.Or(*args))
+            case fm.StrongRelease():
+                return fm.Until(args[1], fm.And(*args))
+            case fm.Timed() if part.discount < 1.0:
+                if isinstance(part, fm.Always | fm.Release | fm.Historically | fm.Trigger):
                     # 1 - w(1 - x) is positive at every distance but 0, where the weight w is 1.
-                    return args[-1] if part.low == 0 else TRUE
+                    return args[-1] if part.low == 0 else fm.TRUE
                 return type(part)(*args, part.low, part.high)
         return part.rebuild(*args) if args else part
 
@@ -121,7 +98,7 @@ def _support(formula: Formula) -> Formula:
 
 
 def _gains_by_steps(formula: Formula) -> bool:
-    """Whether further steps, with every literal true, never make the formula false."""
+    """Return whether further steps, with every literal true, never make the formula false."""
     gains: dict[Formula, bool] = {}
     certain: dict[Formula, bool] = {}  # true at every future position, however many there are
     for part in formula.subformulas():
@@ -131,19 +108,19 @@ def _gains_by_steps(formula: Formula) -> bool:
             continue
         gains[part] = all(gains[arg] for arg in args)
         match part:
-            case Constant():
-                certain[part] = part == TRUE
-            case Atom() | Not():
+            case fm.Constant():
+                certain[part] = part == fm.TRUE
+            case fm.Atom() | fm.Not():
                 certain[part] = True
-            case And():
+            case fm.And():
                 certain[part] = all(certain[arg] for arg in args)
-            case Or():
+            case fm.Or():
                 certain[part] = any(certain[arg] for arg in args)
-            case Next():
+            case fm.Next():
                 certain[part] = False
-            case Eventually() | Until():
+            case fm.Eventually() | fm.Until():
                 certain[part] = part.low == 0 and certain[args[-1]]
-            case AtLeastTimes():
+            case fm.AtLeastTimes():
                 certain[part] = part.count == 1 and certain[args[0]]
             case _:  # WX, G, R and G{k}, which further steps can break
                 certain[part] = certain[args[-1]]
@@ -174,59 +151,61 @@ class _Extended:
     def _part_here(self, part: Formula) -> Formula:
         args = [self._here[arg] for arg in part.args]
         match part:
-            case And():
+            case fm.And():
                 return conjunction(args)
-            case Or():
+            case fm.Or():
                 return disjunction(args)
-            case Next() | WeakNext():
+            case fm.Next() | fm.WeakNext():
                 return self._shift_here(part, args[0])
-            case Eventually():
+            case fm.Eventually():
                 return disjunction([part.rebuild(*args), *(case.holds() for case in self._interval_cases(part))])
-            case Always():
+            case fm.Always():
                 cases = self._interval_cases(part)
                 return conjunction([part.rebuild(*args), *(case.holds_or_passes() for case in cases)])
-            case Until():
+            case fm.Until():
                 later = disjunction([case.holds() for case in self._until_cases(part, conjunction)])
-                return disjunction([part.rebuild(*args), conjunction([Always(args[0]), later])])
-            case Release():
+                return disjunction([part.rebuild(*args), conjunction([fm.Always(args[0]), later])])
+            case fm.Release():
                 later = conjunction([case.holds_or_passes() for case in self._until_cases(part, disjunction)])
-                return conjunction([part.rebuild(*args), disjunction([Eventually(args[0]), later])])
-            case AtLeastTimes():
+                return conjunction([part.rebuild(*args), disjunction([fm.Eventually(args[0]), later])])
+            case fm.AtLeastTimes():
                 return disjunction(
                     [
                         conjunction([_at_least(part.count - count, args[0]), _now(guard)])
                         for count, guard in self._future.counts(part, 1, part.count)
                     ]
                 )
-            case AllButTimes():
+            case fm.AllButTimes():
                 return disjunction(
                     [
-                        conjunction([AllButTimes(args[0], part.count - count), _now(guard)])
+                        conjunction([fm.AllButTimes(args[0], part.count - count), _now(guard)])
                         for count, guard in self._future.failures(part, 1)
                         if count <= part.count
                     ]
                 )
         return part
 
-    def _shift_here(self, part: Next | WeakNext, arg: Formula) -> Formula:
+    def _shift_here(self, part: fm.Next | fm.WeakNext, arg: Formula) -> Formula:
         """`X[k] φ` at distance d from the end reads position n + (k - d), which may lie beyond all that follows."""
         k = part.steps
         cases = [_Case(max(k - run.end, 0), k - run.start, run.guard) for run in self._future.runs(part.arg)]
-        if isinstance(part, WeakNext):
-            cases.append(_Case(0, k - self.steps - 1, TRUE))
+        if isinstance(part, fm.WeakNext):
+            cases.append(_Case(0, k - self.steps - 1, fm.TRUE))
         cases = [case for case in cases if case.high is not None and case.high >= 0]
-        if all(case.guard == TRUE for case in cases) and _cover(cases, k):
-            return WeakNext(arg, k)
-        return disjunction([Next(arg, k), *(case.holds() for case in cases)])
+        if all(case.guard == fm.TRUE for case in cases) and _cover(cases, k):
+            return fm.WeakNext(arg, k)
+        return disjunction([fm.Next(arg, k), *(case.holds() for case in cases)])
 
-    def _interval_cases(self, part: Eventually | Always) -> list[_Case]:
+    def _interval_cases(self, part: fm.Eventually | fm.Always) -> list[_Case]:
         """From where on the trace an interval reaches into each run of the future."""
         runs = self._future.runs(part.arg)
         return [_Case(part.low - run.end, minus(part.high, run.start), run.guard) for run in runs]
 
-    def _until_cases(self, part: Until | Release, join: Callable[[Sequence[Formula]], Formula]) -> Iterable[_Case]:
-        """Where the second operand of an until may be met after the end of the trace, or that of a release missed."""
-        so_far: Formula = TRUE if join is conjunction else FALSE  # the first operand, over all positions before
+    def _until_cases(
+        self, part: fm.Until | fm.Release, join: Callable[[Sequence[Formula]], Formula]
+    ) -> Iterable[_Case]:
+        """List the places after the end of the trace where an until may be met, or a release missed."""
+        so_far: Formula = fm.TRUE if join is conjunction else fm.FALSE  # the first operand, over all positions before
         for start, end, (first, second) in self._future.together(part.args):
             yield _Case(part.low - start, minus(part.high, start), join([so_far, second]))
             so_far = join([so_far, first])
@@ -244,22 +223,22 @@ class _Case(NamedTuple):
     def holds(self) -> Formula:
         """The position is one of these, and the guard holds."""
         if self.high is not None and self.high < max(self.low, 0):
-            return FALSE
-        at_least = TRUE if self.low <= 0 else Next(TRUE, self.low)
-        at_most = TRUE if self.high is None else WeakNext(FALSE, self.high + 1)
+            return fm.FALSE
+        at_least = fm.TRUE if self.low <= 0 else fm.Next(fm.TRUE, self.low)
+        at_most = fm.TRUE if self.high is None else fm.WeakNext(fm.FALSE, self.high + 1)
         return conjunction([at_least, at_most, _now(self.guard)])
 
     def holds_or_passes(self) -> Formula:
         """The position is none of these, or the guard holds."""
         if self.high is not None and self.high < max(self.low, 0):
-            return TRUE
-        nearer = FALSE if self.low <= 0 else WeakNext(FALSE, self.low)
-        farther = FALSE if self.high is None else Next(TRUE, self.high + 1)
+            return fm.TRUE
+        nearer = fm.FALSE if self.low <= 0 else fm.WeakNext(fm.FALSE, self.low)
+        farther = fm.FALSE if self.high is None else fm.Next(fm.TRUE, self.high + 1)
         return disjunction([nearer, farther, _now(self.guard)])
 
 
 def _cover(cases: Sequence[_Case], count: int) -> bool:
-    """Whether the cases take in every distance from 0 up to `count`, excluded."""
+    """Return whether the cases include every distance from 0 up to `count`, excluded."""
     reached = 0
     for case in sorted(cases):
         if case.low <= reached and case.high is not None:
@@ -268,8 +247,8 @@ def _cover(cases: Sequence[_Case], count: int) -> bool:
 
 
 def _now(guard: Formula) -> Formula:
-    return guard if guard in (TRUE, FALSE) else Eventually(And(LAST, guard))
+    return guard if guard in (fm.TRUE, fm.FALSE) else fm.Eventually(fm.And(fm.LAST, guard))
 
 
 def _at_least(count: int, formula: Formula) -> Formula:
-    return TRUE if count <= 0 else AtLeastTimes(formula, count)
+    return fm.TRUE if count <= 0 else fm.AtLeastTimes(formula, count)

@@ -24,7 +24,7 @@ Definition: TypeAlias = Callable[..., Column]  # (domain, formula, *columns of t
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """What values are: degrees in [0, 1], or robustness in the extended reals.
+    """A domain of values: degrees in [0, 1], or robustness in the extended reals.
 
     Attributes:
         bottom: The least value, that of `false`.

@@ -1,4 +1,4 @@
-"""How each tool writes operators, intervals and atoms: rewardspec's own text form, Spot's, RTAMT's and reelay's.
+"""Dialects: operators, intervals and atoms as written by rewardspec, Spot, RTAMT and reelay.
 
 RTAMT and reelay judge a formula of the past at every step anew, where the value of a formula here is the one at the
 first step.  So their formulas of the past are read as `now φ`, that is `F(last & φ)`.
@@ -33,7 +33,7 @@ _WITHOUT_BOUNDS: dict[type[Formula], str] = {
 
 
 class Interval(NamedTuple):
-    """What stands in the brackets after an operator.
+    """The contents of the brackets after an operator.
 
     Attributes:
         low: The nearest step.
@@ -161,6 +161,9 @@ def _read_interval(token: lark.Token, *, spot: bool = False) -> Interval:
 def _whole(token: lark.Token, text: str) -> int:
     if re.fullmatch(r"[0-9]+", text):
         return int(text[:20])  # longer ones are refused as too large, whatever their other digits
+    if re.fullmatch(r"[\d.]+\s*(ms|s|min|h)", text):
+        remedy = "Seconds are for records with a column of times, as in `rewardspec monitor --trace`. Write steps here."
+        raise MisuseError(token, f"{shown(token)} has durations", "an interval such as '[0,5]'", remedy)
     remedy = "Bounds are whole numbers of steps, 0 or more, as in '[0,5]', '[<=5]', '[3,]' or, discounted, '[0,5;0.9]'."
     raise MisuseError(token, f"{shown(token)} is no interval", "an interval such as '[0,5]'", remedy)
 

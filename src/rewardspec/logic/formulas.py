@@ -103,7 +103,7 @@ class Shift(Unary):
 
     @property
     def steps(self) -> int:
-        """How many steps away the operand is evaluated."""
+        """Distance in steps at which the operand is evaluated."""
         return self.params[0]
 
     @property
@@ -147,12 +147,12 @@ class Timed(Formula):
 
     @property
     def discount(self) -> float:
-        """What each step of distance multiplies a value by."""
+        """Factor of a value for each step of distance."""
         return self.params[2]
 
     @property
     def is_plain(self) -> bool:
-        """Whether there is neither an interval nor a discount."""
+        """True if there is neither an interval nor a discount."""
         return self.params == _PLAIN
 
     @property
@@ -196,7 +196,7 @@ class Counted(Unary):
 
     @property
     def count(self) -> int:
-        """How many steps."""
+        """Number of steps."""
         return self.params[0]
 
     @property
@@ -272,7 +272,7 @@ class Affine(Unary):
 
     @property
     def offset(self) -> float:
-        """What is added."""
+        """The summand."""
         return self.params[1]
 
     @property

@@ -1,4 +1,4 @@
-"""Which kind of formula is this: safe, co-safe, propositional, of the past, or one that reads the first state only."""
+"""Syntactic fragments: safe, co-safe, propositional and past formulas, and atoms read in the first state only."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from rewardspec.logic.formulas import Atom, Formula, FormulaLike, Timed, as_formula
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.operators import FUTURE, OPERATORS, PAST, TEMPORAL
+from rewardspec.logic.quantifiers import body_of
 
 
 def is_safe(formula: FormulaLike) -> bool:
-    """Whether the formula is syntactically safe: its negation normal form has no F, U, M or F{k} without a bound.
+    """Return whether a formula is syntactically safe: its negation normal form has no F, U, M or F{k} without a bound.
 
     This is the paper's Definition 3, with weak next and weak until, which it can express, allowed too; so are bounded
     operators, which `X` can express, and those of the past, whose value is known at each step.
@@ -19,26 +20,26 @@ def is_safe(formula: FormulaLike) -> bool:
         >>> is_safe("G !crash"), is_safe("!F crash"), is_safe("G(a -> F b)"), is_safe("G(a -> F[0,5] b)")
         (True, True, False, True)
     """
-    return all(_is_bounded(part) or OPERATORS[type(part)].safe for part in to_nnf(formula).subformulas() if part.args)
+    return all(_is_bounded(part) or OPERATORS[type(part)].safe for part in _operators(formula))
 
 
 def is_cosafe(formula: FormulaLike) -> bool:
-    """Whether the negation is syntactically safe: the formula's normal form has no G, R, W or G{k} without a bound.
+    """Return whether the negation is syntactically safe: the normal form has no G, R, W or G{k} without a bound.
 
     Example:
         >>> is_cosafe("F(a & F b)"), is_cosafe("G a")
         (True, False)
     """
-    return all(_is_bounded(part) or OPERATORS[type(part)].cosafe for part in to_nnf(formula).subformulas() if part.args)
+    return all(_is_bounded(part) or OPERATORS[type(part)].cosafe for part in _operators(formula))
 
 
 def is_propositional(formula: FormulaLike) -> bool:
-    """Whether the formula has no temporal operator, so that it reads the first state alone."""
+    """Return whether a formula has no temporal operator, so that it reads the first state alone."""
     return not any(isinstance(part, TEMPORAL) for part in as_formula(formula).subformulas())
 
 
 def is_past(formula: FormulaLike) -> bool:
-    """Whether the formula looks at no later step, so that its value at a step is known there.
+    """Return whether a formula reads no later step, so that its value at a step is known there.
 
     Example:
         >>> is_past("H(a -> O[0,5] b)"), is_past("a"), is_past("O F a")
@@ -70,7 +71,7 @@ def unguarded_past(formula: FormulaLike) -> tuple[Formula, ...]:
 def _at_first_state(formula: Formula, guards: tuple[type[Formula], ...]) -> Iterator[Formula]:
     """The parts that are read at the first state, down to the operators in `guards`, which come last."""
     seen: set[Formula] = set()
-    stack = [formula]
+    stack = [body_of(formula)]
     while stack:
         part = stack.pop()
         if part not in seen:
@@ -78,6 +79,11 @@ def _at_first_state(formula: Formula, guards: tuple[type[Formula], ...]) -> Iter
             yield part
             if not isinstance(part, guards):
                 stack.extend(reversed(part.args))
+
+
+def _operators(formula: FormulaLike) -> Iterator[Formula]:
+    """The operators of the negation normal form; a quantifier leaves it as safe as its body is."""
+    return (part for part in body_of(to_nnf(formula)).subformulas() if part.args)
 
 
 def _is_bounded(formula: Formula) -> bool:

@@ -10,33 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rewardspec.logic.formulas import (
-    FALSE,
-    TRUE,
-    AllButTimes,
-    Always,
-    And,
-    AtLeastTimes,
-    Atom,
-    Constant,
-    Counted,
-    Eventually,
-    Formula,
-    Historically,
-    Next,
-    Not,
-    Once,
-    Or,
-    Previous,
-    Release,
-    Shift,
-    Since,
-    Timed,
-    Trigger,
-    Until,
-    WeakNext,
-    WeakPrevious,
-)
+from rewardspec.logic import formulas as fm
+from rewardspec.logic.formulas import Formula
 
 _MOST_RUNS = 24  # different cases of one subformula at future positions
 _MOST_PAST = 100  # future positions at which a formula about the past is looked at one by one
@@ -68,16 +43,16 @@ class FutureRuns:
         self._runs: dict[Formula, list[Run] | None] = {}  # None where there are too many
 
     def is_certain(self, formula: Formula) -> bool:
-        """Whether a formula is known to hold at every future position."""
+        """Return whether a formula is known to hold at every future position."""
         try:
-            return self.runs(formula) == self._constant(TRUE)
+            return self.runs(formula) == self._constant(fm.TRUE)
         except TooManyRunsError:
             return False
 
     def runs(self, formula: Formula) -> list[Run]:
         """At which future positions a formula holds, given what is known at the end of the trace."""
         if self._everything:
-            return self._constant(TRUE)
+            return self._constant(fm.TRUE)
         for part in formula.subformulas():
             if part not in self._runs:
                 try:
@@ -94,36 +69,40 @@ class FutureRuns:
 
     def _part_ahead(self, part: Formula) -> list[Run]:
         match part:
-            case Constant():
+            case fm.Constant():
                 return self._constant(part)
-            case Atom() | Not():
-                return self._constant(TRUE)
-            case And() | Or():
-                join, decides = (conjunction, FALSE) if isinstance(part, And) else (disjunction, TRUE)
+            case fm.Atom() | fm.Not():
+                return self._constant(fm.TRUE)
+            case fm.And() | fm.Or():
+                join, decides = (conjunction, fm.FALSE) if isinstance(part, fm.And) else (disjunction, fm.TRUE)
                 if any(self._runs[arg] == self._constant(decides) for arg in part.args):
                     return self._constant(decides)
                 return self._merged((a, b, join(guards)) for a, b, guards in self.together(part.args))
-            case Next() | WeakNext():
-                beyond = TRUE if isinstance(part, WeakNext) else FALSE
+            case fm.Next() | fm.WeakNext():
+                beyond = fm.TRUE if isinstance(part, fm.WeakNext) else fm.FALSE
                 edges = [run.start - part.steps for run in self.runs(part.arg)] + [self.steps - part.steps + 1]
                 return self._at(edges, lambda s: self._guard(part.arg, s + part.steps, beyond))
-            case Eventually() | Always():
-                join = disjunction if isinstance(part, Eventually) else conjunction
+            case fm.Eventually() | fm.Always():
+                join = disjunction if isinstance(part, fm.Eventually) else conjunction
                 return self._at(self._edges(part), lambda s: join(self._window(part, s)))
-            case Until():
+            case fm.Until():
                 return self._at(self._edges(part), lambda s: disjunction(list(self._until_at(part, s, conjunction))))
-            case Release():
+            case fm.Release():
                 return self._at(self._edges(part), lambda s: conjunction(list(self._until_at(part, s, disjunction))))
-            case AtLeastTimes():
+            case fm.AtLeastTimes():
                 edges = self._count_edges(part)
                 return self._at(
                     edges, lambda s: disjunction([g for c, g in self.counts(part, s, part.count) if c >= part.count])
                 )
-            case AllButTimes():
+            case fm.AllButTimes():
                 edges = self._count_edges(part)
                 return self._at(edges, lambda s: disjunction([g for c, g in self.failures(part, s) if c <= part.count]))
-        if isinstance(part, Once | Since) and part.low == 0 and self.runs(part.args[-1]) == self._constant(TRUE):
-            return self._constant(TRUE)
+        if (
+            isinstance(part, fm.Once | fm.Since)
+            and part.low == 0
+            and self.runs(part.args[-1]) == self._constant(fm.TRUE)
+        ):
+            return self._constant(fm.TRUE)
         known = min(horizon(part), self.steps)  # after so many steps nothing changes
         if known > _MOST_PAST:
             raise TooManyRunsError
@@ -155,25 +134,25 @@ class FutureRuns:
         starts = sorted({run.start for formula in formulas for run in self.runs(formula)})
         ends = [*(s - 1 for s in starts[1:]), self.steps]
         return [
-            (start, end, [self._guard(formula, start, FALSE) for formula in formulas])
+            (start, end, [self._guard(formula, start, fm.FALSE) for formula in formulas])
             for start, end in zip(starts, ends, strict=True)
         ]
 
-    def _edges(self, part: Timed) -> list[int]:
+    def _edges(self, part: fm.Timed) -> list[int]:
         """Positions at which the window of an operator begins or ends to see another stretch of its operands."""
         starts = [start for start, _, _ in self.together(part.args)] + [self.steps + 1]
         moves = {0, part.low, part.low - 1} | (set() if part.high is None else {part.high, part.high - 1})
         return [start - move for start in starts for move in moves]
 
-    def _window(self, part: Eventually | Always, s: int) -> list[Formula]:
+    def _window(self, part: fm.Eventually | fm.Always, s: int) -> list[Formula]:
         first, last = s + part.low, self.steps if part.high is None else s + part.high
         return [run.guard for run in self.runs(part.arg) if run.start <= last and first <= run.end]
 
     def _until_at(
-        self, part: Until | Release, s: int, join: Callable[[Sequence[Formula]], Formula]
+        self, part: fm.Until | fm.Release, s: int, join: Callable[[Sequence[Formula]], Formula]
     ) -> Iterator[Formula]:
         first, last = s + part.low, self.steps if part.high is None else s + part.high
-        so_far: Formula = TRUE if join is conjunction else FALSE
+        so_far: Formula = fm.TRUE if join is conjunction else fm.FALSE
         for start, end, (left, right) in self.together(part.args):
             start = max(start, s)
             if start > end:
@@ -183,15 +162,15 @@ class FutureRuns:
                 yield join([so_far, right] if meeting == start else [so_far, left, right])
             so_far = join([so_far, left])
 
-    def _count_edges(self, part: Counted) -> list[int]:
+    def _count_edges(self, part: fm.Counted) -> list[int]:
         """Positions from which on there are too few left, or few enough, to change a count."""
         runs = self.runs(part.args[0])
-        if any(run.guard not in (TRUE, FALSE) for run in runs):
+        if any(run.guard not in (fm.TRUE, fm.FALSE) for run in runs):
             if self.steps > _MOST_PAST:
                 raise TooManyRunsError
             return list(range(1, self.steps + 1))
         edges = []
-        for counted in (TRUE, FALSE):
+        for counted in (fm.TRUE, fm.FALSE):
             total = 0  # going back from the end, where the count passes the threshold
             for run in reversed(runs):
                 edges.append(run.start)
@@ -203,18 +182,18 @@ class FutureRuns:
                     total += run.end - run.start + 1
         return edges
 
-    def counts(self, part: Counted, s: int, enough: int) -> list[tuple[int, Formula]]:
-        """How many positions from n + s on satisfy the operand: numbers up to `enough`, and when there are so many."""
+    def counts(self, part: fm.Counted, s: int, enough: int) -> list[tuple[int, Formula]]:
+        """Count the positions from n + s on that satisfy the operand, up to `enough`, with the case of each count."""
         return self._tally(part, s, enough, negated=False)
 
-    def failures(self, part: Counted, s: int) -> list[tuple[int, Formula]]:
-        """How many positions from n + s on may be counted as failing, and when there are no more than so many."""
+    def failures(self, part: fm.Counted, s: int) -> list[tuple[int, Formula]]:
+        """Count the positions from n + s on that may fail, with the case in which there are no more."""
         return self._tally(part, s, part.count + 1, negated=True)
 
-    def _tally(self, part: Counted, s: int, most: int, *, negated: bool) -> list[tuple[int, Formula]]:
+    def _tally(self, part: fm.Counted, s: int, most: int, *, negated: bool) -> list[tuple[int, Formula]]:
         # Guards are monotone statements, so that a run counts as satisfied only under its guard, and as failing
         # without one.
-        tally: dict[int, Formula] = {0: TRUE}
+        tally: dict[int, Formula] = {0: fm.TRUE}
         for run in self.runs(part.args[0]):
             length = run.end - max(run.start, s) + 1
             if length <= 0:
@@ -229,7 +208,7 @@ class FutureRuns:
                     after.setdefault(more, []).append(conjunction([guard, run.guard]))
                     after.setdefault(count, []).append(guard)
             tally = {count: disjunction(guards) for count, guards in after.items()}
-            tally = {count: guard for count, guard in tally.items() if guard != FALSE}
+            tally = {count: guard for count, guard in tally.items() if guard != fm.FALSE}
             if len(tally) > _MOST_RUNS:
                 raise TooManyRunsError
         return list(tally.items())
@@ -237,30 +216,30 @@ class FutureRuns:
     # The past, at future positions.
 
     def _past_at(self, part: Formula, s: int) -> Formula:
-        """What has to hold at the end of the trace for a formula about the past to hold s positions later."""
+        """Return the condition at the end of the trace for a past formula to hold s positions later."""
         args = part.args
         match part:
-            case Previous() | WeakPrevious():
+            case fm.Previous() | fm.WeakPrevious():
                 k = part.steps
                 if k < s:
-                    return self._guard(args[0], s - k, FALSE)
+                    return self._guard(args[0], s - k, fm.FALSE)
                 return args[0] if k == s else type(part)(args[0], k - s)
-            case Once() | Historically():
-                join = disjunction if isinstance(part, Once) else conjunction
+            case fm.Once() | fm.Historically():
+                join = disjunction if isinstance(part, fm.Once) else conjunction
                 first, last = 1 if part.high is None else max(1, s - part.high), s - part.low
                 ahead = [run.guard for run in self.runs(args[0]) if run.start <= last and first <= run.end]
                 if part.high is None or part.high >= s:
                     ahead.append(type(part)(args[0], max(0, part.low - s), minus(part.high, s)))
                 return join(ahead)
-            case Since() | Trigger():
-                join, other = (disjunction, conjunction) if isinstance(part, Since) else (conjunction, disjunction)
+            case fm.Since() | fm.Trigger():
+                join, other = (disjunction, conjunction) if isinstance(part, fm.Since) else (conjunction, disjunction)
                 first, last = 1 if part.high is None else max(1, s - part.high), s - part.low
                 ahead = []
-                since: Formula = TRUE if isinstance(part, Since) else FALSE
+                since: Formula = fm.TRUE if isinstance(part, fm.Since) else fm.FALSE
                 for place in range(s, 0, -1):
                     if first <= place <= last:
-                        ahead.append(other([since, self._guard(args[1], place, FALSE)]))
-                    since = other([since, self._guard(args[0], place, FALSE)])
+                        ahead.append(other([since, self._guard(args[1], place, fm.FALSE)]))
+                    since = other([since, self._guard(args[0], place, fm.FALSE)])
                 if part.high is None or part.high >= s:
                     earlier = type(part)(args[0], args[1], max(0, part.low - s), minus(part.high, s))
                     ahead.append(other([since, earlier]))
@@ -273,11 +252,11 @@ def horizon(formula: Formula) -> int:
     steps = 1
     for part in formula.subformulas():
         match part:
-            case Shift():
+            case fm.Shift():
                 steps += part.steps
-            case Timed():
+            case fm.Timed():
                 steps += 1 + max(part.low, part.high or 0)
-            case Counted():
+            case fm.Counted():
                 steps += 1 + part.count
     return steps
 
@@ -289,11 +268,11 @@ def minus(high: int | None, steps: int) -> int | None:
 
 def conjunction(formulas: Sequence[Formula]) -> Formula:
     """`&` of any number of formulas, without constants."""
-    kept = [formula for formula in dict.fromkeys(formulas) if formula != TRUE]
-    return FALSE if FALSE in kept else And(*kept) if kept else TRUE
+    kept = [formula for formula in dict.fromkeys(formulas) if formula != fm.TRUE]
+    return fm.FALSE if fm.FALSE in kept else fm.And(*kept) if kept else fm.TRUE
 
 
 def disjunction(formulas: Sequence[Formula]) -> Formula:
     """`|` of any number of formulas, without constants."""
-    kept = [formula for formula in dict.fromkeys(formulas) if formula != FALSE]
-    return TRUE if TRUE in kept else Or(*kept) if kept else FALSE
+    kept = [formula for formula in dict.fromkeys(formulas) if formula != fm.FALSE]
+    return fm.TRUE if fm.TRUE in kept else fm.Or(*kept) if kept else fm.FALSE

@@ -1,4 +1,4 @@
-"""What every formula is: the base class, with atoms, constants and the numbers that formulas are made of.
+"""The base class of formulas, atoms, constants, and the checks of their parameters.
 
 No function here recurses over a formula: nesting is limited by memory, not by Python's stack.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from rewardspec.errors import FormulaError
 
@@ -30,11 +30,18 @@ class Formula:
     args: tuple[Formula, ...]
     params: tuple[object, ...]
     _hash: int
+    quantifier: ClassVar[str] = ""  # what stands in front of a formula about each of several things
 
     def __init__(self, *args: Any) -> None:
         raise TypeError(f"{type(self).__name__} is the base of other formulas. Build one of those, or use `parse`.")
 
     def _set(self, args: tuple[Formula, ...], params: tuple[object, ...] = ()) -> None:
+        for arg in args:
+            if arg.quantifier:
+                raise FormulaError(
+                    f"A quantifier stands in front of a whole formula. Received `{arg}` inside another one. Write "
+                    f"'{arg.quantifier}' in front, and what it is inside of after the colon."
+                )
         object.__setattr__(self, "args", args)
         object.__setattr__(self, "params", params)
         object.__setattr__(self, "_hash", hash((type(self).__name__, params, args)))

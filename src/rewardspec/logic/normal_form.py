@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from rewardspec.logic.formulas import And, Atom, Formula, FormulaLike, Iff, Implies, Not, Or, Xor, as_formula
 from rewardspec.logic.operators import OPERATORS
+from rewardspec.logic.quantifiers import DUALS, Quantified
 
 
 def to_nnf(formula: FormulaLike) -> Formula:
@@ -37,11 +38,14 @@ def dual(formula: Formula, *negated: Formula) -> Formula:
 
 
 def is_literal(formula: Formula) -> bool:
-    """Whether the formula is an atom or a negated atom."""
+    """Return whether the formula is an atom or a negated atom."""
     return isinstance(formula, Atom) or (isinstance(formula, Not) and isinstance(formula.arg, Atom))
 
 
 def _nnf(formula: Formula, negated: bool) -> Formula:
+    if isinstance(formula, Quantified):
+        kind = DUALS[type(formula)] if negated else type(formula)
+        return kind(_nnf(formula.body, negated), formula.variable)
     done: dict[tuple[Formula, bool], Formula] = {}
     stack = [(formula, negated)]
     while stack:

@@ -27,7 +27,7 @@ Tense: TypeAlias = Literal["future", "past"]
 
 
 class Unfolding(Protocol[T]):
-    """Where `unfold` puts together the meaning of one letter: formulas, polynomials, diagrams, arrays."""
+    """The algebra in which `unfold` computes: formulas, polynomials, diagrams or arrays."""
 
     def now(self, formula: Formula) -> T:
         """An operand, at the current position."""
@@ -95,7 +95,7 @@ IFF, IMPLIES, OR, XOR, AND, BETWEEN, PREFIX = range(1, 8)
 # One-letter meanings.  `ahead` is `later` or, for operators of the past, `earlier`.
 
 
-def _again(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T], strong: bool) -> T:
+def _again(f: fm.Timed, u: Unfolding[T], ahead: Callable[[Formula, bool], T], strong: bool) -> T:
     """A timed operator one step further on, where its interval is a step nearer and its values are discounted."""
     low, high, discount = f.params
     rest = f if f.is_plain else type(f)(*f.args, max(low - 1, 0), None if high is None else high - 1, discount)
@@ -103,64 +103,64 @@ def _again(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T], strong:
     return value if discount == 1.0 else u.affine(value, discount, 0.0 if strong else fm.one_minus(discount))
 
 
-def _conjunction(f: Any, u: Unfolding[T], ahead: object) -> T:
+def _conjunction(f: Formula, u: Unfolding[T], ahead: object) -> T:
     return u.conjunction(*map(u.now, f.args))
 
 
-def _disjunction(f: Any, u: Unfolding[T], ahead: object) -> T:
+def _disjunction(f: Formula, u: Unfolding[T], ahead: object) -> T:
     return u.disjunction(*map(u.now, f.args))
 
 
-def _affine(f: Any, u: Unfolding[T], ahead: object) -> T:
+def _affine(f: fm.Affine, u: Unfolding[T], ahead: object) -> T:
     return u.affine(u.now(f.arg), f.scale, f.offset)
 
 
-def _next(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+def _next(f: fm.Shift, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
     return ahead(f.arg if f.steps == 1 else type(f)(f.arg, f.steps - 1), isinstance(f, fm.Next | fm.Previous))
 
 
-def _eventually(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+def _eventually(f: fm.TimedUnary, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
     if f.low > 0:
         return _again(f, u, ahead, strong=True)
     return u.now(f.arg) if f.high == 0 else u.disjunction(u.now(f.arg), _again(f, u, ahead, strong=True))
 
 
-def _always(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+def _always(f: fm.TimedUnary, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
     if f.low > 0:
         return _again(f, u, ahead, strong=False)
     return u.now(f.arg) if f.high == 0 else u.conjunction(u.now(f.arg), _again(f, u, ahead, strong=False))
 
 
-def _until(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+def _until(f: fm.TimedBinary, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
     if f.low == f.high == 0:
         return u.now(f.right)
     waiting = u.conjunction(u.now(f.left), _again(f, u, ahead, strong=True))
     return waiting if f.low > 0 else u.disjunction(u.now(f.right), waiting)
 
 
-def _release(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+def _release(f: fm.TimedBinary, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
     if f.low == f.high == 0:
         return u.now(f.right)
     released = u.disjunction(u.now(f.left), _again(f, u, ahead, strong=False))
     return released if f.low > 0 else u.conjunction(u.now(f.right), released)
 
 
-def _weak_until(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+def _weak_until(f: fm.Binary, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
     return u.disjunction(u.conjunction(u.now(f.left), ahead(f, False)), u.now(f.right))
 
 
-def _strong_release(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+def _strong_release(f: fm.Binary, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
     return u.conjunction(u.disjunction(u.now(f.left), ahead(f, True)), u.now(f.right))
 
 
-def _at_least_times(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+def _at_least_times(f: fm.Counted, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
     here, again = u.now(f.arg), ahead(f, True)
     if f.count > 1:
         here = u.conjunction(here, ahead(fm.AtLeastTimes(f.arg, f.count - 1), True))
     return u.disjunction(here, again)
 
 
-def _all_but_times(f: Any, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+def _all_but_times(f: fm.Counted, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
     here, again = u.now(f.arg), ahead(f, False)
     if f.count > 0:
         here = u.disjunction(here, ahead(fm.AllButTimes(f.arg, f.count - 1), False))
@@ -256,33 +256,3 @@ def unfold(formula: Formula, unfolding: Unfolding[T]) -> T:
     ahead = unfolding.earlier if row.tense == "past" else unfolding.later
     value: T = row.unfolding(formula, unfolding, ahead)
     return value
-
-
-class _Expansion:
-    def now(self, formula: Formula) -> Formula:
-        return formula
-
-    def later(self, formula: Formula, strong: bool) -> Formula:
-        return fm.Next(formula) if strong else fm.WeakNext(formula)
-
-    def earlier(self, formula: Formula, strong: bool) -> Formula:
-        return fm.Previous(formula) if strong else fm.WeakPrevious(formula)
-
-    def conjunction(self, *values: Formula) -> Formula:
-        return fm.And(*values)
-
-    def disjunction(self, *values: Formula) -> Formula:
-        return fm.Or(*values)
-
-    def affine(self, value: Formula, scale: float, offset: float) -> Formula:
-        return fm.Affine(value, scale, offset)
-
-
-def expand(formula: Formula) -> Formula:
-    """The expansion law of a formula's outermost operator: an equal formula that looks at most one step away.
-
-    Example:
-        >>> expand(fm.Until("a", "b", 0, 5)), expand(fm.Once("a", discount=0.5))
-        (parse('b | a & X(a U[0,4] b)'), parse('a | 0.5 * Y O[;0.5] a'))
-    """
-    return unfold(formula, _Expansion())

@@ -14,6 +14,7 @@ from rewardspec.errors import FormulaError, did_you_mean
 from rewardspec.logic.dialects import DIALECTS, Dialect, Syntax
 from rewardspec.logic.formulas import Affine, And, Atom, Constant, Formula, Nary, Or
 from rewardspec.logic.operators import AND, BETWEEN, CONSTANTS, IFF, IMPLIES, OR, PREFIX, XOR
+from rewardspec.logic.quantifiers import QUANTIFIERS, AtomOf, Quantified
 from rewardspec.logic.syntax_errors import LETTERS, MisuseError, checked, explain_misuse, explain_syntax_error
 
 
@@ -64,7 +65,7 @@ def require_known_atoms(formula: Formula, known: Iterable[str], what: str = "kno
 
 
 def atom_hint(name: str, known: Iterable[str] = ()) -> str:
-    """What the writer of the unknown atom `name` may have meant, or the empty string.
+    """Suggest what the writer of the unknown atom `name` may have meant; the empty string if nothing is near.
 
     Example:
         >>> atom_hint("GFa", ["a", "b"])
@@ -92,8 +93,18 @@ def _apart(name: str) -> str | None:
     return None if match is None else " ".join([*re.findall(letter, match[1]), match[2]])
 
 
+_QUANTIFIER = re.compile(r"\s*(?:(?:forall|exists|mean)\s+|[∀∃]\s*)([^\W\d]\w*)\s*:")
+# Only a formula that starts with a quantifier is read with these, so that its words stay free as names of atoms.
+_QUANTIFIED = r"""
+quantified: QUANTIFIER NAME COLON iff
+%extend operand: (NAME | QUOTED) LPAR NAME RPAR -> atom_of
+QUANTIFIER.3: /(forall|exists|mean)(?=\s+[^\W\d]\w*\s*:)|∀|∃/
+COLON: ":"
+"""
+
+
 @functools.cache
-def _parser(syntax: Syntax) -> lark.Lark:
+def _parser(syntax: Syntax, quantified: bool = False) -> lark.Lark:
     grammar = importlib.resources.files("rewardspec.logic").joinpath("grammar.lark").read_text(encoding="utf-8")
     names = {"IFF": IFF, "IMPLIES": IMPLIES, "OR": OR, "XOR": XOR, "AND": AND, "BETWEEN": BETWEEN, "PREFIX": PREFIX}
     terminals = [f"{name}.2: {_pattern(DIALECTS[syntax].spellings(binding))}" for name, binding in names.items()]
@@ -102,7 +113,9 @@ def _parser(syntax: Syntax) -> lark.Lark:
         terminals.extend(
             [f"PROPOSITION.3: /{DIALECTS[syntax].proposition}/", "%extend operand: PROPOSITION -> proposition"]
         )
-    return lark.Lark("\n".join([grammar, *terminals]), parser="lalr", lexer="basic", maybe_placeholders=False)
+    start = "quantified" if quantified else "start"
+    text = "\n".join([grammar, *terminals, _QUANTIFIED if quantified else ""])
+    return lark.Lark(text, parser="lalr", lexer="basic", maybe_placeholders=False, start=start)
 
 
 def _pattern(spellings: Iterable[str]) -> str:
@@ -131,9 +144,12 @@ class _Builder:
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
         self.shared: dict[Formula, Formula] = {}
+        self.variable = ""  # of the quantifier in front
 
     def build(self, text: str) -> Formula:
-        tree = _parser(self.dialect.name).parse(text)
+        quantifier = _QUANTIFIER.match(text)
+        self.variable = "" if quantifier is None else quantifier[1]
+        tree = _parser(self.dialect.name, quantifier is not None).parse(text)
         # `iter_subtrees` yields each subtree after its children, and holds its own stack.  The operands of nested
         # conjunctions, which flatten, are only collected until the outermost is reached.
         built: dict[int, Formula | _Operands] = {}
@@ -149,7 +165,8 @@ class _Builder:
                 tokens = [child for child in node.children if isinstance(child, lark.Token)]
                 operands = [self._finished(part) for part in parts]
                 built[id(node)] = self._share(self._node(rule, tokens, operands))
-        return self.dialect.judged(self._finished(built[id(tree)]))
+        formula = self._finished(built[id(tree)])
+        return formula if isinstance(formula, Quantified) else self.dialect.judged(formula)
 
     def _require_same_grouping(self, node: lark.Tree[lark.Token]) -> None:
         for child in node.children:
@@ -177,6 +194,13 @@ class _Builder:
     def _share(self, formula: Formula) -> Formula:
         return self.shared.setdefault(formula, formula)
 
+    def _atom_of(self, predicate: lark.Token, thing: lark.Token) -> Formula:
+        if thing != self.variable:
+            remedy = f"The quantifier's variable is {self.variable!r}, and no other can be used."
+            raise MisuseError(thing, f"{str(thing)!r} is no variable", f"'{predicate}({self.variable})'", remedy)
+        name = _unquoted(predicate) if predicate.type == "QUOTED" else str(predicate)
+        return AtomOf(name, str(thing))
+
     def _node(self, rule: str, tokens: list[lark.Token], operands: list[Formula]) -> Formula:
         match rule:
             case "constant":
@@ -187,10 +211,19 @@ class _Builder:
                 scale, *offset = (float(token) for token in tokens if token.type == "NUMBER")
                 return checked(tokens[0], "a scale such as '0.8 * a'", Affine, operands[0], scale, *offset)
             case "quoted_atom":
-                return Atom(re.sub(r"\\(.)", r"\1", tokens[0][1:-1], flags=re.DOTALL))
+                return Atom(_unquoted(tokens[0]))
             case "atom":
                 return Atom(str(tokens[0]))
+            case "atom_of":
+                return self._atom_of(tokens[0], tokens[2])
+            case "quantified":
+                kind = QUANTIFIERS[str(tokens[0])]
+                return kind(self.dialect.judged(operands[0]), str(tokens[1]))
             case "proposition":
                 return checked(tokens[0], "a proposition", self.dialect.read_proposition, str(tokens[0]))
         symbol, *annotations = tokens
         return self.dialect.operator(symbol, annotations[0] if annotations else None, operands)
+
+
+def _unquoted(token: lark.Token) -> str:
+    return re.sub(r"\\(.)", r"\1", token[1:-1], flags=re.DOTALL)

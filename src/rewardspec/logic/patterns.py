@@ -378,7 +378,7 @@ def recurrence(*conditions: FormulaLike) -> Formula:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Which steps a pattern speaks of.
+    """The steps that a pattern is about.
 
     Attributes:
         opens: What the first of them needs; None for the start of the trace.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rewardspec.errors import FormulaError
 from rewardspec.logic.formulas import FIRST, LAST, Affine, Atom, Constant, Formula, Nary, Unary, number_text
 from rewardspec.logic.operators import BETWEEN, CONSTANTS, IMPLIES, OPERATORS, PREFIX, Operator
+from rewardspec.logic.quantifiers import SYMBOLS, AtomOf, Quantified
 
 RESERVED = frozenset(
     word
@@ -22,7 +23,7 @@ _LATEX_CHARACTERS |= {"\\": r"\backslash ", "^": r"{\wedge}", "~": r"{\sim}"}
 
 @dataclass(frozen=True)
 class Style:
-    """How to write what the table of operators leaves open.
+    """A notation: everything that the table of operators leaves open.
 
     Attributes:
         symbol: The symbol of an operator.
@@ -44,6 +45,10 @@ class Style:
             return name
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
+
+    def quantifier(self, formula: Quantified) -> str:
+        """The symbol of a quantifier, set off from the variable."""
+        return SYMBOLS[type(formula)][2 if self.latex else 0 if self.spaced else 1]
 
     def operator(self, formula: Formula) -> str:
         """The symbol with its interval or count."""
@@ -96,8 +101,14 @@ def to_string(formula: Formula, style: str = "ascii", *, longest: int | None = N
 
 def _pieces(formula: Formula, style: Style) -> list[Formula | str]:
     """The text of one operator, with its operands left as formulas."""
+    if isinstance(formula, AtomOf):
+        thing = style.atom(formula.thing) if style.latex else formula.thing
+        return [style.atom(formula.predicate), f"({thing})"]
     if isinstance(formula, Atom):
         return [style.atom(formula.name)]
+    if isinstance(formula, Quantified):
+        colon = r"\colon " if style.latex else ": "
+        return [style.quantifier(formula), style.atom(formula.variable), colon, formula.body]
     if isinstance(formula, Constant):
         return [{1.0: style.true, 0.0: style.false}.get(formula.value) or number_text(formula.value)]
     if formula in (LAST, FIRST):
@@ -126,7 +137,7 @@ def _affine_pieces(formula: Affine, style: Style) -> list[Formula | str]:
 
 
 def _takes_offset(formula: Formula) -> bool:
-    """Whether an offset written after the formula would be taken for one of a scale inside it."""
+    """Return whether an offset after the formula would be parsed as one of a scale inside it."""
     while isinstance(formula, Unary) and not isinstance(formula, Affine):
         if _binding(formula.arg) < PREFIX:
             return False

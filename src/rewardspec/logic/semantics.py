@@ -1,4 +1,4 @@
-"""What formulas mean: their value at every position of a trace, straight from the definition.
+"""Semantics of formulas: their value at every position of a trace, straight from the definition.
 
 The table of the definition is in the docs, the definition of each operator in `definitions`.  Values are degrees
 between 0 and 1, or, with `semantics="robustness"`, real numbers: there `!x` is -x, `true` is +∞, and labels are any
@@ -7,9 +7,8 @@ finite reals.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import Literal, SupportsFloat, TypeAlias, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,22 +16,26 @@ import numpy.typing as npt
 from rewardspec.errors import FormulaError, LabelError
 from rewardspec.logic.definitions import DEGREE, ROBUSTNESS, Column, Domain
 from rewardspec.logic.formulas import Affine, Atom, Constant, Formula, FormulaLike, Timed, as_formula
+from rewardspec.logic.label_ranges import checked_number
 from rewardspec.logic.operators import OPERATORS
 from rewardspec.logic.parsing import atom_hint
+from rewardspec.logic.quantifiers import Mean, Quantified, reduced
+from rewardspec.renamed import keyword_only
+from rewardspec.types import Semantics as Semantics
 
 Trace: TypeAlias = Mapping[str, Sequence[float] | npt.NDArray[np.floating]]
-Semantics: TypeAlias = Literal["degree", "robustness"]
 
-LABEL_TOLERANCE = 1e-6  # a label that is this near to [0, 1] is taken as 0 or 1
 _DOMAINS: dict[Semantics, Domain] = {"degree": DEGREE, "robustness": ROBUSTNESS}
 
 
-def evaluate(formula: FormulaLike, trace: Trace, semantics: Semantics = "degree") -> float:
+@keyword_only(2, "semantics")
+def evaluate(formula: FormulaLike, trace: Trace, *, semantics: Semantics = "degree") -> float:
     """The value of a formula on a trace, straight from the definition.
 
     Args:
         formula: The formula or its text.
-        trace: For each atom, its labels from the first state to the last.
+        trace: For each atom, its labels from the first state to the last; for an atom about things an array of shape
+            (positions, things).
         semantics: `"degree"` for labels and values in [0, 1]; `"robustness"` for labels that are any finite reals,
             with minus for negation and infinite `true` and `false`, as in signal temporal logic.
 
@@ -45,11 +48,14 @@ def evaluate(formula: FormulaLike, trace: Trace, semantics: Semantics = "degree"
         0.6
         >>> evaluate("F[0,1] x", {"x": [-2.5, 1.5, 7.0]}, semantics="robustness")
         1.5
+        >>> evaluate("mean box: F placed(box)", {"placed": [[0.0, 1.0], [0.5, 0.0]]})
+        0.75
     """
-    return evaluate_positions(formula, trace, semantics)[0]
+    return evaluate_positions(formula, trace, semantics=semantics)[0]
 
 
-def evaluate_prefixes(formula: FormulaLike, trace: Trace, semantics: Semantics = "degree") -> Column:
+@keyword_only(2, "semantics")
+def evaluate_prefixes(formula: FormulaLike, trace: Trace, *, semantics: Semantics = "degree") -> Column:
     """The value on every prefix of the trace, each evaluated anew: what a monitor should say after every step.
 
     Example:
@@ -58,6 +64,8 @@ def evaluate_prefixes(formula: FormulaLike, trace: Trace, semantics: Semantics =
     """
     formula = as_formula(formula)
     domain = domain_of(formula, semantics)
+    if isinstance(formula, Quantified):
+        return _over_things(formula, trace, semantics, evaluate_prefixes)
     labels, length = read_trace(formula, trace, semantics)
     return [
         _evaluate(formula, {name: values[:n] for name, values in labels.items()}, n, domain)[0]
@@ -65,11 +73,34 @@ def evaluate_prefixes(formula: FormulaLike, trace: Trace, semantics: Semantics =
     ]
 
 
-def evaluate_positions(formula: FormulaLike, trace: Trace, semantics: Semantics = "degree") -> Column:
+@keyword_only(2, "semantics")
+def evaluate_positions(formula: FormulaLike, trace: Trace, *, semantics: Semantics = "degree") -> Column:
     """The value at every position of the trace; `evaluate` is the first of them."""
     formula = as_formula(formula)
     domain = domain_of(formula, semantics)
+    if isinstance(formula, Quantified):
+        return _over_things(formula, trace, semantics, evaluate_positions)
     return _evaluate(formula, *read_trace(formula, trace, semantics), domain)
+
+
+def _over_things(formula: Quantified, trace: Trace, semantics: Semantics, values: Callable[..., Column]) -> Column:
+    """The values of a quantified formula, from those about each thing: labels have shape (positions, things)."""
+    shapes = {
+        name: np.shape(trace[name]) for name in formula.predicates if isinstance(trace, Mapping) and name in trace
+    }
+    missing = [name for name in formula.predicates if name not in shapes]
+    if missing or not shapes:
+        what = f"atom {missing[0]!r}" if missing else f"any {formula.variable!r}: no atom is about one"
+        raise LabelError(f"The trace has no labels for {what}.")
+    things = next(iter(shapes.values()))[-1:]
+    if any(len(shape) != 2 or shape[1:] != things or things == (0,) for shape in shapes.values()):
+        raise LabelError(f"Labels of things should have shape (positions, things), all alike. Received {shapes}.")
+    columns = []
+    for k in range(things[0]):
+        own = {f"{name}({k})": np.asarray(trace[name])[:, k] for name in shapes}
+        others = {name: labels for name, labels in trace.items() if name not in shapes}
+        columns.append(values(formula.about(str(k)), own | others, semantics=semantics))
+    return [reduced(formula, row) for row in zip(*columns, strict=True)]
 
 
 def domain_of(formula: Formula, semantics: Semantics) -> Domain:
@@ -90,6 +121,8 @@ def domain_of(formula: Formula, semantics: Semantics) -> Domain:
 def _only_of_degrees(part: Formula) -> str | None:
     if isinstance(part, Affine):
         return "scales"
+    if isinstance(part, Mean):
+        return "means"
     if isinstance(part, Timed) and part.discount != 1.0:
         return "discounts"
     return "constants but true and false" if isinstance(part, Constant) and 0.0 < part.value < 1.0 else None
@@ -110,7 +143,9 @@ def read_trace(formula: Formula, trace: Trace, semantics: Semantics = "degree") 
         if name not in trace:
             known = ", ".join(map(str, trace)) or "none"
             raise LabelError(f"The trace has no labels for atom {name!r}; it has: {known}.{atom_hint(name, trace)}")
-        labels[name] = [_label(name, step, value, semantics) for step, value in enumerate(trace[name])]
+        labels[name] = [
+            checked_number(name, value, semantics, f" at step {step}") for step, value in enumerate(trace[name])
+        ]
     return labels, length
 
 
@@ -120,23 +155,6 @@ def _length(name: str, values: object) -> int:
     except TypeError:
         message = f"The labels of {name!r} should be a sequence, one for each step. Received {values!r}."
         raise LabelError(message) from None
-
-
-def _label(name: str, step: int, value: object, semantics: Semantics) -> float:
-    try:
-        if isinstance(value, str | bytes):
-            raise TypeError  # text that looks like a number is a column read wrongly, not a label
-        number = float(cast(SupportsFloat, value))
-    except (TypeError, ValueError, OverflowError):
-        raise LabelError(f"The label of {name!r} at step {step} is not a number: {value!r}.") from None
-    if semantics == "robustness":
-        if math.isfinite(number):
-            return number
-    elif -LABEL_TOLERANCE <= number <= 1.0 + LABEL_TOLERANCE:
-        return min(max(number, 0.0), 1.0)
-    wanted = "finite" if semantics == "robustness" else "in [0, 1]"
-    what = "NaN" if math.isnan(number) else repr(number)
-    raise LabelError(f"The label of {name!r} at step {step} should be {wanted}. Received {what}.")
 
 
 def _evaluate(formula: Formula, labels: dict[str, Column], length: int, domain: Domain) -> Column:

@@ -9,43 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
-from rewardspec.logic.formulas import (
-    FALSE,
-    LAST,
-    MOST_STEPS,
-    TRUE,
-    Affine,
-    AllButTimes,
-    Always,
-    And,
-    AtLeastTimes,
-    Constant,
-    Eventually,
-    Formula,
-    FormulaLike,
-    Historically,
-    Next,
-    Not,
-    Once,
-    Or,
-    Previous,
-    Release,
-    Shift,
-    Since,
-    StrongRelease,
-    Timed,
-    TimedBinary,
-    TimedUnary,
-    Trigger,
-    Until,
-    WeakNext,
-    WeakPrevious,
-    WeakUntil,
-    one_minus,
-)
+from rewardspec.logic import formulas as fm
+from rewardspec.logic.formulas import Formula, FormulaLike
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.operators import PAST, unfold
+from rewardspec.logic.quantifiers import inside
 
 _PAIRWISE_LIMIT = 128  # operands of one & or | among which implied ones are looked for
 
@@ -61,7 +30,7 @@ def simplify(formula: FormulaLike) -> Formula:
         >>> str(simplify("G F(a & X b)"))
         'false'
     """
-    return to_nnf(formula).fold(Simplifier().node)
+    return inside(to_nnf(formula), lambda body: body.fold(Simplifier().node))
 
 
 class Simplifier:
@@ -79,11 +48,11 @@ class Simplifier:
 
     def conjunction(self, *args: Formula) -> Formula:
         """`&`, without operands that others imply."""
-        return self._lattice(And, TRUE, FALSE, lambda kept, new: self.implies(kept, new), args)
+        return self._lattice(fm.And, fm.TRUE, fm.FALSE, lambda kept, new: self.implies(kept, new), args)
 
     def disjunction(self, *args: Formula) -> Formula:
         """`|`, without operands that imply others."""
-        return self._lattice(Or, FALSE, TRUE, lambda kept, new: self.implies(new, kept), args)
+        return self._lattice(fm.Or, fm.FALSE, fm.TRUE, lambda kept, new: self.implies(new, kept), args)
 
     @staticmethod
     def _lattice(
@@ -110,48 +79,48 @@ class Simplifier:
 
     def next(self, a: Formula) -> Formula:
         """`X`."""
-        return self.timed(Next(a), (a,))
+        return self.timed(fm.Next(a), (a,))
 
     def weak_next(self, a: Formula) -> Formula:
         """`WX`."""
-        return self.timed(WeakNext(a), (a,))
+        return self.timed(fm.WeakNext(a), (a,))
 
     def eventually(self, a: Formula) -> Formula:
         """`F`."""
         match a:
-            case And(args=args) if LAST in args:
-                return self.finally_(self.conjunction(*(part for part in args if part != LAST)))
-            case Until() if a.low == 0:
+            case fm.And(args=args) if fm.LAST in args:
+                return self.finally_(self.conjunction(*(part for part in args if part != fm.LAST)))
+            case fm.Until() if a.low == 0:
                 return self.eventually(a.right)
-            case StrongRelease():
+            case fm.StrongRelease():
                 return self.eventually(self.conjunction(a.left, a.right))
-            case WeakNext():
-                return TRUE  # it holds at the last position
-            case Always() if a.is_plain:
+            case fm.WeakNext():
+                return fm.TRUE  # it holds at the last position
+            case fm.Always() if a.is_plain:
                 return self.finally_(a.arg)
-            case Always() if a.low > 0:
-                return TRUE
-        return self.timed(Eventually(a), (a,))
+            case fm.Always() if a.low > 0:
+                return fm.TRUE
+        return self.timed(fm.Eventually(a), (a,))
 
     def always(self, a: Formula) -> Formula:
         """`G`."""
         match a:
-            case Release() if a.low == 0:
+            case fm.Release() if a.low == 0:
                 return self.always(a.right)
-            case WeakUntil():
+            case fm.WeakUntil():
                 return self.always(self.disjunction(a.left, a.right))
-            case Next():
-                return FALSE  # it fails at the last position
-            case Eventually() if a.is_plain:
+            case fm.Next():
+                return fm.FALSE  # it fails at the last position
+            case fm.Eventually() if a.is_plain:
                 return self.finally_(a.arg)
-            case Eventually() if a.low > 0:
-                return FALSE
-        return self.timed(Always(a), (a,))
+            case fm.Eventually() if a.low > 0:
+                return fm.FALSE
+        return self.timed(fm.Always(a), (a,))
 
     def finally_(self, a: Formula) -> Formula:
         """`F G` and `G F`, which on finite traces are both the value at the last position."""
         last = self.at_last(a)
-        return last if isinstance(last, Constant) else Eventually(Always(last))
+        return last if isinstance(last, fm.Constant) else fm.Eventually(fm.Always(last))
 
     def at_last(self, formula: Formula) -> Formula:
         """A formula without operators of the future that has the same value at the last position of a trace."""
@@ -159,39 +128,39 @@ class Simplifier:
 
     def until(self, a: Formula, b: Formula) -> Formula:
         """`U`."""
-        return self.timed(Until(a, b), (a, b))
+        return self.timed(fm.Until(a, b), (a, b))
 
     def release(self, a: Formula, b: Formula) -> Formula:
         """`R`."""
-        return b if is_finally(b) else self.timed(Release(a, b), (a, b))
+        return b if is_finally(b) else self.timed(fm.Release(a, b), (a, b))
 
     def weak_until(self, a: Formula, b: Formula) -> Formula:
         """`W`."""
-        if a == TRUE or b == TRUE:
-            return TRUE
-        if b == FALSE:
+        if a == fm.TRUE or b == fm.TRUE:
+            return fm.TRUE
+        if b == fm.FALSE:
             return self.always(a)
-        return b if self.implies(a, b) else WeakUntil(a, b)
+        return b if self.implies(a, b) else fm.WeakUntil(a, b)
 
     def strong_release(self, a: Formula, b: Formula) -> Formula:
         """`M`."""
-        if a == FALSE or b == FALSE:
-            return FALSE
-        if b == TRUE:
+        if a == fm.FALSE or b == fm.FALSE:
+            return fm.FALSE
+        if b == fm.TRUE:
             return self.eventually(a)
-        return b if self.implies(b, a) else StrongRelease(a, b)
+        return b if self.implies(b, a) else fm.StrongRelease(a, b)
 
     _rules: ClassVar[dict[type[Formula], Callable[..., Formula]]] = {
-        And: conjunction,
-        Or: disjunction,
-        Next: next,
-        WeakNext: weak_next,
-        Eventually: eventually,
-        Always: always,
-        Until: until,
-        Release: release,
-        WeakUntil: weak_until,
-        StrongRelease: strong_release,
+        fm.And: conjunction,
+        fm.Or: disjunction,
+        fm.Next: next,
+        fm.WeakNext: weak_next,
+        fm.Eventually: eventually,
+        fm.Always: always,
+        fm.Until: until,
+        fm.Release: release,
+        fm.WeakUntil: weak_until,
+        fm.StrongRelease: strong_release,
     }
 
     # Time: the laws are the same ahead and back, with an interval and without.
@@ -199,17 +168,17 @@ class Simplifier:
     def timed(self, formula: Formula, args: tuple[Formula, ...]) -> Formula:
         """An operator that has parameters, or that looks back, applied to simplified operands."""
         match formula:
-            case Shift():
+            case fm.Shift():
                 return self._shift(formula, args[0])
-            case TimedUnary():
+            case fm.TimedUnary():
                 return self._over_interval(formula, args[0])
-            case TimedBinary():
+            case fm.TimedBinary():
                 return self._until(formula, *args)
-            case AtLeastTimes():
-                return self.eventually(args[0]) if formula.count == 1 else self._counted(formula, args[0], FALSE)
-            case AllButTimes():
-                return self.always(args[0]) if formula.count == 0 else self._counted(formula, args[0], TRUE)
-            case Affine():
+            case fm.AtLeastTimes():
+                return self.eventually(args[0]) if formula.count == 1 else self._counted(formula, args[0], fm.FALSE)
+            case fm.AllButTimes():
+                return self.always(args[0]) if formula.count == 0 else self._counted(formula, args[0], fm.TRUE)
+            case fm.Affine():
                 return self.affine(args[0], formula.scale, formula.offset)
         return formula.rebuild(*args) if args else formula
 
@@ -217,16 +186,16 @@ class Simplifier:
         """A scale and an offset; nested ones become one."""
         if (scale, offset) == (1.0, 0.0):
             return a
-        if isinstance(a, Constant):
-            return Constant(min(scale * a.value + offset, 1.0))
-        if isinstance(a, Affine) and scale * a.scale > 0.0:
-            return self.affine(a.arg, scale * a.scale, min(scale * a.offset + offset, one_minus(scale * a.scale)))
-        return Affine(a, scale, offset)
+        if isinstance(a, fm.Constant):
+            return fm.Constant(min(scale * a.value + offset, 1.0))
+        if isinstance(a, fm.Affine) and scale * a.scale > 0.0:
+            return self.affine(a.arg, scale * a.scale, min(scale * a.offset + offset, fm.one_minus(scale * a.scale)))
+        return fm.Affine(a, scale, offset)
 
     @staticmethod
-    def _shift(formula: Shift, a: Formula) -> Formula:
-        direction, strong = _DIRECTIONS[type(formula)], isinstance(formula, Next | Previous)
-        if a == (FALSE if strong else TRUE):
+    def _shift(formula: fm.Shift, a: Formula) -> Formula:
+        direction, strong = _DIRECTIONS[type(formula)], isinstance(formula, fm.Next | fm.Previous)
+        if a == (fm.FALSE if strong else fm.TRUE):
             return a
         moves = direction.some if strong else direction.every
         if isinstance(a, moves) and not a.is_plain and a.discount == 1.0:
@@ -234,39 +203,39 @@ class Simplifier:
             if moved is not None:
                 return moved
         steps = formula.steps
-        while isinstance(a, Shift) and type(a) is type(formula) and 2 < steps + a.steps <= MOST_STEPS:
+        while isinstance(a, fm.Shift) and type(a) is type(formula) and 2 < steps + a.steps <= fm.MOST_STEPS:
             steps, a = steps + a.steps, a.arg
         return type(formula)(a, steps)
 
-    def _over_interval(self, formula: TimedUnary, a: Formula) -> Formula:
+    def _over_interval(self, formula: fm.TimedUnary, a: Formula) -> Formula:
         """F, G, O and H."""
-        direction, strong = _DIRECTIONS[type(formula)], isinstance(formula, Eventually | Once)
+        direction, strong = _DIRECTIONS[type(formula)], isinstance(formula, fm.Eventually | fm.Once)
         low, high, discount = formula.params
-        if a == (FALSE if strong else TRUE) or (low == 0 and (high == 0 or isinstance(a, Constant))):
+        if a == (fm.FALSE if strong else fm.TRUE) or (low == 0 and (high == 0 or isinstance(a, fm.Constant))):
             return a
         if low == high and discount == 1.0:
             return self._shift((direction.next if strong else direction.weak_next)(a, low), a)
-        if isinstance(a, Timed) and type(a) is type(formula) and a.discount == discount:
+        if isinstance(a, fm.Timed) and type(a) is type(formula) and a.discount == discount:
             moved = _moved(a, low, high)
             if moved is not None:
                 return self.node(moved, moved.args)
         if formula.is_plain and isinstance(a, direction.weak_next if strong else direction.next):
-            return TRUE if strong else FALSE  # what it says at the end of the trace, or at its start
+            return fm.TRUE if strong else fm.FALSE  # what it says at the end of the trace, or at its start
         return formula.rebuild(a)
 
-    def _until(self, formula: TimedBinary, a: Formula, b: Formula) -> Formula:
+    def _until(self, formula: fm.TimedBinary, a: Formula, b: Formula) -> Formula:
         """U, R, S and T."""
-        direction, strong = _DIRECTIONS[type(formula)], isinstance(formula, Until | Since)
-        empty, full = (FALSE, TRUE) if strong else (TRUE, FALSE)
+        direction, strong = _DIRECTIONS[type(formula)], isinstance(formula, fm.Until | fm.Since)
+        empty, full = (fm.FALSE, fm.TRUE) if strong else (fm.TRUE, fm.FALSE)
         if b == empty or (a == empty and formula.low > 0):
             return empty
         implied = self.implies(a, b) if strong else self.implies(b, a)
-        if formula.low == 0 and (formula.high == 0 or isinstance(b, Constant) or implied):
+        if formula.low == 0 and (formula.high == 0 or isinstance(b, fm.Constant) or implied):
             return b
         one = direction.some if strong else direction.every
         if a == full:
             return self.node(one(b, *formula.params), (b,))
-        plain = formula.is_plain and isinstance(b, Timed) and b.is_plain
+        plain = formula.is_plain and isinstance(b, fm.Timed) and b.is_plain
         absorbs = isinstance(b, one) or (type(b) is type(formula) and a == b.args[0])
         return b if plain and absorbs else formula.rebuild(a, b)
 
@@ -278,29 +247,29 @@ class Simplifier:
 class _Direction(NamedTuple):
     """The operators that look ahead, or those that look back."""
 
-    next: type[Shift]
-    weak_next: type[Shift]
-    some: type[TimedUnary]
-    every: type[TimedUnary]
-    until: type[TimedBinary]
-    release: type[TimedBinary]
+    next: type[fm.Shift]
+    weak_next: type[fm.Shift]
+    some: type[fm.TimedUnary]
+    every: type[fm.TimedUnary]
+    until: type[fm.TimedBinary]
+    release: type[fm.TimedBinary]
 
 
-_AHEAD = _Direction(Next, WeakNext, Eventually, Always, Until, Release)
-_BACK = _Direction(Previous, WeakPrevious, Once, Historically, Since, Trigger)
+_AHEAD = _Direction(fm.Next, fm.WeakNext, fm.Eventually, fm.Always, fm.Until, fm.Release)
+_BACK = _Direction(fm.Previous, fm.WeakPrevious, fm.Once, fm.Historically, fm.Since, fm.Trigger)
 _DIRECTIONS: dict[type[Formula], _Direction] = {kind: way for way in (_AHEAD, _BACK) for kind in way}
 
 
-def _moved(formula: Timed, low: int, high: int | None) -> Formula | None:
+def _moved(formula: fm.Timed, low: int, high: int | None) -> Formula | None:
     """A timed operator whose interval begins and ends so many steps later; None where it would be too long."""
     end = None if high is None or formula.high is None else formula.high + high
-    if max(formula.low + low, end or 0) > MOST_STEPS:
+    if max(formula.low + low, end or 0) > fm.MOST_STEPS:
         return None
     return type(formula)(*formula.args, formula.low + low, end, formula.discount)
 
 
 class _AtLast:
-    """What one letter means where no other follows."""
+    """The one-letter meaning at the last position of a trace."""
 
     def __init__(self, simplifier: Simplifier) -> None:
         self.conjunction, self.disjunction = simplifier.conjunction, simplifier.disjunction
@@ -311,7 +280,7 @@ class _AtLast:
     def value(self, formula: Formula) -> Formula:
         """The formula at the last position; what lies under an operator of the past is left as it is."""
         for part in formula.subformulas():
-            whole = not part.args or isinstance(part, (Not, *PAST))
+            whole = not part.args or isinstance(part, (fm.Not, *PAST))
             self._values[part] = part if whole else unfold(part, self)
         return self._values[formula]
 
@@ -319,17 +288,17 @@ class _AtLast:
         return self._values[formula]
 
     def later(self, formula: Formula, strong: bool) -> Formula:
-        return FALSE if strong else TRUE
+        return fm.FALSE if strong else fm.TRUE
 
     def earlier(self, formula: Formula, strong: bool) -> Formula:
         raise AssertionError("operators of the past are left as they are")
 
 
 def is_finally(formula: Formula) -> bool:
-    """Whether the formula is `F G φ`: the value at the last position, the same from everywhere."""
+    """Return whether the formula is `F G φ`: the value at the last position, the same from everywhere."""
     return (
-        isinstance(formula, Eventually)
+        isinstance(formula, fm.Eventually)
         and formula.is_plain
-        and isinstance(formula.arg, Always)
+        and isinstance(formula.arg, fm.Always)
         and formula.arg.is_plain
     )

@@ -1,4 +1,4 @@
-"""What to tell someone whose formula does not parse: the place, what was expected, and a remedy."""
+"""Error messages for formulas that do not parse: the place, what was expected, and a remedy."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Callable, Collection
 
 import lark
 
-from rewardspec.errors import FormulaError
+from rewardspec.errors import FormulaError, line_and_column, marked_line
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.operators import BETWEEN, OPERATORS, PREFIX
 
 _OPERANDS = frozenset(["PREFIX", "LPAR", "CONSTANT", "NUMBER", "NAME", "QUOTED"])
 _OPERATORS = frozenset(["AND", "OR", "XOR", "IMPLIES", "IFF", "BETWEEN"])
 
+_IN_FRONT = "A quantifier stands in front of a whole formula, as in 'forall box: G held(box)'."
 _CHARACTER_REMEDIES = {
     "=": "A comparison is an atom in double quotes; equivalence is '<->' and implication '->'.",
     "<": "A comparison is an atom in double quotes, as in 'G \"x < 3\"'; equivalence is '<->', eventually 'F' or '<>'.",
@@ -25,14 +26,19 @@ _CHARACTER_REMEDIES = {
     "/": "Conjunction is '&'.",
     "\\": "Disjunction is '|'.",
     "[": "Close the interval with ']', as in 'F[0,5] a'; 'always' is 'G' or '[]'.",
+    ":": _IN_FRONT,
     "{": "Group with round parentheses; a count is a whole number, as in 'F{3} a'.",
 }
 _TOKEN_REMEDIES = {
     "INTERVAL": "An interval follows a temporal operator, as in 'F[0,5] a'; a name with brackets needs double quotes.",
     "COUNT": "A count follows F or G, as in 'F{3} a'; group with round parentheses.",
     "TIMES": "A scale is a number before the formula, as in '0.8 * a'; conjunction is '&'.",
+    "QUANTIFIER": _IN_FRONT,
+    "COLON": _IN_FRONT,
     "PLUS": "Only a scaled formula is raised by a number, as in '0.8 * a + 0.1'; disjunction is '|'.",
 }
+_APPLIED = re.compile(r"\(\s*[^\W\d]\w*\s*\)")  # what follows the name of an atom about a thing
+_QUANTIFIERS = ("forall", "exists", "mean")
 _FOREIGN_WORDS = {"never": "G !", "henceforth": "G", "sometime": "F", "sometimes": "F"}
 
 _PREFIXES = frozenset(text for row in OPERATORS.values() if row.binding == PREFIX for text in row.spellings)
@@ -67,7 +73,7 @@ def shown(text: str) -> str:
 
 
 def checked(token: lark.Token, expected: str, build: Callable[..., Formula], *args: object) -> Formula:
-    """What `build` makes of the arguments; where it refuses them, the error points at the token."""
+    """Call `build`; if it refuses its arguments, raise an error that points at the token."""
     try:
         return build(*args)
     except FormulaError as error:
@@ -76,7 +82,7 @@ def checked(token: lark.Token, expected: str, build: Callable[..., Formula], *ar
 
 def explain_misuse(text: str, misuse: MisuseError) -> FormulaError:
     """A FormulaError that shows the line, a caret under the place, what was expected, and what to do."""
-    line, column = _line_and_column(text, misuse.position)
+    line, column = line_and_column(text, misuse.position)
     return _error(text, line, column, misuse.found, (misuse.expected,), misuse.remedy)
 
 
@@ -90,14 +96,14 @@ def explain_syntax_error(text: str, error: lark.UnexpectedInput) -> FormulaError
     else:
         position, name, remedy = mistaken
         expected = ("an operator",)
-        line, column = _line_and_column(text, position)
+        line, column = line_and_column(text, position)
         found = f"{name!r} was read as an atom"
     return _error(text, line, column, found, expected, remedy)
 
 
 def _error(text: str, line: int, column: int, found: str, expected: tuple[str, ...], remedy: str) -> FormulaError:
-    shown, caret = _window(text.split("\n")[line - 1], column)
-    message = f"{found} at line {line}, column {column}.\n\n    {shown}\n    {caret}\nExpected {_join(expected)}."
+    place = marked_line(text, line, column)
+    message = f"{found} at line {line}, column {column}.\n\n{place}\nExpected {_join(expected)}."
     if remedy:
         message += f" {remedy}"
     return FormulaError(message, text=text, line=line, column=column, expected=expected)
@@ -131,7 +137,7 @@ def _expected_in_words(error: lark.UnexpectedInput) -> tuple[str, ...]:
 
 
 def _diagnose(text: str, error: lark.UnexpectedInput, line: int, column: int) -> tuple[str, str]:
-    """What was found, and how to mend it."""
+    """Describe what was found, and how to mend it."""
     if _at_end(error):
         if not text.strip():
             return "The formula is empty", "Write one, for example 'F goal' or 'G !crash'."
@@ -187,6 +193,8 @@ def _mistaken_operator(text: str, error: lark.UnexpectedInput) -> tuple[int, str
     if before is None:
         return None
     word, position = before[1], before.start(1)
+    if word in _QUANTIFIERS and error.token.type == "NAME":
+        return position, word, _IN_FRONT
     if word.lower() in _FOREIGN_WORDS:
         written = _FOREIGN_WORDS[word.lower()]
         return position, word, f"The operator is written '{written}'; an atom of that name needs double quotes."
@@ -198,6 +206,8 @@ def _mistaken_operator(text: str, error: lark.UnexpectedInput) -> tuple[int, str
         return position, word, f"Operators need spaces between them: did you mean '{apart}'?"
     if len(word) == 1 and word.islower() and word.upper() in LETTERS:
         return position, word, f"Temporal operators are upper-case: did you mean '{word.upper()}'?"
+    if _APPLIED.match(text, here):
+        return position, word, f"An atom takes the variable of a quantifier alone: 'forall box: G {word}(box)'."
     return None
 
 
@@ -212,24 +222,7 @@ def _unclosed_parenthesis(text: str) -> tuple[int, int] | None:
             opened.pop()
     if not opened:
         return None
-    return _line_and_column(text, opened[-1])
-
-
-def _line_and_column(text: str, position: int) -> tuple[int, int]:
-    """Both counted from 1."""
-    before = text[:position]
-    return before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
-
-
-def _window(line: str, column: int, width: int = 88) -> tuple[str, str]:
-    """The part of a long line around the column, and the caret line under it."""
-    start = 0
-    if len(line) > width:
-        start = max(0, min(column - 1 - width // 2, len(line) - width))
-    shown = line[start : start + width]
-    left, right = ("… " if start else ""), (" …" if start + width < len(line) else "")
-    # Tabs and the like as single spaces, so that the caret stays under its place.
-    return re.sub(r"\s", " ", f"{left}{shown}{right}"), " " * (len(left) + column - 1 - start) + "^"
+    return line_and_column(text, opened[-1])
 
 
 def _join(words: tuple[str, ...]) -> str:

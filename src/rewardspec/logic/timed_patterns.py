@@ -11,22 +11,8 @@ A pattern of the recent past (`recently`, `for_the_last`) says something of each
 from __future__ import annotations
 
 from rewardspec.errors import FormulaError
-from rewardspec.logic.formulas import (
-    FALSE,
-    Affine,
-    AllButTimes,
-    Always,
-    AtLeastTimes,
-    Eventually,
-    Formula,
-    FormulaLike,
-    Historically,
-    Next,
-    Once,
-    Or,
-    WeakPrevious,
-    as_formula,
-)
+from rewardspec.logic import formulas as fm
+from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
 from rewardspec.logic.nodes import whole_number
 
 # Deadlines.
@@ -45,11 +31,11 @@ def within(event: FormulaLike, steps: int, late: int = 0, discount: float = 0.8)
         >>> within("goal", 20), within("goal", 20, late=5, discount=0.9)
         (parse('F[0,20] goal'), parse('F[0,20] goal | X[20] F[0,5;0.9] goal'))
     """
-    in_time = Eventually(event, 0, steps)
+    in_time = fm.Eventually(event, 0, steps)
     if whole_number("late", late, smallest=0) == 0:
         return in_time
-    overdue = Eventually(event, 0, late, discount)
-    return in_time | (Next(overdue, steps) if steps else overdue)
+    overdue = fm.Eventually(event, 0, late, discount)
+    return in_time | (fm.Next(overdue, steps) if steps else overdue)
 
 
 def soon(event: FormulaLike, steps: int | None = None, discount: float = 0.9) -> Formula:
@@ -65,7 +51,7 @@ def soon(event: FormulaLike, steps: int | None = None, discount: float = 0.9) ->
         >>> soon("goal"), soon("goal", 50, 0.95)
         (parse('F[;0.9] goal'), parse('F[0,50;0.95] goal'))
     """
-    return Eventually(event, 0, steps, discount)
+    return fm.Eventually(event, 0, steps, discount)
 
 
 def not_before(event: FormulaLike, steps: int) -> Formula:
@@ -75,7 +61,7 @@ def not_before(event: FormulaLike, steps: int) -> Formula:
         >>> not_before("leave", 10)
         parse('G[0,9] !leave')
     """
-    return Always(~as_formula(event), 0, whole_number("steps", steps, smallest=1) - 1)
+    return fm.Always(~as_formula(event), 0, whole_number("steps", steps, smallest=1) - 1)
 
 
 def response_within(cause: FormulaLike, effect: FormulaLike, steps: int, discount: float = 1.0) -> Formula:
@@ -91,7 +77,7 @@ def response_within(cause: FormulaLike, effect: FormulaLike, steps: int, discoun
         >>> response_within("request", "grant", 20)
         parse('G(request -> F[0,20] grant)')
     """
-    return Always(as_formula(cause) >> Eventually(effect, 0, steps, discount))
+    return fm.Always(as_formula(cause) >> fm.Eventually(effect, 0, steps, discount))
 
 
 def precedence_within(cause: FormulaLike, effect: FormulaLike, steps: int) -> Formula:
@@ -101,7 +87,7 @@ def precedence_within(cause: FormulaLike, effect: FormulaLike, steps: int) -> Fo
         >>> precedence_within("key", "open", 5)
         parse('G(open -> O[0,5] key)')
     """
-    return Always(as_formula(effect) >> Once(cause, 0, steps))
+    return fm.Always(as_formula(effect) >> fm.Once(cause, 0, steps))
 
 
 def recurrence_within(event: FormulaLike, steps: int) -> Formula:
@@ -111,7 +97,7 @@ def recurrence_within(event: FormulaLike, steps: int) -> Formula:
         >>> recurrence_within("charged", 100)
         parse('G(O[0,100] charged | WY[100] false)')
     """
-    return Always(Once(event, 0, steps) | _too_early(steps))
+    return fm.Always(fm.Once(event, 0, steps) | _too_early(steps))
 
 
 # Durations.
@@ -133,7 +119,7 @@ def lasts(condition: FormulaLike, steps: int, short_by: int = 0, discount: float
     condition = as_formula(condition)
     if whole_number("short_by", short_by, smallest=0) > whole_number("steps", steps, smallest=0):
         raise FormulaError(f"`short_by` should be at most `steps`, which is {steps}. Received {short_by}.")
-    return _at_a_price([Always(condition, 0, steps - missing) for missing in range(short_by + 1)], discount)
+    return _at_a_price([fm.Always(condition, 0, steps - missing) for missing in range(short_by + 1)], discount)
 
 
 def holds_for(cause: FormulaLike, condition: FormulaLike, steps: int) -> Formula:
@@ -143,7 +129,7 @@ def holds_for(cause: FormulaLike, condition: FormulaLike, steps: int) -> Formula
         >>> holds_for("alarm", "doors_open", 30)
         parse('G(alarm -> G[0,30] doors_open)')
     """
-    return Always(as_formula(cause) >> Always(condition, 0, steps))
+    return fm.Always(as_formula(cause) >> fm.Always(condition, 0, steps))
 
 
 def absence_for(event: FormulaLike, steps: int, after: FormulaLike | None = None) -> Formula:
@@ -153,8 +139,8 @@ def absence_for(event: FormulaLike, steps: int, after: FormulaLike | None = None
         >>> absence_for("move", 5), absence_for("move", 5, after="red_light")
         (parse('G[0,5] !move'), parse('G(red_light -> G[0,5] !move)'))
     """
-    absent = Always(~as_formula(event), 0, steps)
-    return absent if after is None else Always(as_formula(after) >> absent)
+    absent = fm.Always(~as_formula(event), 0, steps)
+    return absent if after is None else fm.Always(as_formula(after) >> absent)
 
 
 def minimum_duration(condition: FormulaLike, steps: int) -> Formula:
@@ -165,7 +151,7 @@ def minimum_duration(condition: FormulaLike, steps: int) -> Formula:
         parse('G(green & WY !green -> G[0,10] green)')
     """
     condition = as_formula(condition)
-    return Always((condition & WeakPrevious(~condition)) >> Always(condition, 0, steps))
+    return fm.Always((condition & fm.WeakPrevious(~condition)) >> fm.Always(condition, 0, steps))
 
 
 def maximum_duration(condition: FormulaLike, steps: int) -> Formula:
@@ -175,7 +161,7 @@ def maximum_duration(condition: FormulaLike, steps: int) -> Formula:
         >>> maximum_duration("hot", 10)
         parse('G(O[0,10] !hot | WY[10] false)')
     """
-    return Always(Once(~as_formula(condition), 0, steps) | _too_early(steps))
+    return fm.Always(fm.Once(~as_formula(condition), 0, steps) | _too_early(steps))
 
 
 # Counts.
@@ -188,7 +174,7 @@ def at_least(event: FormulaLike, times: int) -> Formula:
         >>> at_least("delivery", 3)
         parse('F{3} delivery')
     """
-    return AtLeastTimes(event, times)
+    return fm.AtLeastTimes(event, times)
 
 
 def at_most(event: FormulaLike, times: int) -> Formula:
@@ -198,7 +184,7 @@ def at_most(event: FormulaLike, times: int) -> Formula:
         >>> at_most("retry", 2)
         parse('G{2} !retry')
     """
-    return AllButTimes(~as_formula(event), times)
+    return fm.AllButTimes(~as_formula(event), times)
 
 
 def exactly(event: FormulaLike, times: int) -> Formula:
@@ -218,7 +204,7 @@ def all_but(condition: FormulaLike, exceptions: int) -> Formula:
         >>> all_but("on_road", 3)
         parse('G{3} on_road')
     """
-    return AllButTimes(condition, exceptions)
+    return fm.AllButTimes(condition, exceptions)
 
 
 def nearly_always(condition: FormulaLike, exceptions: int = 3, discount: float = 0.8) -> Formula:
@@ -235,8 +221,8 @@ def nearly_always(condition: FormulaLike, exceptions: int = 3, discount: float =
     """
     condition = as_formula(condition)
     most = whole_number("exceptions", exceptions, smallest=0)
-    fewer = (AllButTimes(condition, count) for count in range(1, most + 1))
-    return _at_a_price([Always(condition), *fewer], discount)
+    fewer = (fm.AllButTimes(condition, count) for count in range(1, most + 1))
+    return _at_a_price([fm.Always(condition), *fewer], discount)
 
 
 # The recent past.
@@ -254,7 +240,7 @@ def recently(event: FormulaLike, steps: int, discount: float = 1.0) -> Formula:
         >>> recently("key", 5), recently("key", 20, 0.9)
         (parse('O[0,5] key'), parse('O[0,20;0.9] key'))
     """
-    return Once(event, 0, steps, discount)
+    return fm.Once(event, 0, steps, discount)
 
 
 def for_the_last(condition: FormulaLike, steps: int) -> Formula:
@@ -264,12 +250,12 @@ def for_the_last(condition: FormulaLike, steps: int) -> Formula:
         >>> for_the_last("quiet", 5)
         parse('H[0,5] quiet')
     """
-    return Historically(condition, 0, steps)
+    return fm.Historically(condition, 0, steps)
 
 
 def _too_early(steps: int) -> Formula:
     """Fewer than so many steps have passed."""
-    return WeakPrevious(FALSE, steps)
+    return fm.WeakPrevious(fm.FALSE, steps)
 
 
 def _at_a_price(choices: list[Formula], discount: float) -> Formula:
@@ -277,4 +263,4 @@ def _at_a_price(choices: list[Formula], discount: float) -> Formula:
     first, *others = choices
     # Rounded, so that 0.8 * 0.8 reads as 0.64.
     prices = (float(f"{discount**place:.12g}") for place in range(1, len(choices)))
-    return Or(first, *(Affine(choice, price) for choice, price in zip(others, prices, strict=True)))
+    return fm.Or(first, *(fm.Affine(choice, price) for choice, price in zip(others, prices, strict=True)))

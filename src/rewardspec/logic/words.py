@@ -10,33 +10,14 @@ would be unclear, and `{A}` and `{B}` for the operands as they are; the rest say
 
 from __future__ import annotations
 
-from rewardspec.logic.formulas import (
-    FALSE,
-    FIRST,
-    LAST,
-    Affine,
-    Always,
-    And,
-    Atom,
-    Constant,
-    Counted,
-    Eventually,
-    Formula,
-    FormulaLike,
-    Nary,
-    Not,
-    Shift,
-    Timed,
-    Unary,
-    WeakNext,
-    WeakPrevious,
-    as_formula,
-    number_text,
-)
+from rewardspec.logic import formulas as fm
+from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
 from rewardspec.logic.operators import OPERATORS, Tense
+from rewardspec.logic.quantifiers import Exists, Forall, Mean, Quantified
 
 _LONGEST = 40  # operators and atoms beyond which words help nobody
-_NAMED: dict[Formula, str] = {LAST: "this is the last step", FIRST: "this is the first step"}
+_OVER = {Forall: "for every", Exists: "for at least one", Mean: "on average over every"}
+_NAMED: dict[Formula, str] = {fm.LAST: "this is the last step", fm.FIRST: "this is the first step"}
 
 
 def paraphrase(formula: FormulaLike) -> str | None:
@@ -45,65 +26,73 @@ def paraphrase(formula: FormulaLike) -> str | None:
     Example:
         >>> paraphrase("G(request -> F[0,20] grant)")
         'at every step: if request then within 20 steps: grant'
+        >>> paraphrase("forall box: G(held(box) -> F placed(box))")
+        'for every box: at every step: if held(box) then sooner or later: placed(box)'
         >>> paraphrase("!a U (a & F b)")
         'not a until (a, and from then on sooner or later: b), which must come'
     """
     formula = as_formula(formula)
-    return None if formula.size > _LONGEST else formula.fold(_words)
+    if formula.size > _LONGEST:
+        return None
+    if isinstance(formula, Quantified):
+        return f"{_OVER[type(formula)]} {formula.variable}: {formula.body.fold(_words)}"
+    return formula.fold(_words)
 
 
 def _words(formula: Formula, args: tuple[str, ...]) -> str:
     if formula in _NAMED:
         return _NAMED[formula]
-    if isinstance(formula, Atom):
+    if isinstance(formula, fm.Atom):
         return formula.name
-    if isinstance(formula, Constant):
-        return {1.0: "true", 0.0: "false"}.get(formula.value) or number_text(formula.value)
-    if isinstance(formula, WeakNext | WeakPrevious) and formula.arg == FALSE:
-        left = "have passed" if isinstance(formula, WeakPrevious) else "are left"
+    if isinstance(formula, fm.Constant):
+        return {1.0: "true", 0.0: "false"}.get(formula.value) or fm.number_text(formula.value)
+    if isinstance(formula, fm.WeakNext | fm.WeakPrevious) and formula.arg == fm.FALSE:
+        left = "have passed" if isinstance(formula, fm.WeakPrevious) else "are left"
         return f"fewer than {_plural(formula.steps)} {left}"
     judged_at_last = _at_last(formula, args)
     if judged_at_last is not None:
         return f"at the last step: {judged_at_last}"
     row = OPERATORS[type(formula)]
     grouped = [_grouped(arg, text) for arg, text in zip(formula.args, args, strict=True)]
-    if isinstance(formula, Nary):
-        if not isinstance(formula, And) or not _is_prefix(formula.args[-1]):
+    if isinstance(formula, fm.Nary):
+        if not isinstance(formula, fm.And) or not _is_prefix(formula.args[-1]):
             return row.words.join(grouped)
         # Nothing comes after the last operand that could be mistaken for a part of it.
         others, last = row.words.join(grouped[:-1]), formula.args[-1]
         sequence = (
-            isinstance(last, Eventually | Always) and last.low == 0 and not any(map(_is_prefix, formula.args[:-1]))
+            isinstance(last, fm.Eventually | fm.Always)
+            and last.low == 0
+            and not any(map(_is_prefix, formula.args[:-1]))
         )
         return f"{others}, and from then on {args[-1]}" if sequence else f"{others}{row.words}{args[-1]}"
     sentence = row.words
-    if row.timed_words is not None and isinstance(formula, Timed) and not formula.is_plain:
+    if row.timed_words is not None and isinstance(formula, fm.Timed) and not formula.is_plain:
         sentence = row.timed_words
     operands = {"a": grouped[0], "A": args[0], "b": grouped[-1], "B": args[-1]}
     return sentence.format(**operands, **_steps(formula, row.tense))
 
 
 def _at_last(formula: Formula, args: tuple[str, ...]) -> str | None:
-    """What `F G φ`, `G F φ` and `F(last & φ)` say of the last step, which surprises newcomers."""
+    """Describe `F G φ`, `G F φ` and `F(last & φ)` as statements about the last step, which they surprisingly are."""
     match formula:
-        case Always(args=(Eventually() as inner,)) | Eventually(args=(Always() as inner,)):
-            plain = isinstance(formula, Timed) and formula.is_plain and inner.is_plain
+        case fm.Always(args=(fm.Eventually() as inner,)) | fm.Eventually(args=(fm.Always() as inner,)):
+            plain = isinstance(formula, fm.Timed) and formula.is_plain and inner.is_plain
             return args[0].partition(": ")[2] if plain else None
-        case Eventually(args=(And(args=(first, *_)),)) if formula.is_plain and first == LAST:
-            return args[0].removeprefix(f"{_NAMED[LAST]} and ")
+        case fm.Eventually(args=(fm.And(args=(first, *_)),)) if formula.is_plain and first == fm.LAST:
+            return args[0].removeprefix(f"{_NAMED[fm.LAST]} and ")
     return None
 
 
 def _steps(formula: Formula, tense: Tense | None) -> dict[str, str]:
-    """What the words of the table say about steps and numbers."""
-    if isinstance(formula, Shift):
+    """Return the phrases about steps and numbers for the sentences of the table."""
+    if isinstance(formula, fm.Shift):
         return {"away": _away(formula.steps, tense)}
-    if isinstance(formula, Counted):
+    if isinstance(formula, fm.Counted):
         return {"count": _plural(formula.count)}
-    if isinstance(formula, Affine):
-        plus = f" plus {number_text(formula.offset)}" if formula.offset else ""
-        return {"scale": number_text(formula.scale), "plus": plus}
-    return _interval(formula, tense) if isinstance(formula, Timed) else {}
+    if isinstance(formula, fm.Affine):
+        plus = f" plus {fm.number_text(formula.offset)}" if formula.offset else ""
+        return {"scale": fm.number_text(formula.scale), "plus": plus}
+    return _interval(formula, tense) if isinstance(formula, fm.Timed) else {}
 
 
 def _away(steps: int, tense: Tense | None) -> str:
@@ -112,10 +101,10 @@ def _away(steps: int, tense: Tense | None) -> str:
     return f"{steps} steps {_direction(tense)}"
 
 
-def _interval(formula: Timed, tense: Tense | None) -> dict[str, str]:
+def _interval(formula: fm.Timed, tense: Tense | None) -> dict[str, str]:
     low, high, discount = formula.params
     away = _direction(tense)
-    factor = f" (times {number_text(discount)} for each step)" if discount != 1.0 else ""
+    factor = f" (times {fm.number_text(discount)} for each step)" if discount != 1.0 else ""
     if high is None and low == 0:
         some, by, every = (
             ("at some step so far", "", "at every step so far")
@@ -151,10 +140,10 @@ def _plural(steps: int) -> str:
 
 def _grouped(formula: Formula, text: str) -> str:
     """The text in parentheses, where its end would otherwise be unclear."""
-    negated_atom = isinstance(formula, Not) and isinstance(formula.arg, Atom)
+    negated_atom = isinstance(formula, fm.Not) and isinstance(formula.arg, fm.Atom)
     return text if not formula.args or formula in _NAMED or negated_atom else f"({text})"
 
 
 def _is_prefix(formula: Formula) -> bool:
-    """Whether the words start with where to look, so that nothing after them can be mistaken."""
-    return isinstance(formula, Unary) and OPERATORS[type(formula)].tense is not None and formula not in _NAMED
+    """Return whether the words start with a time, so that nothing after them can be mistaken."""
+    return isinstance(formula, fm.Unary) and OPERATORS[type(formula)].tense is not None and formula not in _NAMED

@@ -1,1 +1,1 @@
-"""How machines run: register programs as one form, their code on floats and on arrays, bounds, and `Monitor`."""
+"""Execution of machines: register programs, their code on floats and on arrays, bounds, and `Monitor`."""

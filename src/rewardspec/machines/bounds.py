@@ -6,7 +6,7 @@ s(R) is 1 if some future with labels 0 and 1 brings the registers of R, and no o
 some future does in which an atom and its negation may count at once, both at 1/2; else 0.  The sets are found by a
 search backwards from the value, on the reduced machine itself.  The lower bound is the same for the negation.
 
-A window is taken apart into a register for each value that it holds, where these are few; else it is approximated,
+A window is expanded into a register for each value that it holds, where these are few; else it is approximated,
 so that the bounds are sound, but need not be reached.
 """
 
@@ -47,15 +47,16 @@ from rewardspec.machines.expressions import (
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.polynomials import Polynomial, bits
 from rewardspec.machines.program import Program, Step
-from rewardspec.machines.window_code import array_windows
-from rewardspec.machines.window_rings import Ring
+from rewardspec.machines.window_code import BatchWindows
+from rewardspec.machines.window_tables import Table
 from rewardspec.machines.windows import Queue, algebra, queue_contents, queue_extremum
+from rewardspec.types import ArrayNamespace, MachineState, Number
 
 _HALF = constant(0.5)
 _EFFORT = 1_500_000  # comparisons of terms beyond which the bounds are given up; they take some seconds
-_EFFORT_APART = 300_000  # the same, beyond which windows are not taken apart
+_EFFORT_EXPANDED = 300_000  # the same, beyond which windows are not expanded
 _PART_EFFORT = 5  # what it costs to look at a part of an expression, in comparisons of terms
-_MOST_APART = 64  # values of windows that are looked at one by one
+_MOST_EXPANDED = 64  # values of windows that are looked at one by one
 
 
 class Bounds:
@@ -70,16 +71,15 @@ class Bounds:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._held = window_places(program)
-        self._apart = None
+        ends = None
         if self._held:
             with contextlib.suppress(SynthesisError):
-                self._apart = _ends(taken_apart(program), _EFFORT_APART)
-        ends = self._apart
+                ends = _ends(expand_windows(program), _EFFORT_EXPANDED)
         if ends is None:
             ends = _ends(program, _EFFORT)
         self.lower, self.upper, self.exact = ends
 
-    def __call__(self, state: Any) -> tuple[Any, Any]:
+    def __call__(self, state: MachineState) -> tuple[Number, Number]:
         """The lower and the upper bound of a state, of one trace or of a batch."""
         if type(state) is tuple:
             leaf, value = self._leaf(state), state[-1]
@@ -88,8 +88,6 @@ class Bounds:
         xp = namespace_of(state.value) or np
         leaf, ends = self._array_leaf(state, xp), []
         both = self.lower, self.upper
-        if self._apart is not None and any(isinstance(window, Ring) for window in state.windows):
-            both = self._approximate  # sound, and quicker than looking into the ring
         for sides in both:
             chosen = None
             for control, side in enumerate(sides):
@@ -97,10 +95,6 @@ class Bounds:
                 chosen = found if chosen is None else xp.where(state.control == control, found, chosen)
             ends.append(chosen)
         return xp.fmin(state.value, ends[0]), xp.fmax(state.value, ends[1])
-
-    @functools.cached_property
-    def _approximate(self) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
-        return _ends(self.program, _EFFORT)[:2]
 
     def _leaf(self, state: tuple[Any, ...]) -> Callable[[Expression], float]:
         program, registers, own = self.program, state[1:], len(self.program.registers)
@@ -125,14 +119,14 @@ class Bounds:
 
         return leaf
 
-    def _array_leaf(self, state: Any, xp: Any) -> Callable[[Expression], Any]:
-        windows, own = array_windows(self.program), len(self.program.registers)
+    def _array_leaf(self, state: MachineState, xp: ArrayNamespace) -> Callable[[Expression], Any]:
+        windows, own = BatchWindows(self.program), len(self.program.registers)
 
         @functools.cache
         def contents(number: int) -> list[Any]:
-            return windows[number].contents(state.windows[number], xp)
+            return windows.contents(state.windows, number, xp)
 
-        def leaf(part: Expression) -> Any:
+        def leaf(part: Expression) -> Number:
             if part.op == "register" and part.args[0] >= own:
                 number, place = self._held[part.args[0] - own]
                 return contents(number)[place]
@@ -141,9 +135,9 @@ class Bounds:
             if part.op == "constant":
                 return xp.full_like(state.value, self.program.number(part.args[0]))
             if part.op == "window":
-                return windows[part.args[0]].read(state.windows[part.args[0]], xp)
-            if isinstance(state.windows[part.args[0]], Ring):
-                # Sound, and quicker than looking into the ring.
+                return windows.read(state.windows, part.args[0], xp)
+            if isinstance(state.windows, Table):
+                # Sound, and quicker than reading all of a long window.
                 return xp.full_like(state.value, self.program.bottom if part.args[1] else self.program.top)
             extreme = xp.minimum if part.args[1] else xp.maximum
             return functools.reduce(extreme, contents(part.args[0]))
@@ -156,7 +150,7 @@ def window_places(program: Program) -> list[tuple[int, int]]:
 
     Empty where there are too many of them, and bounds know windows by what they give.
     """
-    if sum(each.length for each in program.windows) > _MOST_APART:
+    if sum(each.length for each in program.windows) > _MOST_EXPANDED:
         return []
     return [(k, place) for k, each in enumerate(program.windows) for place in range(each.length)]
 
@@ -169,13 +163,13 @@ def _ends(program: Program, effort: int) -> tuple[tuple[Expression, ...], tuple[
 
 
 def _first_members(program: Program) -> list[int]:
-    """For each window, the number of its oldest value's register in the program that is taken apart."""
+    """For each window, the number of its oldest value's register in the program with expanded windows."""
     lengths = (window.length for window in program.windows)
     return list(itertools.accumulate(lengths, initial=len(program.registers)))
 
 
 def _reads_of_members(program: Program) -> dict[Expression, Expression]:
-    """What each window gives, in terms of these registers."""
+    """Expressions for the output of each window in terms of these registers."""
     reads = {}
     for k, (each, first) in enumerate(zip(program.windows, _first_members(program), strict=False)):
         members = [register(first + place) for place in range(each.length)]
@@ -184,12 +178,12 @@ def _reads_of_members(program: Program) -> dict[Expression, Expression]:
     return reads
 
 
-def taken_apart(program: Program) -> Program:
+def expand_windows(program: Program) -> Program:
     """The program with a register for each value of its windows, the oldest of each window first."""
     firsts = _first_members(program)
     change = Substitution(_reads_of_members(program))
 
-    def apart(step: Step) -> Step:
+    def expanded(step: Step) -> Step:
         changed = step.map(change)
         values = []
         for k, (each, push) in enumerate(zip(program.windows, changed.pushes, strict=True)):
@@ -206,7 +200,7 @@ def taken_apart(program: Program) -> Program:
         program,
         registers=program.registers + names,
         initial=program.initial + initial,
-        steps=tuple(map(apart, program.steps)),
+        steps=tuple(map(expanded, program.steps)),
         windows=(),
         progress=None,
     )
@@ -393,7 +387,7 @@ def _sets_that_lead_to_the_value(program: Program, cells: _Cells, search: _Searc
 
 
 class _Search:
-    """Which sets of registers suffice for an expression to hold, given the best letter.
+    """Search for the sets of registers that suffice for an expression to hold, given the best letter.
 
     Args:
         effort: What the work is counted against.

@@ -1,20 +1,21 @@
-"""Expressions of register programs: lattice operations on labels, registers and constants.
+"""Expressions of register programs and of their heads: operations on labels, registers and constants.
 
-The constants 0 and 1 stand for the least and the largest value of the program's semantics; `Program.semantics` says
-what they and the complement are in numbers.
+Programs use lattice operations, affine maps and discounts. The constants 0 and 1 stand for the least and the largest
+value of the program's semantics; `Program.semantics` says what they and the complement are in numbers. Heads compute
+rewards with the other operations, on plain numbers. `rewardspec.machines.instructions` lists all operations.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
-Op: TypeAlias = Literal[
-    "constant", "label", "complement", "register", "window", "pushed", "held", "min", "max", "affine", "discount"
-]
+from rewardspec.machines.instructions import INSTRUCTIONS
+
 _LATTICE = ("min", "max")
 _LONGEST_TEXT = 5_000  # characters: shared parts are written each time, so that text can be far longer than work
+_LONGEST_SUM = 200  # terms: compilers recurse over them
 _ROUNDING = 1e-15  # an offset below this is what rounding has left of none
 
 T = TypeVar("T")
@@ -24,19 +25,21 @@ class Expression:
     """One node; compares by structure, and parts are shared.
 
     Attributes:
-        op: What it computes: a constant, the label of an atom, its complement, a register's value before the step, the
-            extremum of a window before or after the step or the largest value it holds, the min or max of its operands,
-            an increasing affine map of one, or one weighted by a register.
-        args: `(value,)`, `(atom,)`, `(register or window number,)`, the operands, `(operand, scale, offset)`, or
-            `(operand, weight, raised)`.
+        op: What it computes: an instruction's name or, of a leaf, `"constant"`, `"label"`, `"complement"`,
+            `"register"`, `"window"`, `"pushed"` or `"held"`; in a head also `"number"`, `"output"`, `"memory"` or
+            `"input"`. The functions below make them.
+        args: The operands and the parameters of an instruction; or what a leaf reads, such as a register's number.
+        operands: The operand expressions; empty for leaves.
     """
 
-    __slots__ = ("_hash", "args", "op")
+    __slots__ = ("_hash", "args", "op", "operands")
 
-    def __init__(self, op: Op, args: tuple[Any, ...]) -> None:
+    def __init__(self, op: str, args: tuple[Any, ...]) -> None:
         self.op = op
         self.args = args
         self._hash = hash((op, args))
+        row = INSTRUCTIONS.get(op)
+        self.operands: tuple[Expression, ...] = () if row is None else args[: len(args) - row.parameters]
 
     def __hash__(self) -> int:
         return self._hash
@@ -68,18 +71,33 @@ class Expression:
                     return False
         return True
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Expression, (self.op, self.args)
 
     def __repr__(self) -> str:
         return self.to_string()
 
     @property
-    def operands(self) -> tuple[Expression, ...]:
-        """The operand expressions; empty for leaves."""
-        if self.op in _LATTICE:
-            return self.args
-        return {"affine": self.args[:1], "discount": self.args[:2]}.get(self.op, ())
+    def parameters(self) -> tuple[Any, ...]:
+        """The arguments of an instruction that are not operands."""
+        return self.args[len(self.operands) :]
+
+    # Arithmetic of heads, from left to right.
+
+    def __add__(self, other: Expression | float) -> Expression:
+        return weighted_sum([*terms(self), (1.0, as_expression(other))])
+
+    def __sub__(self, other: Expression | float) -> Expression:
+        return weighted_sum([*terms(self), (-1.0, as_expression(other))])
+
+    def __mul__(self, other: Expression | float) -> Expression:
+        return Expression("product", (self, as_expression(other)))
+
+    def __and__(self, other: Expression) -> Expression:
+        return Expression("and", (self, other))
+
+    def __or__(self, other: Expression) -> Expression:
+        return Expression("or", (self, other))
 
     def parts(self) -> Iterator[Expression]:
         """Every distinct part once, operands first, the expression itself last."""
@@ -155,12 +173,12 @@ class Expression:
                         "pushed": f"{name}′",
                         "held": f"{'min' if part.args[-1] else 'max'}({name})",
                     }[part.op]
-                case "affine":
-                    _, scale, offset = part.args
-                    return f"{scale:g}·{args[0]}{f' + {offset:g}' if offset else ''}"
-                case "discount":
-                    return f"1 - {args[1]}·(1 - {args[0]})" if part.args[2] else f"{args[1]}·{args[0]}"
-            text = f"{part.op}({', '.join(args)})"
+                case "number" | "output" | "memory" | "input":
+                    return "".join(map(str, part.args)) if part.op != "output" else f"o{part.args[0]}"
+            words = INSTRUCTIONS[part.op].words
+            if words is not None:
+                return words(*args, *part.parameters)
+            text = f"{part.op}({', '.join([*args, *map(str, part.parameters)])})"
             return text if len(text) <= _LONGEST_TEXT else f"{part.op}(…)"
 
         return self.fold(write)
@@ -270,7 +288,7 @@ def maximum(*args: Expression) -> Expression:
     return _lattice("max", args, neutral=ZERO, absorbing=ONE)
 
 
-def _lattice(op: Op, args: tuple[Expression, ...], neutral: Expression, absorbing: Expression) -> Expression:
+def _lattice(op: str, args: tuple[Expression, ...], neutral: Expression, absorbing: Expression) -> Expression:
     flat: dict[Expression, None] = {}
     for arg in args:
         flat.update(dict.fromkeys(arg.args if arg.op == op else (arg,)))
@@ -339,13 +357,64 @@ class Substitution:
 
 def _with_operands(part: Expression, args: tuple[Expression, ...]) -> Expression:
     """The same operation on other operands."""
+    if not args:
+        return part
     match part.op:
         case "min":
             return minimum(*args)
         case "max":
             return maximum(*args)
         case "affine":
-            return affine(args[0], *part.args[1:])
-        case "discount":
-            return discount(args[0], args[1], part.args[2])
-    return part
+            return affine(args[0], *part.parameters)
+    return Expression(part.op, (*args, *part.parameters))
+
+
+# What heads are made of: plain numbers, and operations on them.
+
+
+def number(value: float) -> Expression:
+    """A plain number."""
+    return Expression("number", (float(value),))
+
+
+def as_expression(value: Expression | float) -> Expression:
+    """A number as an expression; an expression as it is."""
+    return value if isinstance(value, Expression) else number(value)
+
+
+def terms(expression: Expression) -> list[tuple[float, Expression]]:
+    """The weights and terms of a sum, or the expression with weight 1."""
+    if expression.op != "sum":
+        return [(1.0, expression)]
+    return list(zip(expression.args[-1], expression.operands, strict=True))
+
+
+def weighted_sum(weighted: Iterable[tuple[float, Expression]]) -> Expression:
+    """The sum of weights times expressions, from left to right; terms of weight 0 do not count."""
+    kept = [(weight, term) for weight, term in weighted if weight != 0.0]
+    if [weight for weight, _ in kept] == [1.0]:
+        return kept[0][1]
+    while len(kept) > _LONGEST_SUM:
+        kept = [(1.0, weighted_sum(kept[:_LONGEST_SUM])), *kept[_LONGEST_SUM:]]
+    return Expression("sum", (*(t for _, t in kept), tuple(w for w, _ in kept))) if kept else number(0.0)
+
+
+def mean(values: Sequence[Expression]) -> Expression:
+    """The mean of expressions, summed from left to right."""
+    total = weighted_sum((1.0, value) for value in values)
+    return total if len(values) == 1 else Expression("quotient", (total, float(len(values))))
+
+
+def where(condition: Expression, value: Expression | float, otherwise: Expression | float) -> Expression:
+    """`value` where the condition holds, else `otherwise`."""
+    return Expression("where", (condition, as_expression(value), as_expression(otherwise)))
+
+
+def override(condition: Expression, value: Expression | float, otherwise: Expression | float) -> Expression:
+    """`value` where the condition holds, else `otherwise`, as it is in most steps for a whole batch."""
+    return Expression("override", (condition, as_expression(value), as_expression(otherwise)))
+
+
+def less(left: Expression | float, right: Expression | float) -> Expression:
+    """A test whether the left is less than the right."""
+    return Expression("less", (as_expression(left), as_expression(right)))

@@ -5,16 +5,15 @@ A degree that misses [0, 1] by no more than `TOLERANCE`, as rounding makes them,
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rewardspec.errors import LabelError, did_you_mean
-from rewardspec.machines.program import Semantics
-
-TOLERANCE = 1e-6
+from rewardspec.logic.label_ranges import TOLERANCE as TOLERANCE
+from rewardspec.logic.label_ranges import checked_number as checked_number
+from rewardspec.types import Array, ArrayNamespace, Labels, Semantics
 
 # Among the bit patterns of non-negative doubles, larger patterns are larger numbers, and negative numbers, infinities
 # and NaN all lie above that of 1.0: the largest pattern tells whether all labels are in [0, 1]. NumPy finds where it is
@@ -27,48 +26,14 @@ class CheckedLabels(dict[str, Any]):
     """Labels in NumPy arrays that have been checked already, so that no step need do it again."""
 
 
-def checked_number(atom: str, value: Any, semantics: Semantics = "degree", where: str = "") -> float:
-    """One label as a float.
-
-    Args:
-        atom: The atom, for error messages.
-        value: The label.
-        semantics: Whether it is a degree or robustness.
-        where: Which step and environment it is of, for error messages.
-
-    Raises:
-        LabelError: It is no number, or out of range.
-
-    Example:
-        >>> checked_number("p", 1.0000001)
-        1.0
-    """
-    if semantics == "degree":
-        kind, bounds, low, high = "a number in [0, 1]", "in [0, 1]", 0.0, 1.0
-    else:
-        kind, bounds, low, high = "a finite number", "finite", -math.inf, math.inf
-    try:
-        if isinstance(value, str | bytes) or bool(getattr(value, "ndim", False)):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise LabelError(f"The label of {atom!r}{where} should be {kind}. Received {value!r}.") from None
-    if low <= number <= high and math.isfinite(number):
-        return number
-    if semantics == "degree" and -TOLERANCE <= number <= 1.0 + TOLERANCE:
-        return 0.0 if number < 0.0 else 1.0
-    received = "NaN" if math.isnan(number) else repr(number)
-    raise LabelError(f"The label of {atom!r}{where} should be {bounds}. Received {received}.")
-
-
-def checked_numbers(labels: Any, atoms: Iterable[str], semantics: Semantics) -> dict[str, float]:
+def checked_numbers(labels: Labels, atoms: Iterable[str], semantics: Semantics) -> dict[str, float]:
     """The labels of one trace as floats."""
     atoms = tuple(atoms)
     require_atoms(labels, atoms)
     return {atom: checked_number(atom, labels[atom], semantics) for atom in atoms}
 
 
-def as_labels(atom: str, values: Any, like: Any, xp: Any) -> Any:
+def as_labels(atom: str, values: Array, like: Array, xp: ArrayNamespace) -> Array:
     """The labels of one atom as an array of the same library, type and shape as `like`."""
     try:
         if hasattr(values, "dtype") and values.dtype == like.dtype:
@@ -89,7 +54,7 @@ def as_labels(atom: str, values: Any, like: Any, xp: Any) -> Any:
 
 
 def in_range(values: np.ndarray, semantics: Semantics = "degree") -> bool:
-    """Whether every label of a NumPy array is in range; one pass over the array."""
+    """Return whether every label of a NumPy array is in range; one pass over the array."""
     if semantics == "robustness":
         return bool(np.isfinite(values).all())
     known = _ONE_AS_BITS.get(values.dtype)
@@ -103,22 +68,45 @@ def in_range(values: np.ndarray, semantics: Semantics = "degree") -> bool:
 
 def as_bits(values: np.ndarray) -> np.ndarray:
     """The bit patterns of doubles, for `bits_inside`: a view, which follows what is written into the array later."""
-    return values.reshape(-1).view(np.uint64)
+    return values.view(np.uint64)
 
 
 def bits_inside(bits: np.ndarray) -> bool:
-    """Whether all the labels are in [0, 1] by their bits; `in_range` has the last word, on -0.0."""
+    """Return whether all labels are in [0, 1] by their bits; `in_range` decides about -0.0."""
     return not bits.size or bits.item(bits.argmax()) <= _ONE
 
 
-def out_of_range(labels: Sequence[Any], semantics: Semantics, xp: Any) -> Any:
-    """Where labels of any array library are out of range: Booleans of shape (labels, *batch).
+_BITS = 31  # of one word: the sign stays 0
 
-    Nothing is raised, so that this can be compiled, and nothing waits for a device.
+
+_LOWEST, _HIGHEST = -TOLERANCE, 1.0 + TOLERANCE
+
+
+def out_of_range(labels: Sequence[Array], semantics: Semantics, xp: ArrayNamespace) -> tuple[Array, ...]:
+    """Note which labels are out of range, in one bit each: int32 arrays of the batch's shape, for 31 labels each.
+
+    Nothing is raised, so that this can be compiled, and nothing waits for a device. Bits of one shape with the batch
+    join the kernel that computes the values; an array with an axis of labels would need a kernel of its own.
     """
-    if semantics == "robustness":
-        return xp.stack([~xp.isfinite(values) for values in labels])
-    return xp.stack([~((values >= -TOLERANCE) & (values <= 1.0 + TOLERANCE)) for values in labels])
+    words: list[Array] = []
+    for number, values in enumerate(labels):
+        fine = xp.isfinite(values) if semantics == "robustness" else (values >= _LOWEST) & (values <= _HIGHEST)
+        bit = xp.asarray(~fine, dtype=xp.int32) * (1 << number % _BITS)
+        if number % _BITS:
+            words[-1] = words[-1] | bit
+        else:
+            words.append(bit)
+    return tuple(words)
+
+
+def both_noted(words: tuple[Array, ...], others: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Join two notes of `out_of_range`."""
+    return tuple(word | other for word, other in zip(words, others, strict=True))
+
+
+def is_noted(words: tuple[Array, ...], number: int) -> Array:
+    """Return where a label is out of range by a note of `out_of_range`: Booleans of the batch's shape."""
+    return (words[number // _BITS] & (1 << number % _BITS)) != 0
 
 
 def into_range(values: np.ndarray, semantics: Semantics = "degree") -> np.ndarray | None:
@@ -130,7 +118,7 @@ def into_range(values: np.ndarray, semantics: Semantics = "degree") -> np.ndarra
 
 
 def numpy_labels(
-    labels: Any, atoms: Iterable[str], like: np.ndarray, semantics: Semantics = "degree"
+    labels: Labels, atoms: Iterable[str], like: np.ndarray, semantics: Semantics = "degree"
 ) -> dict[str, np.ndarray]:
     """The labels as arrays of the type and shape of `like`, each checked to be in range.
 
@@ -159,7 +147,7 @@ def numpy_labels(
     return ready
 
 
-def checked_array(atom: str, values: Any, semantics: Semantics = "degree") -> Any:
+def checked_array(atom: str, values: Array, semantics: Semantics = "degree") -> Array:
     """The NumPy labels of one atom, in range.
 
     Raises:
@@ -178,7 +166,7 @@ def checked_array(atom: str, values: Any, semantics: Semantics = "degree") -> An
     raise AssertionError("a label that is out of range is refused")
 
 
-def require_atoms(labels: Any, atoms: Iterable[str]) -> None:
+def require_atoms(labels: object, atoms: Iterable[str]) -> None:
     """Raise a LabelError unless every atom has an entry."""
     if not isinstance(labels, Mapping):
         raise LabelError(f"Labels should map each atom to its values. Received a {type(labels).__name__}.")

@@ -29,7 +29,7 @@ class Equations:
 
     @property
     def primed(self) -> bool:
-        """Whether a line uses a value that was computed in the same step."""
+        """True if a line uses a value that was computed in the same step."""
         return any(PRIME in line for line in (*self.updates, self.reward))
 
 
@@ -60,13 +60,13 @@ class Listing:
         self.registers = {k: short.get(name, name) for k, name in enumerate(program.registers)}
         self.windows = {k: short.get(each.name, each.name) for k, each in enumerate(program.windows)}
         self._steady = [len({step.pushes[k] for step in program.steps}) == 1 for k in self.windows]
-        self._leaves = {label(atom): Atom(atom).to_string() for atom in program.atoms}
+        self._leaves = {label(atom): _atom(atom) for atom in program.atoms}
         negation = "1 − " if program.semantics == "degree" else "−"
-        self._leaves |= {complement(atom): negation + Atom(atom).to_string() for atom in program.atoms}
+        self._leaves |= {complement(atom): negation + _atom(atom) for atom in program.atoms}
         self._leaves |= {constant(value): _number(program.number(value)) for value in (0.0, 0.5, 1.0)}
 
     def equations(self, control: int) -> Equations:
-        """What one control state does."""
+        """List the updates of one control state."""
         step = self.program.steps[control]
         # Leaves keep their own, shorter, text: `prev[a] ← a` must not turn every other `a` into `prev[a]′`.
         primed: dict[Expression, str] = {}
@@ -133,7 +133,7 @@ class Listing:
         return tuple(f"{name} = {_number(program.number(value))}" for name, value in values.items())
 
     def notes(self) -> Iterator[str]:
-        """What the equations leave open."""
+        """List the explanations that the equations need."""
         for k, each in enumerate(self.program.windows):
             if not self._steady[k]:
                 yield f"{self.windows[k]} is {_READ_AS[each.op]}(last {each.length} pushed)"
@@ -182,3 +182,11 @@ def short_names(registers: Iterable[str], atoms: Iterable[str]) -> dict[str, str
     letter = next(letter for letter in ("c", "v", "w", "k", "m", "reg") if letter not in taken or letter == "reg")
     long = [name for name in registers if len(name) > _LONGEST_NAME]
     return {name: letter + str(number).translate(_SUBSCRIPTS) for number, name in enumerate(long, start=1)}
+
+
+def _atom(name: str) -> str:
+    """The text of an atom; one about a thing, as `held(box)`, needs no quotes."""
+    predicate, parenthesis, thing = name.partition("(")
+    if parenthesis and thing.endswith(")"):
+        return f"{Atom(predicate).to_string()}({thing[:-1]})" if predicate else Atom(name).to_string()
+    return Atom(name).to_string()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,26 +13,30 @@ from numpy.typing import NDArray
 from rewardspec.errors import Error, LabelError
 from rewardspec.machines import array_code, scalar_code
 from rewardspec.machines.array_code import ArrayStep, State, everywhere
+from rewardspec.machines.heads import Head
 from rewardspec.machines.label_checks import (
     CheckedLabels,
     as_labels,
     checked_array,
     checked_numbers,
+    is_noted,
     numpy_labels,
     require_atoms,
 )
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.program import Program
-from rewardspec.machines.window_code import array_windows, has_begun
+from rewardspec.machines.window_code import BatchWindows, array_windows, has_begun
 from rewardspec.machines.windows import (
     Queue,
     algebra,
     queue_extremum,
     queue_lasting,
 )
+from rewardspec.types import Array, ArrayNamespace, Device, DType, Labels, MachineState, Number
 
 Places: TypeAlias = NDArray[np.intp]
 F = TypeVar("F", bound=Callable[..., Any])
+H = TypeVar("H", bound=Head)
 
 
 class _Compiled:
@@ -57,26 +61,39 @@ def compiled(method: F) -> F:
     return cast(F, _Compiled(method))
 
 
-class Machine:
+class Machine(Generic[H]):
     """A program with its head: pure functions from states and labels to states and results.
 
     Attributes:
         program: The program.
         head: What becomes of its outputs.
+
+    Args:
+        program: The program.
+        head: What becomes of its outputs.
+        split: From labels as a user gives them to those that the program reads; None where they are the same.
     """
 
-    def __init__(self, program: Program, head: Any) -> None:
+    def __init__(self, program: Program, head: H, split: Callable[[Labels], Labels] | None = None) -> None:
         self.program = program
         self.head = head
+        self._split = split
 
     @functools.cached_property
     def step(self) -> scalar_code.ScalarStep:
         """The function `(state, labels, …) -> (state, result)`, for whatever the state and labels are."""
-        return scalar_code.compile_step(self.program, self.head, self._step_arrays)
+        step, split = scalar_code.compile_step(self.program, self.head, self._step_arrays), self._split
+        if split is None:
+            return step
+        return lambda state, labels, *given, **named: step(state, split(labels), *given, **named)
 
     @functools.cached_property
     def _for_arrays(self) -> ArrayStep:
         return array_code.compile_step(self.program, self.head)
+
+    @functools.cached_property
+    def _initial_registers(self) -> tuple[float, ...]:
+        return tuple(map(self.program.number, self.program.initial))
 
     @functools.cached_property
     def _for_numpy(self) -> ArrayStep:
@@ -85,11 +102,11 @@ class Machine:
     def initial_state(
         self,
         batch: int | Sequence[int] | None = None,
-        xp: Any = None,
-        dtype: Any = None,
-        device: Any = None,
+        xp: ArrayNamespace = None,
+        dtype: DType = None,
+        device: Device = None,
         check_labels: bool = False,
-    ) -> Any:
+    ) -> MachineState:
         """The state before the first letter; see `Monitor.initial_state`."""
         start = scalar_code.initial_state(self.program, self.head)
         if batch is None and xp is None:
@@ -97,16 +114,24 @@ class Machine:
         xp = np if xp is None else xp
         shape = () if batch is None else (int(batch),) if isinstance(batch, int | np.integer) else tuple(batch)
         options = {name: option for name, option in (("dtype", dtype), ("device", device)) if option is not None}
-        return everywhere(self.program, start, xp.zeros(shape, **options), xp, check_labels and xp is not np)
+        like = xp.zeros(shape, **options)
+        if like.dtype.itemsize < _LEAST_BYTES:
+            raise Error(
+                f"`dtype` should be float32 or float64. Received {dtype}, which would round values and rewards. "
+                "Labels may have any type: they are converted to that of the state."
+            )
+        return everywhere(self.program, start, like, xp, check_labels and xp is not np)
 
-    def step_checked(self, state: State, labels: CheckedLabels, *given: Any) -> tuple[State, Any]:
+    def step_checked(self, state: State, labels: CheckedLabels, *given: Any) -> tuple[State, Array]:
         """`step` of a NumPy batch on labels that have been checked, and quicker.
 
-        The result may be an array of the state's, so that whoever gives it away copies it.
+        The result may be an array of the state's, which callers copy before they return it.
         """
         return self._for_numpy(state, labels, np, *given)
 
-    def _step_arrays(self, state: Any, labels: Any, *given: Any, **named: Any) -> tuple[Any, Any]:
+    def _step_arrays(
+        self, state: MachineState, labels: Labels, *given: Any, **named: Any
+    ) -> tuple[MachineState, Array]:
         """A step on arrays; also where a scalar step's odd labels end up, to be used as arrays or refused."""
         if state.__class__ is State and not named:
             first = state.registers[0] if state.registers else _leaves(state.memory)[0]
@@ -127,7 +152,7 @@ class Machine:
         like = _like(state)
         xp = namespace_of(like) or np
         given = tuple(
-            as_column(name, value, like, xp) for (name, _), value in zip(self.head.parameters, arguments, strict=True)
+            as_column(name, value, like, xp) for (name, _), value in zip(self.head.inputs, arguments, strict=True)
         )
         if type(like) is np.ndarray and like.shape:
             return self._step_numpy(state, labels, like, given)
@@ -139,16 +164,16 @@ class Machine:
         # In torch a caller may well write into the result, which would reach the state.
         return new, result.clone() if xp.__name__ == "torch" else result
 
-    def _is_plain(self, given: Sequence[Any], like: Any) -> bool:
-        """Whether the head's arguments are all there, and numbers or arrays of the batch's shape."""
-        if len(given) != len(self.head.parameters):
+    def _is_plain(self, given: Sequence[Array], like: Array) -> bool:
+        """Return whether the head's arguments are all there, and numbers or arrays of the batch's shape."""
+        if len(given) != len(self.head.inputs):
             return False
         for value in given:
             if value.__class__ not in _PLAIN and (value.__class__ is not np.ndarray or value.shape != like.shape):
                 return False
         return True
 
-    def _step_numpy(self, state: State, labels: Any, like: Any, given: Sequence[Any]) -> tuple[State, Any]:
+    def _step_numpy(self, state: State, labels: Labels, like: Array, given: Sequence[Array]) -> tuple[State, Array]:
         ready = numpy_labels(labels, self.program.atoms, like, self.program.semantics)
         new, result = self._for_numpy(state, ready, np, *given)
         # A learner that scales its rewards in place must not reach the state.
@@ -161,14 +186,11 @@ class Machine:
                 array.setflags(write=False)
         return new, result
 
-    def _arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The head's parameters in order, the defaults filled in."""
-        values = list(given)
-        for name, default in self.head.parameters[len(given) :]:
-            values.append(named[name] if name in named else {"0.0": 0.0, "False": False}[default])
-        return tuple(values)
+    def _arguments(self, given: Sequence[Array], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The head's inputs in order, the defaults filled in."""
+        return (*given, *(named.get(name, default) for name, default in self.head.inputs[len(given) :]))
 
-    def parts(self, state: Any) -> tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+    def parts(self, state: MachineState) -> tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
         """Control state, registers, what each window gives, and the head's memory, of one trace or of a batch."""
         program = self.program
         if type(state) is tuple:
@@ -177,13 +199,14 @@ class Machine:
             given = tuple(queue_extremum(Queue(*q), algebra(window, program, None)) for window, q in queues)
             return state[0], registers, given, rest[len(program.windows) :]
         xp = namespace_of(_like(state)) or np
-        windows = zip(array_windows(program), state.windows, strict=True)
-        return state.control, state.registers, tuple(w.read(s, xp) for w, s in windows), state.memory
+        windows = BatchWindows(program)
+        given = tuple(windows.read(state.windows, k, xp) for k in range(len(program.windows)))
+        return state.control, state.registers, given, state.memory
 
-    def lasting(self, state: Any) -> tuple[Any, ...]:
+    def lasting(self, state: MachineState) -> tuple[Number, ...]:
         """For each window of an extremum, in which share of its length the extremum will be gone.
 
-        Of one trace or of a NumPy batch: 1 for an extremum that has just come, 0 where there is none.
+        Of one trace, or of a batch: 1 for an extremum that has just come, 0 where there is none.
         """
         program, numbers = self.program, [k for k, each in enumerate(self.program.windows) if each.op != "last"]
         windows = [program.windows[k] for k in numbers]
@@ -191,11 +214,11 @@ class Machine:
             queues = [Queue(*state[1 + len(program.registers) + k]) for k in numbers]
             pairs = zip(queues, windows, strict=True)
             return tuple(queue_lasting(q, w.length, algebra(w, program, None)) / w.length for q, w in pairs)
-        array = array_windows(program)
-        return tuple(array[k].lasting(state.windows[k]) / program.windows[k].length for k in numbers)
+        found = BatchWindows(program).lasting(state.windows, namespace_of(_like(state)) or np)
+        return tuple(steps / window.length for steps, window in zip(found, windows, strict=True))
 
-    def invalid_labels(self, state: Any) -> dict[str, Any]:
-        """Where each atom's label has been out of range since the batch was started: Booleans of the batch's shape.
+    def invalid_labels(self, state: MachineState) -> dict[str, Number]:
+        """Masks, by atom, of labels that have been out of range since the batch was started, of the batch's shape.
 
         Raises:
             LabelError: The state does not keep this: it is of one trace or in NumPy, where such a label is an error at
@@ -207,16 +230,16 @@ class Machine:
                 "This state does not note which labels were out of range. In NumPy such a label raises an error at "
                 "once; in JAX and torch, pass check_labels=True to `start` or `initial_state`."
             )
-        return {atom: invalid[k] for k, atom in enumerate(self.program.atoms)}
+        return {atom: is_noted(invalid, k) for k, atom in enumerate(self.program.atoms)}
 
-    def columns(self, state: State) -> list[NDArray[Any]]:
+    def columns(self, state: State) -> list[np.ndarray]:
         """All that the program remembers of a NumPy batch: control state, registers, and what each window holds."""
         windows = zip(array_windows(self.program), state.windows, strict=True)
         held = [column for window, queue in windows for column in window.contents(queue)]
         control = np.zeros(_like(state).shape) if state.control is None else state.control
         return [control, *state.registers, *held]
 
-    def of_columns(self, columns: Sequence[NDArray[Any]], memory: tuple[Any, ...]) -> State:
+    def of_columns(self, columns: Sequence[np.ndarray], memory: tuple[Array, ...]) -> State:
         """The state of a NumPy batch from its columns, and what the head remembers."""
         control, *rest = columns
         held, windows = len(self.program.registers), []
@@ -230,14 +253,14 @@ class Machine:
             memory,
         )
 
-    def begin(self, state: State, mask: Any) -> State:
+    def begin(self, state: State, mask: Array) -> State:
         """A batch's state in which the masked elements have read nothing yet; a step starts them."""
         like = _like(state)
         xp = namespace_of(like) or np
         initial = everywhere(self.program, scalar_code.initial_state(self.program, self.head), xp.zeros_like(like), xp)
         return array_code.begin(self.program, mask, initial, state, xp)
 
-    def restart(self, state: State, started: State, mask: Any) -> State:
+    def restart(self, state: State, started: State, mask: Array) -> State:
         """A batch's state in which the masked elements have read their first letter alone, as all of `started` have."""
         return array_code.restart(self.program, mask, started, state, namespace_of(_like(state)) or np)
 
@@ -248,8 +271,7 @@ class Machine:
 
         What a step writes without reading it is left as it is.
         """
-        initial = map(self.program.number, self.program.initial)
-        windows: tuple[Any, ...] = ()
+        windows: tuple[Array, ...] = ()
         if state.windows:
             mask = np.zeros(_like(state).shape, dtype=np.bool_)
             mask[where] = True
@@ -257,9 +279,11 @@ class Machine:
             windows = tuple(window.begin(old, mask, np) for window, old in pairs)
         return State(
             None if state.control is None else changed(state.control, where, 0),
-            tuple([changed(old, where, new) for old, new in zip(state.registers, initial, strict=True)]),
+            tuple(
+                [changed(old, where, new) for old, new in zip(state.registers, self._initial_registers, strict=True)]
+            ),
             windows,
-            (changed(state.memory[0], where, self.head.memory[0]), *state.memory[1:]),
+            (changed(state.memory[0], where, self.head.fields[0].initial), *state.memory[1:]),
         )
 
     def restart_at(self, state: State, started: State, where: Places) -> State:
@@ -270,13 +294,13 @@ class Machine:
             started: The state of those elements alone, after one letter.
             where: Their indices.
         """
-        windows: list[Any] = []
+        windows: list[Array] = []
         if state.windows:
             mask = np.zeros(_like(state).shape, dtype=np.bool_)
             mask[where] = True
             for window, old, new in zip(array_windows(self.program), state.windows, started.windows, strict=True):
                 newest = np.zeros(mask.shape)
-                newest[where] = window.newest(new, np)
+                newest[where] = window.newest(new)
                 windows.append(window.restart(old, newest, mask, np))
         return State(
             None if state.control is None else changed(state.control, where, started.control),
@@ -286,7 +310,7 @@ class Machine:
         )
 
 
-def changed(array: Any, where: Any, values: Any) -> Any:
+def changed(array: Array, where: Array, values: Array) -> Array:
     """A copy of a NumPy array with other values in some places.
 
     Example:
@@ -298,38 +322,41 @@ def changed(array: Any, where: Any, values: Any) -> Any:
     return copy
 
 
-def _changed(old: Any, where: Any, new: Any) -> Any:
+def _changed(old: Array, where: Array, new: Array) -> Array:
     if isinstance(old, tuple):
         return tuple([_changed(a, where, b) for a, b in zip(old, new, strict=True)])
     return changed(old, where, new)
 
 
 _PLAIN = (float, bool, int)
+_LEAST_BYTES = 4  # of a number, in the arrays that a machine computes with
 
 
-def _like(state: State) -> Any:
+def _like(state: State) -> Array:
     return state.registers[0] if state.registers else next(iter(_leaves(state.memory)))
 
 
-def _leaves(memory: Sequence[Any]) -> list[Any]:
+def _leaves(memory: Sequence[Array]) -> list[Any]:
     return [leaf for part in memory for leaf in (_leaves(part) if isinstance(part, tuple) else [part])]
 
 
-def batch_of(labels: Mapping[str, Any], atoms: Sequence[str]) -> tuple[Any, Any]:
-    """An array of the shape and type that labels have together, and its library.
+def batch_of(labels: Labels, atoms: Sequence[str]) -> tuple[Number, Number]:
+    """An array of the shape and type that labels have together, at least float32, and its library.
 
     Raises:
         LabelError: The labels do not fit together.
     """
     xp = next(space for space in map(namespace_of, (labels[atom] for atom in atoms)) if space is not None)
     try:  # a sum of all labels has the shape and type that the step's results will have
-        return sum(labels[atom] for atom in atoms) * 0.0, xp
+        like = sum(labels[atom] for atom in atoms) * 0.0
+        # Half precision would round values and rewards: labels in it are read as float32.
+        return like if like.dtype.itemsize >= _LEAST_BYTES else xp.asarray(like, dtype=xp.float32), xp
     except (TypeError, ValueError, RuntimeError):
         shapes = {atom: tuple(getattr(labels[atom], "shape", ())) for atom in atoms}
         raise LabelError(f"The labels' shapes do not fit together: {shapes}.") from None
 
 
-def as_column(name: str, value: Any, like: Any, xp: Any) -> Any:
+def as_column(name: str, value: Number, like: Array, xp: ArrayNamespace) -> Array:
     """A further argument of a step on a batch: one for all elements, or one for each.
 
     Raises:

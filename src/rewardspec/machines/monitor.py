@@ -5,20 +5,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rewardspec.errors import LabelError
+from rewardspec.errors import LabelError, MonitorFileError
 from rewardspec.logic.formulas import Formula
-from rewardspec.machines.array_code import VALUE_HEAD
 from rewardspec.machines.bounds import Bounds
 from rewardspec.machines.drawable import Drawable
 from rewardspec.machines.expressions import Expression
+from rewardspec.machines.heads import VALUE_HEAD, Head
 from rewardspec.machines.machine import Machine, compiled
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.program import Program, Semantics
 from rewardspec.machines.whole_traces import run_trace
+from rewardspec.renamed import warn_renamed
+from rewardspec.types import Array, ArrayNamespace, Device, DType, Labels, MachineState, Number
 
 if TYPE_CHECKING:
     from rewardspec.machines.verdicts import Verdict
@@ -47,7 +49,7 @@ class Monitor(Drawable):
 
     @property
     def semantics(self) -> Semantics:
-        """Whether labels and values are degrees in [0, 1], or robustness."""
+        """The domain of labels and values: degrees in [0, 1], or robustness."""
         return self.program.semantics
 
     @property
@@ -61,9 +63,15 @@ class Monitor(Drawable):
         return 0
 
     @property
-    def transitions(self) -> tuple[int, ...]:
+    def successors(self) -> tuple[int, ...]:
         """For each control state, the next one."""
         return tuple(self.program.successor(control) for control in self.states)
+
+    @property
+    def transitions(self) -> tuple[int, ...]:
+        """Deprecated alias of `successors`."""
+        warn_renamed("Monitor.transitions", "Monitor.successors")
+        return self.successors
 
     @property
     def registers(self) -> tuple[str, ...]:
@@ -100,13 +108,17 @@ class Monitor(Drawable):
     # Running.
 
     @functools.cached_property
-    def machine(self) -> Machine:
+    def machine(self) -> Machine[Head]:
         """The program with its head, which gives the value."""
         return Machine(self.program, VALUE_HEAD)
 
     def initial_state(
-        self, batch: int | Sequence[int] | None = None, xp: Any = None, dtype: Any = None, device: Any = None
-    ) -> Any:
+        self,
+        batch: int | Sequence[int] | None = None,
+        xp: ArrayNamespace = None,
+        dtype: DType = None,
+        device: Device = None,
+    ) -> MachineState:
         """The state before the first letter.
 
         Args:
@@ -127,7 +139,7 @@ class Monitor(Drawable):
         return self.machine.initial_state(batch, xp, dtype, device)
 
     @compiled
-    def step(self, state: Any, labels: Mapping[str, Any]) -> tuple[Any, Any]:
+    def step(self, state: MachineState, labels: Labels) -> tuple[MachineState, Array]:
         """Read the labels of one more state.
 
         States are not changed: each call returns a new one.
@@ -154,7 +166,7 @@ class Monitor(Drawable):
         """
         return self.machine.step(state, labels)
 
-    def reset(self, state: Any, mask: Any = None) -> Any:
+    def reset(self, state: MachineState, mask: Array = None) -> MachineState:
         """The state with the elements of a batch where `mask` is true back at the start; without a mask, all of them.
 
         Example:
@@ -170,7 +182,7 @@ class Monitor(Drawable):
             return self.initial_state()
         return self.machine.begin(state, state.value * 0.0 == state.value * 0.0 if mask is None else mask)
 
-    def run(self, trace: Mapping[str, Any]) -> Any:
+    def run(self, trace: Mapping[str, Array]) -> Array:
         """The value after every prefix of a trace, or of a batch of traces.
 
         Args:
@@ -186,8 +198,8 @@ class Monitor(Drawable):
         """
         return run_trace(self, trace)
 
-    def progress(self, state: Any) -> Any:
-        """How far a trace has come with what the formula asks for: from the value, where nothing is owed, up to 1.
+    def progress(self, state: MachineState) -> Number:
+        """Measure how far a trace has come with what the formula asks for: from the value, if nothing is owed, up to 1.
 
         It is 1 minus the share of the formula's literals that are still to be met on the shortest way to its holding;
         with labels between 0 and 1, never more than what was met is true. See the guide on progress, and
@@ -212,7 +224,7 @@ class Monitor(Drawable):
         """
         control, registers, windows, (value,) = self.machine.parts(state)
 
-        def leaf(part: Expression) -> Any:
+        def leaf(part: Expression) -> Number:
             match part.op:
                 case "register":
                     return registers[part.args[0]]
@@ -239,7 +251,7 @@ class Monitor(Drawable):
 
         return progress_from_value(self.formula, self.program)
 
-    def bounds(self, state: Any) -> tuple[Any, Any]:
+    def bounds(self, state: MachineState) -> tuple[Number, Number]:
         """The smallest and the largest value that the trace so far can still end with, over every continuation.
 
         The empty continuation counts, except before the first letter. `has_exact_bounds` says whether some continuation
@@ -259,7 +271,7 @@ class Monitor(Drawable):
 
     @property
     def has_exact_bounds(self) -> bool:
-        """Whether the bounds are always reached: so it is without scales, discounts and windows of many values.
+        """True if the bounds are always attained: without scales, discounts and windows of many values.
 
         In JAX, bounds of a monitor with windows are sound ones, which need not be reached.
         """
@@ -269,7 +281,7 @@ class Monitor(Drawable):
     def _bounds(self) -> Bounds:
         return Bounds(self.program)
 
-    def verdict(self, state: Any) -> Verdict:
+    def verdict(self, state: MachineState) -> Verdict:
         """For labels that are all 0 or 1: whether the formula holds, and whether that can still change.
 
         Raises:
@@ -287,8 +299,8 @@ class Monitor(Drawable):
         lower, upper = self.bounds(state)
         return verdict_of(state[-1], lower, upper)
 
-    def describe(self, state: Any) -> dict[str, Any]:
-        """What a state holds: the control state, each register by name, what each window gives, and the value.
+    def describe(self, state: MachineState) -> dict[str, Number]:
+        """Describe a state: its control state, each register by name, each window's output, and the value.
 
         Example:
             >>> from rewardspec import synthesize
@@ -311,10 +323,11 @@ class Monitor(Drawable):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Monitor:
-        """A monitor from what `to_json` wrote.
+        """Synthesize the monitor that `to_json` wrote again, from its formula.
 
         Raises:
             MonitorFileError: The text is damaged, is something else, or is of an unknown version.
+            SynthesisError: The formula needs more registers than the saved machine and the default budget have.
 
         Example:
             >>> from rewardspec import synthesize
@@ -322,9 +335,19 @@ class Monitor(Drawable):
             >>> Monitor.from_json(monitor.to_json()) == monitor
             True
         """
-        from rewardspec.machines.monitor_json import from_json
+        from rewardspec.machines.monitor_json import FORMAT, VERSION, read_document
+        from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS, synthesize
 
-        return cls(*from_json(text))
+        document, formula = read_document(text, FORMAT, VERSION, ("semantics", "registers", "states"))
+        semantics, registers, states = document["semantics"], document["registers"], document["states"]
+        if semantics not in ("degree", "robustness") or not isinstance(registers, list) or not isinstance(states, list):
+            raise MonitorFileError("The saved monitor is damaged: `semantics`, `registers` or `states` cannot be read.")
+        return synthesize(
+            formula,
+            semantics=semantics,
+            max_registers=max(DEFAULT_REGISTERS, len(registers)),
+            progress=any(isinstance(state, dict) and "progress" in state for state in states),
+        )
 
     def to_c(self, name: str = "m") -> str:
         """The monitor as one C99 file that needs nothing but `math.h`; see `rewardspec.export.c_code`.
@@ -363,7 +386,7 @@ class Monitor(Drawable):
     def __hash__(self) -> int:
         return hash((self.formula, self.program.loop, self.registers))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Monitor, (self.formula, self.program)
 
     def __repr__(self) -> str:

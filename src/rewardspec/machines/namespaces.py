@@ -1,14 +1,15 @@
-"""Which array library a value belongs to, without importing any that the caller does not use."""
+"""Array namespaces: find the library of a value without importing any that the caller does not use."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import numpy as np
 
+from rewardspec.types import Array, ArrayNamespace, Number
 
-def namespace_of(value: Any) -> Any | None:
+
+def namespace_of(value: Number) -> ArrayNamespace | None:
     """The module whose `minimum`, `maximum` and `where` work on the value; None for numbers.
 
     Example:
@@ -31,6 +32,21 @@ def namespace_of(value: Any) -> Any | None:
     return None
 
 
-def _is_torch_tensor(value: Any) -> bool:
+def _is_torch_tensor(value: Number) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
+
+
+def device_of(array: Array) -> object | None:
+    """Return the device of a torch tensor; None for other libraries, which place arrays by themselves."""
+    return array.device if _is_torch_tensor(array) else None
+
+
+def to_numpy(array: Array) -> np.ndarray:
+    """Copy an array of any library to NumPy; waits for its device.
+
+    Example:
+        >>> to_numpy([0.5])
+        array([0.5])
+    """
+    return np.asarray(array.detach().cpu() if _is_torch_tensor(array) else array)

@@ -90,5 +90,5 @@ def variables(polynomial: Polynomial) -> int:
 
 
 def comparisons(polynomial: Polynomial) -> int:
-    """What it costs to compare all terms with each other, in the units of an effort."""
+    """Cost of comparing all terms with each other, in the units of an effort."""
     return len(polynomial) + len(polynomial) ** 2 // 32

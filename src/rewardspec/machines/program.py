@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from rewardspec.machines.expressions import ZERO, Expression, Substitution, all_parts, pushed, register, window
-
-Semantics: TypeAlias = Literal["degree", "robustness"]
+from rewardspec.types import Semantics as Semantics
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Push:
-    """What a window does with a letter.
+    """The update of a window by one letter.
 
     Attributes:
         value: What enters the window.
@@ -49,7 +48,7 @@ class Push:
 
 @dataclass(frozen=True)
 class Step:
-    """What one control state does with a letter.
+    """The computation of one control state for one letter.
 
     Attributes:
         updates: For each register its new value, or None where nothing reads it before it is written again.
@@ -69,6 +68,15 @@ class Step:
             yield push.value
             if push.guard is not None:
                 yield push.guard
+
+    def late(self) -> list[Expression]:
+        """The outputs that read windows after the letter."""
+        return [e for e in self.outputs if any(part.op == "pushed" for part in e.parts())]
+
+    def early(self) -> list[Expression]:
+        """The expressions that are computed before anything is pushed."""
+        late = set(self.late())
+        return [e for e in self.expressions() if e not in late]
 
     def map(self, change: Callable[[Expression], Expression]) -> Step:
         """The step with every expression changed."""
@@ -132,7 +140,7 @@ class Program:
         return 1.0 if self.semantics == "degree" else float("inf")
 
     def guarded(self, number: int) -> bool:
-        """Whether the values in a window are ever bounded by a guard."""
+        """Return whether the values in a window are ever bounded by a guard."""
         return any(step.pushes[number].guard is not None for step in self.steps)
 
     def number(self, constant: float) -> float:
@@ -250,7 +258,7 @@ def keep_cells(program: Program, stand_in: dict[Expression, Expression]) -> Prog
 
 
 def _behavior(program: Program, cell: Expression, shape: dict[Expression, int]) -> Iterator[object]:
-    """How a register or window is updated in each control state, up to the shapes of expressions."""
+    """Describe the updates of a register or window in each control state, up to the shapes of expressions."""
     number = cell.args[0]
     for step in program.steps:
         if cell.op == "register":
@@ -266,10 +274,10 @@ def _shapes(parts: Sequence[Expression], block: dict[Expression, int]) -> dict[E
     numbers: dict[object, int] = {}
     shapes: dict[Expression, int] = {}
     for part in parts:
-        if part.op in ("affine", "discount"):
-            key: object = (part.op, *(shapes[arg] if isinstance(arg, Expression) else arg for arg in part.args))
+        if part.op in ("min", "max"):
+            key: object = (part.op, frozenset(shapes[arg] for arg in part.operands))
         elif part.operands:
-            key = (part.op, frozenset(shapes[arg] for arg in part.operands))
+            key = (part.op, *(shapes[arg] for arg in part.operands), *part.parameters)
         else:
             key = (part.op, block[part]) if part in block else (part.op, part.args)
         shapes[part] = numbers.setdefault(key, len(numbers))

@@ -3,58 +3,24 @@
 The generated source holds only names made here (`r0`, `t3`, `l1`) and numbers; atoms' names reach it as values, never
 as code, so a program from a file can be compiled without executing anything that the file says.
 
-A state is the tuple of control state, registers, windows, and what the program's *head* remembers. A head turns the
-outputs into the step's result: `ValueHead` gives the value of a monitor, `rewardspec.spec.veto_and_reward` the reward
-of a spec.
+A state is the tuple of control state, registers, windows, and what the program's head remembers; see
+`rewardspec.machines.heads`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
+from rewardspec.machines.code import Code
 from rewardspec.machines.expressions import Expression, all_parts
+from rewardspec.machines.heads import Field, Head, before, memory, output
+from rewardspec.machines.instructions import Instruction, Writer
 from rewardspec.machines.program import Program
 from rewardspec.machines.window_code import scalar_initial, scalar_names, scalar_push, scalar_read
 
 ScalarState: TypeAlias = tuple[Any, ...]
 ScalarStep: TypeAlias = Callable[..., tuple[ScalarState, Any]]
-
-
-class Head(Protocol):
-    """What becomes of a program's outputs.
-
-    Attributes:
-        memory: The first values of what a state remembers, after registers and windows.
-        parameters: Parameters of a step beyond state and labels, with their defaults.
-        names: What the code refers to, beyond what the program needs.
-    """
-
-    memory: tuple[Any, ...]
-    parameters: tuple[tuple[str, str], ...]
-    names: Mapping[str, Any]
-
-    def unpacked(self) -> Sequence[str]:
-        """The variables that hold the memory before the step."""
-
-    def scalar_lines(self, outputs: Sequence[str]) -> tuple[list[str], Sequence[str], str]:
-        """Lines for one trace, the new memory, and the result."""
-
-
-class ValueHead:
-    """The head of a monitor: the result is the program's only output, and is remembered."""
-
-    memory = (float("nan"),)  # there is no value before the first letter
-    parameters = ()
-    names: Mapping[str, Any] = {}
-
-    def unpacked(self) -> Sequence[str]:
-        """The value before the step, which nothing needs."""
-        return ("_",)
-
-    def scalar_lines(self, outputs: Sequence[str]) -> tuple[list[str], Sequence[str], str]:
-        """Nothing to compute."""
-        return [], outputs[:1], outputs[0]
 
 
 def initial_state(program: Program, head: Head) -> ScalarState:
@@ -73,8 +39,8 @@ def compile_step(program: Program, head: Head, otherwise: ScalarStep) -> ScalarS
         otherwise: Called in its place when the state is not a scalar one, or a label is missing, out of range or
             not a number.
     """
-    given = "".join(f", {name}={default}" for name, default in head.parameters)
-    passed = "".join(f", {name}" for name, _ in head.parameters)
+    given = "".join(f", {name}={default!r}" for name, default in head.inputs)
+    passed = "".join(f", {name}" for name, _ in head.inputs)
     fallback = f"        return otherwise(state, labels{passed})"
     atoms = range(len(program.atoms))
     opening = [
@@ -104,7 +70,9 @@ def compile_step(program: Program, head: Head, otherwise: ScalarStep) -> ScalarS
     return step
 
 
-def compile_reading(program: Program, head: Head, calls: Sequence[str], names: Mapping[str, Any]) -> ScalarStep:
+def compile_reading(
+    program: Program, head: Head, calls: Sequence[tuple[str, int]], names: Mapping[str, Any]
+) -> ScalarStep:
     """The function `(state, obs, action, next_obs, info, …) -> (state, result)`, which reads the labels itself.
 
     That saves building a dict of them in every step. A label outside the range raises a ValueError that says no more.
@@ -112,13 +80,19 @@ def compile_reading(program: Program, head: Head, calls: Sequence[str], names: M
     Args:
         program: The program.
         head: What becomes of its outputs.
-        calls: For each atom, the expression that reads its label.
+        calls: For each atom, the expression that reads its label, and 0; for one about things, the expression that
+            gives a tuple of floats, and how many there are.
         names: What these refer to.
     """
-    given = "".join(f", {name}" for name, _ in head.parameters)
+    given = "".join(f", {name}" for name, _ in head.inputs)
+    reads, first = [], 0
+    for call, width in calls:
+        targets = "".join(f"l{first + k}, " for k in range(width))
+        reads.append(f"{targets}= {call}" if width else f"l{first} = float({call})")
+        first += width or 1
     opening = [
         f"def step(state, obs, action, next_obs, info{given}):",
-        *(f"    l{k} = float({call})" for k, call in enumerate(calls)),
+        *(f"    {line}" for line in reads),
         f"    if not ({_inside(program)}): raise ValueError('a label is out of range')",
     ]
     table = _table(program, head, opening, names)
@@ -141,7 +115,7 @@ def _inside(program: Program) -> str:
 
 def _table(program: Program, head: Head, opening: Sequence[str], names: Mapping[str, Any]) -> list[ScalarStep]:
     """One function for each control state, each with the same opening, which reads the labels."""
-    shared = {**names, **head.names, "inf": float("inf")}
+    shared = {**names, "inf": float("inf")}
     for k, window in enumerate(program.windows):
         shared |= scalar_names(f"w{k}", window, program, program.guarded(k))
     table: list[ScalarStep] = []
@@ -156,78 +130,81 @@ def _table(program: Program, head: Head, opening: Sequence[str], names: Mapping[
 def _body(program: Program, control: int, head: Head) -> list[str]:
     """The lines that compute the new state and the result from the labels in `l0`, `l1` and so on."""
     step = program.steps[control]
-    lines = [f"{', '.join(['_', *_cells(program), *head.unpacked()])} = state"]
+    cells = [*(f"r{k}" for k in range(len(program.registers))), *(f"w{k}" for k in range(len(program.windows)))]
+    lines = [f"{', '.join(['_', *cells, *(unpacked(field, head) for field in head.fields)])}, = state"]
     for k, window in enumerate(program.windows):
         lines.extend(scalar_read(f"w{k}", window, program.guarded(k)))
     code = _Code(program)
-    early = [e for e in step.expressions() if not _reads_pushed(e)]
-    lines.extend(code.lines(early))
+    lines.extend(code.compute(step.early()))
     for k, (window, push) in enumerate(zip(program.windows, step.pushes, strict=True)):
         guard = None if push.guard is None else code.place[push.guard]
         lines.extend(scalar_push(f"w{k}", window, code.place[push.value], guard, program.guarded(k)))
-    late = [e for e in step.outputs if _reads_pushed(e)]
+    late = step.late()
     for k in sorted({part.args[0] for part in all_parts(late) if part.op == "pushed"}):
         lines.extend([f"v{k} = w{k}", *scalar_read(f"v{k}", program.windows[k], program.guarded(k))])
-    lines.extend(code.lines(late))
-    added, memory, result = head.scalar_lines([code.place[output] for output in step.outputs])
+    lines.extend(code.compute(late))
+    code.place |= {output(k): code.place[expression] for k, expression in enumerate(step.outputs)}
+    lines.extend(code.compute(head.expressions(), head.nested(tests=True), head.variables()))
     registers = [f"r{k}" if u is None else code.place[u] for k, u in enumerate(step.updates)]
     windows = [f"w{k}" for k in range(len(program.windows))]
-    state = ", ".join([str(program.successor(control)), *registers, *windows, *memory])
-    return [*lines, *added, f"return ({state}), {result}"]
+    kept = [tuple_of(field.after, code.place) for field in head.fields]
+    state = ", ".join([str(program.successor(control)), *registers, *windows, *kept])
+    return [*lines, f"return ({state},), {tuple_of(head.result, code.place)}"]
 
 
-def _cells(program: Program) -> list[str]:
-    return [*(f"r{k}" for k in range(len(program.registers))), *(f"w{k}" for k in range(len(program.windows)))]
+def unpacked(field: Field, head: Head) -> str:
+    """The target that a field of the memory is unpacked into, `_` where nothing reads it."""
+    leaves = [memory(field.name, index) for _, index, _ in field.items()]
+    if head.parts.isdisjoint(leaves):
+        return "_"
+    names = [before(leaf) for leaf in leaves]
+    return names[0] if isinstance(field.after, Expression) else f"({', '.join(names)},)"
 
 
-def _reads_pushed(expression: Expression) -> bool:
-    return any(part.op == "pushed" for part in expression.parts())
+def tuple_of(expressions: Expression | Sequence[Expression], place: Mapping[Expression, str]) -> str:
+    """The code of an expression, or of a tuple of several."""
+    if isinstance(expressions, Expression):
+        return place[expressions]
+    return f"({''.join(f'{place[expression]}, ' for expression in expressions)})"
 
 
-def _discounted(operands: Sequence[str], raised: bool) -> str:
-    x, weight = operands
-    return f"1.0 - {weight} * (1.0 - {x})" if raised else f"{weight} * {x}"
+class _Code(Code):
+    """Lines for one trace."""
 
+    def writer(self, row: Instruction) -> Writer:
+        return row.python
 
-class _Code:
-    """Lines that compute each of several expressions once, and where each result is."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.place: dict[Expression, str] = {}
-        self._atoms = {atom: f"l{k}" for k, atom in enumerate(program.atoms)}
-
-    def lines(self, expressions: Sequence[Expression]) -> list[str]:
-        return [line for part in all_parts(expressions) if part not in self.place for line in self._part(part)]
-
-    def _part(self, part: Expression) -> list[str]:
-        place = self.place
+    def leaf(self, part: Expression, name: str) -> tuple[str, list[str]]:
         match part.op:
             case "constant":
-                place[part] = repr(self.program.number(part.args[0]))
-                return []
+                return repr(self.program.number(part.args[0])), []
             case "label":
-                place[part] = self._atoms[part.args[0]]
-                return []
-            case "register":
-                place[part] = f"r{part.args[0]}"
-                return []
-            case "window" | "pushed":
-                place[part] = f"{part.op[0].replace('p', 'v')}{part.args[0]}_x"
-                return []
-        operands = [place[arg] for arg in part.operands]
-        name = place[part] = f"t{len(place)}"
-        match part.op:
+                return self._label(part), []
             case "complement":
                 minus = "1.0 - " if self.program.semantics == "degree" else "-"
-                return [f"{name} = {minus}{self._atoms[part.args[0]]}"]
-            case "affine":
-                return [f"{name} = {part.args[1]!r} * {operands[0]} + {part.args[2]!r}"]
-            case "discount":
-                return [f"{name} = {_discounted(operands, part.args[2])}"]
+                return name, [f"{name} = {minus}{self._label(part)}"]
+            case "register":
+                return f"r{part.args[0]}", []
+            case "window" | "pushed":
+                return f"{'w' if part.op == 'window' else 'v'}{part.args[0]}_x", []
+            case "memory":
+                return before(part), []
+        return str(part.args[0]), []  # a number or an input
+
+    def _label(self, part: Expression) -> str:
+        return f"l{self.program.atoms.index(part.args[0])}"
+
+    def nests(self, part: Expression) -> bool:
+        return part.op != "override"
+
+    def lines_of(self, part: Expression, operands: Sequence[str], name: str) -> list[str]:
+        if part.op != "override":
+            return super().lines_of(part, operands, name)
+        condition, value, otherwise = operands  # a condition that seldom holds is quickest like this
+        return [f"{name} = {otherwise}", f"if {condition}: {name} = {value}"]
+
+    def fold(self, part: Expression, operands: Sequence[str], name: str) -> list[str]:
         # Comparing by hand is several times quicker than calling min and max.
-        better = "<" if part.op == "min" else ">"
         first, second, *rest = operands
-        lines = [f"{name} = {first} if {first} {better} {second} else {second}"]
-        lines.extend(f"if {other} {better} {name}: {name} = {other}" for other in rest)
-        return lines
+        lines = [self.assign(name, self.text(part, (first, second)))]
+        return [*lines, *(self.assign(name, self.text(part, (other, name))) for other in rest)]

@@ -1,4 +1,4 @@
-"""What a monitor can say about an episode that goes on: the four verdicts of runtime verification."""
+"""The four verdicts of runtime verification about an episode that may go on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class Verdict(enum.Enum):
-    """Whether a formula holds on the trace so far, and whether any continuation can change that.
+    """A verdict: the formula's truth on the trace so far, and whether a continuation can change it.
 
     Example:
         >>> Verdict.CURRENTLY_SATISFIED.is_satisfied, Verdict.CURRENTLY_SATISFIED.is_final
@@ -20,12 +20,12 @@ class Verdict(enum.Enum):
 
     @property
     def is_final(self) -> bool:
-        """Whether no continuation can change it."""
+        """True if no continuation can change the verdict."""
         return self in (Verdict.PERMANENTLY_SATISFIED, Verdict.PERMANENTLY_VIOLATED)
 
     @property
     def is_satisfied(self) -> bool:
-        """Whether the formula holds on the trace so far."""
+        """True if the formula holds on the trace so far."""
         return self in (Verdict.PERMANENTLY_SATISFIED, Verdict.CURRENTLY_SATISFIED)
 
 

@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import numpy as np
 
 from rewardspec.errors import LabelError
 from rewardspec.machines.label_checks import require_atoms
 from rewardspec.machines.namespaces import namespace_of
+from rewardspec.types import Array, ArrayNamespace, Device, DType, Labels, MachineState, Tree
 
 
-class Machine(Protocol):
+class Runnable(Protocol):
     """Anything with atoms, an initial state and a step."""
 
     @property
     def atoms(self) -> tuple[str, ...]:
         """The atoms that every step needs labels for."""
 
-    def initial_state(self, batch: Any = None, xp: Any = None, dtype: Any = None, device: Any = None) -> Any:
+    def initial_state(
+        self, batch: Tree = None, xp: ArrayNamespace = None, dtype: DType = None, device: Device = None
+    ) -> MachineState:
         """The state before the first letter."""
 
     @property
-    def step(self) -> Any:
+    def step(self) -> Callable[[MachineState, Labels], tuple[MachineState, Array]]:
         """The function `(state, labels) -> (state, value)`."""
 
 
-def run_trace(machine: Machine, trace: Mapping[str, Any]) -> Any:
+def run_trace(machine: Runnable, trace: Mapping[str, Array]) -> Array:
     """The value after every prefix; see `Monitor.run`."""
     require_atoms(trace, machine.atoms)
     if not trace:
-        raise LabelError(
-            "The trace is empty: a formula without atoms still needs one labelled atom to tell its length."
-        )
+        raise LabelError("The trace is empty: a formula without atoms still needs one labeled atom to tell its length.")
     names = machine.atoms or (next(iter(trace)),)
     labels = {name: _as_array(name, trace[name]) for name in names}
     shapes = {name: tuple(values.shape) for name, values in labels.items()}
@@ -42,7 +43,7 @@ def run_trace(machine: Machine, trace: Mapping[str, Any]) -> Any:
         raise LabelError(f"Every atom needs labels of the same shape, time first. Received {shapes}.")
     if not shape or shape[0] == 0:
         raise LabelError("The trace is empty. A trace holds at least the labels of the state after reset.")
-    xp: Any = namespace_of(next(iter(labels.values())))
+    xp: ArrayNamespace = namespace_of(next(iter(labels.values())))
     if xp is np:
         return _run_one(machine, labels) if len(shape) == 1 else _run_batch(machine, labels, shape, np)
     if xp.__name__ == "jax.numpy":
@@ -50,7 +51,7 @@ def run_trace(machine: Machine, trace: Mapping[str, Any]) -> Any:
     return _run_batch(machine, labels, shape, xp)
 
 
-def _as_array(name: str, values: Any) -> Any:
+def _as_array(name: str, values: Array) -> Array:
     if namespace_of(values) is not None:
         return values
     try:
@@ -60,7 +61,7 @@ def _as_array(name: str, values: Any) -> Any:
     return array
 
 
-def _run_one(machine: Machine, labels: Mapping[str, Any]) -> np.ndarray:
+def _run_one(machine: Runnable, labels: Labels) -> np.ndarray:
     columns = [values.tolist() for values in labels.values()]
     state, step, values = machine.initial_state(), machine.step, []
     for number, row in enumerate(zip(*columns, strict=True)):
@@ -72,7 +73,7 @@ def _run_one(machine: Machine, labels: Mapping[str, Any]) -> np.ndarray:
     return np.asarray(values, dtype=np.float64)
 
 
-def _run_batch(machine: Machine, labels: Mapping[str, Any], shape: tuple[int, ...], xp: Any) -> Any:
+def _run_batch(machine: Runnable, labels: Labels, shape: tuple[int, ...], xp: ArrayNamespace) -> Array:
     first = next(iter(labels.values()))
     floating = str(first.dtype).rpartition(".")[2].startswith(("float", "bfloat"))
     options = {"dtype": first.dtype} if floating else {}
@@ -87,7 +88,7 @@ def _run_batch(machine: Machine, labels: Mapping[str, Any], shape: tuple[int, ..
     return xp.stack(values)
 
 
-def _scan(machine: Machine, labels: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
+def _scan(machine: Runnable, labels: Labels, shape: tuple[int, ...]) -> Array:
     import jax
 
     dtype = jax.numpy.result_type(*labels.values(), jax.numpy.float32)

@@ -8,15 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rewardspec.machines.program import Program, Window
-from rewardspec.machines.window_rings import (
-    Ring,
-    empty_ring,
-    ring_begin,
-    ring_extremum,
-    ring_newest,
-    ring_push,
-    ring_restart,
-)
+from rewardspec.machines.window_tables import Table, WindowTables, window_tables
 from rewardspec.machines.windows import (
     REACH,
     Algebra,
@@ -38,17 +30,16 @@ from rewardspec.machines.windows import (
 
 Array: TypeAlias = Any
 Namespace: TypeAlias = Any
-WindowState: TypeAlias = Queue | Ring
+WindowStates: TypeAlias = tuple[Queue, ...] | Table
 
 
 class ArrayWindow:
-    """The operations of one window of a program on batches, whichever library they are of."""
+    """The operations of one window of a program on batches that are kept as queues."""
 
     def __init__(self, program: Program, number: int) -> None:
         self.program = program
         self.window = program.windows[number]
         self.length = self.window.length
-        self.guarded = program.guarded(number)
         self._algebras: dict[Any, Algebra] = {}
 
     def _on(self, xp: Namespace) -> Algebra:
@@ -56,37 +47,29 @@ class ArrayWindow:
             self._algebras[xp] = algebra(self.window, self.program, xp)
         return self._algebras[xp]
 
-    def initial(self, like: Array, xp: Namespace) -> WindowState:
+    def initial(self, like: Array, xp: Namespace) -> Queue:
         """The window before the first letter."""
-        if xp.__name__ == "jax.numpy":
-            return empty_ring(self.length, self._on(xp), self.guarded, like, xp)
         return empty_queue(self._on(xp), like, xp)
 
-    def read(self, state: WindowState, xp: Namespace) -> Array:
-        """What the window gives."""
-        return ring_extremum(state, self._on(xp)) if isinstance(state, Ring) else queue_extremum(state, self._on(xp))
+    def read(self, state: Queue, xp: Namespace) -> Array:
+        """Read the output of the window."""
+        return queue_extremum(state, self._on(xp))
 
-    def push(self, state: WindowState, value: Array, guard: Array | None, xp: Namespace) -> WindowState:
+    def push(self, state: Queue, value: Array, guard: Array | None, xp: Namespace) -> Queue:
         """The window after one more value."""
-        if isinstance(state, Ring):
-            return ring_push(state, self.length, self._on(xp), value, guard, xp)
         return queue_push(state, self.length, self._on(xp), value, guard, xp)
 
-    def begin(self, state: WindowState, mask: Array, xp: Namespace) -> WindowState:
+    def begin(self, state: Queue, mask: Array, xp: Namespace) -> Queue:
         """The window of which some elements have read nothing yet."""
-        if isinstance(state, Ring):
-            return ring_begin(state, self._on(xp), mask, xp)
         return queue_begin(state, self.length, self._on(xp), mask, xp)
 
-    def restart(self, state: WindowState, newest: Array, mask: Array, xp: Namespace) -> WindowState:
+    def restart(self, state: Queue, newest: Array, mask: Array, xp: Namespace) -> Queue:
         """The window of which some elements have read nothing but their first letter, which pushed `newest`."""
-        if isinstance(state, Ring):
-            return ring_restart(state, self.length, self._on(xp), mask, newest, xp)
         return queue_restart(state, self.length, self._on(xp), mask, newest, xp)
 
-    def newest(self, state: WindowState, xp: Namespace) -> Array:
+    def newest(self, state: Queue) -> Array:
         """The value pushed last."""
-        return ring_newest(state, self.length, xp) if isinstance(state, Ring) else queue_newest(state)
+        return queue_newest(state)
 
     def contents(self, state: Queue, xp: Namespace = np) -> list[Array]:
         """The values that count, oldest first."""
@@ -104,6 +87,65 @@ class ArrayWindow:
 def array_windows(program: Program) -> tuple[ArrayWindow, ...]:
     """The operations of each window of a program."""
     return tuple(ArrayWindow(program, number) for number in range(len(program.windows)))
+
+
+class BatchWindows:
+    """The operations on all windows of a program for batches: one table in JAX and torch, queues elsewhere."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._each = array_windows(program)
+
+    @property
+    def _tables(self) -> WindowTables:
+        return window_tables(self.program)
+
+    def initial(self, like: Array, xp: Namespace) -> WindowStates:
+        """Return the windows before the first letter; `like` is an array of the batch's shape and type."""
+        if self._each and xp.__name__ in ("jax.numpy", "torch"):
+            return self._tables.initial(like, xp)
+        return tuple(window.initial(like, xp) for window in self._each)
+
+    def read(self, state: WindowStates, number: int, xp: Namespace) -> Array:
+        """Return what a window gives, an array of the batch's shape."""
+        if isinstance(state, Table):
+            return state.extrema[number]
+        return self._each[number].read(state[number], xp)
+
+    def push(
+        self, state: WindowStates, values: Sequence[Array], guards: Sequence[Array | None], xp: Namespace
+    ) -> WindowStates:
+        """Return the windows after one more value of each, with the guards that came with them."""
+        if isinstance(state, Table):
+            return self._tables.push(state, values, guards, xp)
+        rows = zip(self._each, state, values, guards, strict=True)
+        return tuple(window.push(old, value, guard, xp) for window, old, value, guard in rows)
+
+    def begin(self, mask: Array, initial: WindowStates, state: WindowStates, xp: Namespace) -> WindowStates:
+        """Return the windows of which the masked elements have read nothing yet, as `initial` has not."""
+        if isinstance(state, Table) and isinstance(initial, Table):
+            return self._tables.chosen(mask, initial, state, xp)
+        return tuple(window.begin(old, mask, xp) for window, old in zip(self._each, state, strict=True))
+
+    def restart(self, mask: Array, started: WindowStates, state: WindowStates, xp: Namespace) -> WindowStates:
+        """Return the windows of which the masked elements have read their first letter alone, as `started` has."""
+        if isinstance(state, Table) and isinstance(started, Table):
+            return self._tables.chosen(mask, started, state, xp)
+        rows = zip(self._each, started, state, strict=True)
+        return tuple(window.restart(old, window.newest(new), mask, xp) for window, new, old in rows)
+
+    def lasting(self, state: WindowStates, xp: Namespace) -> list[Array]:
+        """Return, for each window of an extremum, in how many steps the extremum will be gone unless it comes again."""
+        if isinstance(state, Table):
+            return self._tables.lasting(state, xp)
+        pairs = zip(self._each, state, strict=True)
+        return [window.lasting(queue, xp) for window, queue in pairs if window.window.op != "last"]
+
+    def contents(self, state: WindowStates, number: int, xp: Namespace) -> list[Array]:
+        """Return the values of a window that count, oldest first."""
+        if isinstance(state, Table):
+            return self._tables.contents(state, number, xp)
+        return self._each[number].contents(state[number], xp)
 
 
 def scalar_read(place: str, window: Window, guarded: bool) -> list[str]:
@@ -171,7 +213,7 @@ def scalar_push(place: str, window: Window, value: str, guard: str | None, guard
 
 
 def scalar_names(place: str, window: Window, program: Program, guarded: bool) -> dict[str, Any]:
-    """What the lines refer to."""
+    """The names that the lines refer to."""
     on = algebra(window, program, None)
     none = _scalar_guards(on, guarded)
     return {f"{place}_z": on.neutral, f"{place}_top": on.identity, f"{place}_none": none, "Link": Link}
@@ -195,6 +237,6 @@ def scalar_initial(program: Program, number: int) -> tuple[Any, ...]:
 
 
 def has_begun(window: tuple[Any, ...]) -> bool:
-    """Whether anything has been pushed into the window of one trace."""
+    """Return whether anything has been pushed into the window of one trace."""
     queue = Queue(*window)
     return bool(queue.place or queue.turned or queue.front)

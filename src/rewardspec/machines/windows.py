@@ -6,9 +6,9 @@ oldest, becomes the extremum of itself and of the newer ones. By the time the ba
 and becomes the *front*, which loses its oldest value at each step and whose oldest is the extremum of all of it. So a
 window gives the extremum of three numbers, and no step costs more than another.
 
-For one trace, and for batches in NumPy and torch, the parts are linked tuples: chains, now and then with a `Link`, so
-that they can be copied and pickled however long they are. Nothing is written over, so that states stay values. For JAX,
-whose arrays have fixed shapes, they share a ring of slots.
+For one trace, and for batches in NumPy, the parts are linked tuples: chains, now and then with a `Link`, so that they
+can be copied and pickled however long they are. Nothing is written over, so that states stay values. In JAX and torch
+all windows of a program share a table: see `rewardspec.machines.window_tables`.
 
 A *guard* bounds every value that is in the window by then: for a maximum, each becomes its minimum with the guard. A
 guard at the neutral value empties the window, and so do the traces of a batch start anew; values of the back that are
@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from rewardspec.machines.program import Program, Window
+from rewardspec.types import Array
 
 Namespace: TypeAlias = Any
 Guards: TypeAlias = "tuple[Any, Any, Any] | None"
@@ -40,7 +41,7 @@ class Link(tuple[Any, ...]):
 
     __slots__ = ()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         nodes: list[tuple[Any, ...]] = []
         rest: Any = self
         while rest is not None:
@@ -58,7 +59,7 @@ def _linked(nodes: Sequence[tuple[Any, ...]]) -> Any:
 
 
 class Queue(NamedTuple):
-    """A window's state for one trace, or for a batch in NumPy or torch.
+    """A window's state for one trace, or for a batch in NumPy.
 
     Attributes:
         place: How many values of this lap, of as many as the window holds, have been pushed.
@@ -74,21 +75,21 @@ class Queue(NamedTuple):
     """
 
     place: int
-    back: Any
-    extremum: Any
-    front: Any
-    total: Any
-    waiting: Any = None
-    turned: Any = None
-    guards: Any = None
-    age: Any = None
+    back: Array
+    extremum: Array
+    front: Array
+    total: Array
+    waiting: Array = None
+    turned: Array = None
+    guards: Array = None
+    age: Array = None
 
 
 class Algebra(NamedTuple):
-    """What a window computes with: `outer` is max for a window of maxima, `inner` min."""
+    """The operations of a window: `outer` is max for a window of maxima, `inner` min."""
 
-    outer: Callable[[Any, Any], Any]
-    inner: Callable[[Any, Any], Any]
+    outer: Callable[[Array, Array], Array]
+    inner: Callable[[Array, Array], Array]
     neutral: float
     identity: float  # the guard that changes nothing
     oldest: bool  # whether the oldest value is read in place of the extremum
@@ -111,18 +112,18 @@ def _smaller(x: float, y: float) -> float:
 
 
 def first_half(length: int) -> int:
-    """How many values the first half of a lap has; the second may have one fewer."""
+    """Number of values in the first half of a lap; the second may have one fewer."""
     return length - length // 2
 
 
-def empty_queue(on: Algebra, like: Any = None, xp: Namespace | None = None) -> Queue:
+def empty_queue(on: Algebra, like: Array = None, xp: Namespace | None = None) -> Queue:
     """The window before the first letter; `like` is an array of a batch's shape and type."""
     neutral = on.neutral if xp is None else xp.full_like(like, on.neutral)
     return Queue(0, None, neutral, None, neutral)
 
 
 def queue_extremum(queue: Queue, on: Algebra) -> Any:
-    """What the window gives."""
+    """Read the output of a queue."""
     later, earlier, _ = queue.guards or _NO_GUARDS
     if queue.front is None:
         value = queue.total  # neutral, where only the oldest counts
@@ -133,15 +134,15 @@ def queue_extremum(queue: Queue, on: Algebra) -> Any:
     return value if on.oldest else on.outer(queue.extremum, value)
 
 
-def _bounded(value: Any, guard: Any, on: Algebra) -> Any:
+def _bounded(value: Array, guard: Array, on: Algebra) -> Array:
     return value if guard is None else on.inner(value, guard)
 
 
-def _both(guard: Any, other: Any, on: Algebra) -> Any:
+def _both(guard: Array, other: Array, on: Algebra) -> Array:
     return guard if other is None else other if guard is None else on.inner(guard, other)
 
 
-def queue_push(queue: Queue, length: int, on: Algebra, value: Any, guard: Any, xp: Namespace) -> Queue:
+def queue_push(queue: Queue, length: int, on: Algebra, value: Array, guard: Array, xp: Namespace) -> Queue:
     """The window of a batch after one more value, of which it holds `length`."""
     place, back, extremum, front, total, waiting, turned, guards, age = queue
     later, earlier, inside = guards or _NO_GUARDS
@@ -184,7 +185,7 @@ def queue_contents(queue: Queue, length: int, on: Algebra, xp: Namespace | None 
     neutral = on.neutral if xp is None else xp.full_like(queue.extremum, on.neutral)
     newest_first: list[Any] = []
 
-    def add(value: Any, guard: Any) -> None:
+    def add(value: Any, guard: Array) -> None:
         if queue.age is not None and xp is not None:
             value = xp.where(queue.age > len(newest_first), value, on.neutral)
         value = _bounded(value, guard, on)
@@ -225,18 +226,19 @@ def queue_lasting(queue: Queue, length: int, on: Algebra, xp: Namespace | None =
     # Newer values stand for those that they hide, so that the extremum comes first.
     if xp is None:
         return 0 if contents[0] == on.neutral else contents.count(contents[0])
-    lasting = sum(xp.where(value == contents[0], 1.0, 0.0) for value in contents)
-    return xp.where(contents[0] == on.neutral, 0.0, lasting)
+    one, zero = xp.ones_like(contents[0]), xp.zeros_like(contents[0])
+    lasting = sum(xp.where(value == contents[0], one, zero) for value in contents)
+    return xp.where(contents[0] == on.neutral, zero, lasting)
 
 
-def queue_of(contents: Sequence[Any], on: Algebra, xp: Namespace) -> Queue:
+def queue_of(contents: Sequence[Array], on: Algebra, xp: Namespace) -> Queue:
     """A window that holds these values, oldest first."""
     half, neutral = first_half(len(contents)), xp.full_like(contents[0], on.neutral)
     middle = _turned(contents[half:], on)
     return Queue(0, None, neutral, _turned(contents[:half], on), middle[0] if middle else neutral, turned=middle)
 
 
-def _turned(values: Sequence[Any], on: Algebra) -> Any:
+def _turned(values: Sequence[Array], on: Algebra) -> Any:
     chain: Any = None
     for number, value in enumerate(reversed(values), start=1):
         chain = (value if chain is None or on.oldest else on.outer(chain[0], value), chain)
@@ -249,7 +251,7 @@ def queue_newest(queue: Queue) -> Any:
     return (queue.back or queue.turned or queue.front)[0]
 
 
-def queue_begin(queue: Queue, length: int, on: Algebra, mask: Any, xp: Namespace) -> Queue:
+def queue_begin(queue: Queue, length: int, on: Algebra, mask: Array, xp: Namespace) -> Queue:
     """The window in which the masked elements hold nothing."""
     later, earlier, inside = queue.guards or _NO_GUARDS
     return queue._replace(
@@ -259,12 +261,12 @@ def queue_begin(queue: Queue, length: int, on: Algebra, mask: Any, xp: Namespace
     )
 
 
-def queue_restart(queue: Queue, length: int, on: Algebra, mask: Any, newest: Any, xp: Namespace) -> Queue:
+def queue_restart(queue: Queue, length: int, on: Algebra, mask: Array, newest: Array, xp: Namespace) -> Queue:
     """The window in which the masked elements hold nothing but what was pushed last, which is `newest` there."""
     later, earlier, inside = queue.guards or _NO_GUARDS
     new = queue._replace(age=xp.where(mask, 1, length if queue.age is None else queue.age))
 
-    def renewed(old: Any) -> Any:
+    def renewed(old: Array) -> Array:
         return xp.where(mask, newest, old)
 
     if queue.back is not None:
@@ -279,5 +281,5 @@ def queue_restart(queue: Queue, length: int, on: Algebra, mask: Any, newest: Any
     return new._replace(turned=(renewed(queue.turned[0]), None), total=total, guards=guards)
 
 
-def _emptied(guard: Any, on: Algebra, mask: Any, like: Any, xp: Namespace) -> Any:
+def _emptied(guard: Array, on: Algebra, mask: Array, like: Array, xp: Namespace) -> Array:
     return xp.where(mask, on.neutral, xp.full_like(like, on.identity) if guard is None else guard)

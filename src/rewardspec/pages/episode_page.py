@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from rewardspec.pages.frames import as_data_urls
 from rewardspec.pages.front_files import whole_page
 from rewardspec.pages.machine_views import machine_view, run_of, short
 from rewardspec.synthesis.quantitative.synthesize import synthesize
+from rewardspec.types import Array, JsonObject
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 def write_episodes(
     path: str | os.PathLike[str],
     explanations: Mapping[str, Explanation],
-    frames: Mapping[str, Sequence[Any]] | None = None,
+    frames: Mapping[str, Sequence[Array]] | None = None,
 ) -> None:
     """Write several episodes of one spec as one page that needs nothing else.
 
@@ -41,7 +42,7 @@ def write_episodes(
     write_whole(path, episodes_html(explanations, frames).encode())
 
 
-def episodes_html(explanations: Mapping[str, Explanation], frames: Mapping[str, Sequence[Any]] | None = None) -> str:
+def episodes_html(explanations: Mapping[str, Explanation], frames: Mapping[str, Sequence[Array]] | None = None) -> str:
     """The page's text; see `write_episodes`."""
     if not explanations:
         raise Error("A page needs an episode. Received none.")
@@ -74,6 +75,8 @@ def _lead(spec: Spec) -> str:
 
 def _monitor(spec: Spec, number: int) -> Monitor | None:
     pair = spec.pairs[number]
+    if pair.formula.quantifier:
+        return None  # there is one for each thing: `Explanation.about` shows one
     try:
         return synthesize(
             pair.formula,
@@ -85,7 +88,7 @@ def _monitor(spec: Spec, number: int) -> Monitor | None:
         return None  # the spec runs it as a part of one program, which may be smaller
 
 
-def _spec(spec: Spec, monitors: Sequence[Monitor | None]) -> dict[str, Any]:
+def _spec(spec: Spec, monitors: Sequence[Monitor | None]) -> JsonObject:
     pairs = [
         {
             "name": name,
@@ -100,8 +103,8 @@ def _spec(spec: Spec, monitors: Sequence[Monitor | None]) -> dict[str, Any]:
 
 
 def _episode(
-    title: str, explanation: Explanation, monitors: Sequence[Monitor | None], frames: Sequence[Any] | None
-) -> dict[str, Any]:
+    title: str, explanation: Explanation, monitors: Sequence[Monitor | None], frames: Sequence[Array] | None
+) -> JsonObject:
     rows, length = explanation.rows, len(explanation)
     if frames is not None and len(frames) != length:
         raise Error(
@@ -110,7 +113,7 @@ def _episode(
         )
     pairs = []
     for number, monitor in enumerate(monitors):
-        told: dict[str, Any] = {"values": [short(row.values[number]) for row in rows]}
+        told: JsonObject = {"values": [short(row.values[number]) for row in rows]}
         if monitor is not None:
             told = run_of(monitor, explanation.labels, length)
         deciders = [row.deciders[number] for row in rows]

@@ -6,7 +6,6 @@ import base64
 import struct
 import zlib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from rewardspec.errors import Error
 _WIDEST = 360  # pixels; larger frames are made smaller, by leaving out rows and columns
 
 
-def as_data_urls(frames: Sequence[NDArray[Any]]) -> list[str]:
+def as_data_urls(frames: Sequence[np.ndarray]) -> list[str]:
     """The address of each frame's picture; equal frames share one text.
 
     Raises:
@@ -54,7 +53,7 @@ def as_png(pixels: NDArray[np.uint8]) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
 
 
-def _checked(frame: NDArray[Any]) -> NDArray[np.uint8]:
+def _checked(frame: np.ndarray) -> NDArray[np.uint8]:
     if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8 or 0 in frame.shape:
         raise Error(
             "A frame should be an array of red, green and blue, of shape (height, width, 3) and type uint8, as "

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from rewardspec.drawing.diagrams import DiagramError, diagram_of
 from rewardspec.drawing.svg import to_svg
 from rewardspec.errors import SynthesisError
 from rewardspec.machines.listings import PRIME, Listing, short_names
 from rewardspec.machines.monitor import Monitor
+from rewardspec.types import Json, JsonObject
 
 
-def machine_view(monitor: Monitor) -> dict[str, Any]:
-    """What a page shows of a monitor."""
+def machine_view(monitor: Monitor) -> JsonObject:
+    """Describe a monitor as data for a page."""
     program = monitor.program
     windows = [window.name for window in program.windows]
     names = short_names([*program.registers, *windows], program.atoms)
@@ -32,7 +32,7 @@ def machine_view(monitor: Monitor) -> dict[str, Any]:
     return {"equations": equations, "svg": picture, "registers": shown[:count], "windows": shown[count:]}
 
 
-def run_of(monitor: Monitor, labels: Mapping[str, Sequence[float]], length: int) -> dict[str, Any]:
+def run_of(monitor: Monitor, labels: Mapping[str, Sequence[float]], length: int) -> JsonObject:
     """Value, bounds, progress, control state and registers after every step, each where it is known."""
     state = monitor.initial_state()
     has_bounds = has_progress = True
@@ -44,7 +44,7 @@ def run_of(monitor: Monitor, labels: Mapping[str, Sequence[float]], length: int)
         has_progress = monitor.semantics == "degree" and bool(monitor.progress_expressions)
     except SynthesisError:
         has_progress = False
-    columns: dict[str, list[Any]] = {"values": [], "lower": [], "upper": [], "progress": [], "control": []}
+    columns: dict[str, list[Json]] = {"values": [], "lower": [], "upper": [], "progress": [], "control": []}
     cells: list[list[float]] = [[] for _ in (*monitor.registers, *monitor.program.windows)]
     for step in range(length):
         state, value = monitor.step(state, {atom: labels[atom][step] for atom in monitor.atoms})

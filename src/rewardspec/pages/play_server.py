@@ -21,6 +21,7 @@ from rewardspec.pages.front_files import front_file
 from rewardspec.pages.play_worker import QUESTIONS, BusyError, TooMuchWorkError, Worker
 from rewardspec.pages.playground import first_content
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Json
 
 MOST_BYTES = 128 * 1024
 MOST_WAITING = 8
@@ -142,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.waiting.release()
         return json.dumps(found, allow_nan=False).encode(), "application/json"
 
-    def _body(self) -> Any:
+    def _body(self) -> Json:
         if self.headers.get("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
             raise _RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Questions are asked in JSON.")
         length = self.headers.get("Content-Length", "")

@@ -13,17 +13,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from rewardspec.errors import Error
 from rewardspec.pages.playground import answer, automaton_svg, content_of_toml
+from rewardspec.types import Json, JsonObject
 
 MOST_SECONDS = 9.0
 """How long a question may take, with the time it waits for others."""
 _MOST_MEMORY = 1 << 30  # bytes that the process may grow by
 _COMMAND = (sys.executable, "-m", "rewardspec.pages.play_worker")
 
-QUESTIONS: dict[str, Callable[[Any], Any]] = {
+QUESTIONS: dict[str, Callable[[Json], Json]] = {
     "/compile": answer,
     "/automaton": lambda request: {"svg": automaton_svg(request)},
     "/toml": lambda request: content_of_toml(request if isinstance(request, str) else ""),
@@ -52,7 +52,7 @@ class Worker:
         self._at_work = threading.Lock()
         self._process = self._started()
 
-    def ask(self, path: str, question: Any) -> Any:
+    def ask(self, path: str, question: Json) -> Json:
         """The answer to one question of `QUESTIONS`.
 
         Raises:
@@ -113,8 +113,8 @@ class Worker:
             self._process.communicate()
 
 
-def reply_to(line: str) -> dict[str, Any]:
-    """What the process says to one line: the answer, or why there is none."""
+def reply_to(line: str) -> JsonObject:
+    """Answer one line of the protocol: with the result, or with the reason of a failure."""
     path, question = json.loads(line)
     try:
         return {"answer": QUESTIONS[path](question)}

@@ -1,4 +1,4 @@
-"""What the playground asks Python for: formulas read, machines made, and all as data that a browser can use.
+"""Answers of the playground: formulas parsed, machines synthesized, all as data for a browser.
 
 Whatever comes from a browser is checked here before it is used: its size, its types, and the effort that it would take.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from rewardspec.drawing.diagrams import diagram_of
 from rewardspec.drawing.svg import to_svg
@@ -24,9 +23,10 @@ from rewardspec.spec.payments import PAYMENTS
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import draft_of_text
 from rewardspec.spec.toml_writing import dumps_spec
-from rewardspec.spec.veto_and_reward import RewardHead
+from rewardspec.spec.veto_and_reward import reward_head
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 from rewardspec.synthesis.quantitative.synthesize import synthesize
+from rewardspec.types import Json, JsonObject
 
 MOST_PAIRS = 12
 MOST_TEXT = 1_000  # characters of a formula
@@ -39,7 +39,7 @@ _OPTIONS = ("payment", "penalty", "discount", "semantics")
 _PAIR = ("formula", "weight", "veto", "penalty", "name", "payment", "progress")
 
 
-def request_of(spec: Spec | None) -> dict[str, Any]:
+def request_of(spec: Spec | None) -> JsonObject:
     """The playground's content for a spec, as a browser would send it; for None an example."""
     spec = _EXAMPLE if spec is None else spec
     pairs = [
@@ -48,8 +48,8 @@ def request_of(spec: Spec | None) -> dict[str, Any]:
     return {"pairs": pairs, **{key: getattr(spec, key) for key in _OPTIONS}}
 
 
-def first_content(spec: Spec | None) -> dict[str, Any]:
-    """What the playground starts with, and what it completes."""
+def first_content(spec: Spec | None) -> JsonObject:
+    """Initial content and completions of the playground."""
     return {**request_of(spec), "completions": _completions(), "payments": list(PAYMENTS)}
 
 
@@ -68,7 +68,7 @@ def _counts(kind: type[Formula]) -> bool:
     return issubclass(kind, Counted | Affine)  # which need a number
 
 
-def content_of_toml(text: str) -> dict[str, Any]:
+def content_of_toml(text: str) -> JsonObject:
     """The playground's content for a spec file's text; its atoms are not read, since labels are drawn.
 
     Raises:
@@ -78,7 +78,7 @@ def content_of_toml(text: str) -> dict[str, Any]:
     return request_of(Spec(draft.pairs, **{k: v for k, v in draft.options.items() if k in _OPTIONS}))
 
 
-def answer(request: Any) -> dict[str, Any]:
+def answer(request: Json) -> JsonObject:
     """The machines of a request's formulas, and what there is to say about each and all.
 
     Raises:
@@ -91,7 +91,7 @@ def answer(request: Any) -> dict[str, Any]:
         answers.append(told)
         pairs.append(pair)
         modules.append(module)
-    result: dict[str, Any] = {"pairs": answers, "lint": [], "python": None, "toml": None, "error": None}
+    result: JsonObject = {"pairs": answers, "lint": [], "python": None, "toml": None, "error": None}
     specs = "null"
     whole = [pair for pair in pairs if pair is not None]
     if len(whole) == len(pairs):
@@ -105,7 +105,7 @@ def answer(request: Any) -> dict[str, Any]:
     return result
 
 
-def automaton_svg(text: Any) -> str:
+def automaton_svg(text: Json) -> str:
     """The picture of a formula's automaton for Boolean labels.
 
     Raises:
@@ -129,7 +129,7 @@ def python_of(spec: Spec) -> str:
     return f"import rewardspec as rs\n\nspec = rs.Spec(\n    [\n{''.join(lines)}    ],\n{options})\n"
 
 
-def _checked(request: Any) -> tuple[dict[str, Any], list[Mapping[str, Any]]]:
+def _checked(request: Json) -> tuple[JsonObject, list[Mapping[str, Json]]]:
     if not isinstance(request, dict) or not isinstance(request.get("pairs"), list):
         raise SpecError("A request should have a list of pairs.")
     if len(request["pairs"]) > MOST_PAIRS:
@@ -149,7 +149,7 @@ def _checked(request: Any) -> tuple[dict[str, Any], list[Mapping[str, Any]]]:
     return options, request["pairs"]
 
 
-def _number(value: Any, name: str) -> float:
+def _number(value: Json, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise SpecError(f"`{name}` should be a finite number.")
     if abs(value) > 1e9:
@@ -157,7 +157,7 @@ def _number(value: Any, name: str) -> float:
     return float(value)
 
 
-def _read(text: Any) -> Formula:
+def _read(text: Json) -> Formula:
     """A formula that is worth the effort."""
     if not isinstance(text, str):
         raise FormulaError("A formula should be text.")
@@ -176,9 +176,9 @@ def _read(text: Any) -> Formula:
     return formula
 
 
-def _answer_of_pair(entry: Mapping[str, Any], semantics: Any) -> tuple[dict[str, Any], Pair | None, str]:
-    """What there is to say about a pair; the pair, where it is one; and its monitor in JavaScript, or null."""
-    told: dict[str, Any] = {"error": None, "words": None, "atoms": [], "machine": None, "formula": None}
+def _answer_of_pair(entry: Mapping[str, Json], semantics: Json) -> tuple[JsonObject, Pair | None, str]:
+    """Return the answer about a pair; the pair, if it is valid; and its monitor in JavaScript, or None."""
+    told: JsonObject = {"error": None, "words": None, "atoms": [], "machine": None, "formula": None}
     try:
         formula = _read(entry.get("formula"))
         told |= {"formula": str(formula), "words": paraphrase(formula), "atoms": list(formula.atoms)}
@@ -207,12 +207,12 @@ def specs_under_each_payment(spec: Spec) -> str:
     formulas = tuple(map(str, spec.formulas))
     ways = []
     for way in PAYMENTS:
-        head = RewardHead(spec.pairs, spec.penalties, way, spec.discount, spec.semantics)
+        head = reward_head(spec.pairs, spec.penalties, way, spec.discount, spec.semantics)
         ways.append(f"{way}: {js_object(Source('m', formulas, spec.program, head))}")
     return f"{{ {', '.join(ways)} }}"
 
 
-def _lint(spec: Spec) -> list[dict[str, Any]]:
+def _lint(spec: Spec) -> list[JsonObject]:
     return [
         {
             "severity": finding.severity,

@@ -1,4 +1,4 @@
-"""What is paid: weighted formulas, their one composite machine, safety vetoes and payment modes."""
+"""Specs: weighted formulas, their composite machine, vetoes and payments."""
 
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec

@@ -1,4 +1,4 @@
-"""Where the robustness of a formula is infinite, and would be paid.
+"""Formulas whose robustness can be infinite, and would be paid.
 
 A value is infinite where it depends on no label yet, as that of `F[2,5] a` before step 2. Which steps these are does
 not depend on the labels: taking all of them as 0 maps every finite value to 0, and leaves the infinite ones alone.
@@ -10,10 +10,11 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from rewardspec.machines.array_code import VALUE_HEAD
+from rewardspec.machines.heads import VALUE_HEAD
 from rewardspec.machines.machine import Machine
 from rewardspec.machines.program import Program
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.payments import PAYMENTS
 
 REMEDY = (
     "Give the spec a bound, as in Spec(…, bound=10), to pay that in its place; or write a formula that always has "
@@ -46,12 +47,12 @@ def infinite_step(pair: Pair, program: Program, payment: str) -> InfiniteStep | 
     for step in range(steps):
         state, value = machine.step(state, labels)
         # The state after reset pays nothing, but a potential pays the difference between it and what comes next.
-        if math.isinf(value) and (step > 0 or payment == "potential"):
+        if math.isinf(value) and (step > 0 or PAYMENTS[payment].pays_from_start):
             return InfiniteStep(step, value)
     return None
 
 
 def infinite_value_message(pair: Pair, found: InfiniteStep, called: str | None = None) -> str:
-    """What is wrong with a pair."""
+    """Error message for a pair that would pay an infinite value."""
     name = called or f"`{pair.formula}`"
     return f"{name} has a robustness of {found.value:g} at step {found.step}, whatever the labels are."

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rewardspec.errors import SpecError
 from rewardspec.logic.formulas import FormulaLike, as_formula
 from rewardspec.spec.reward_machine import RewardMachine
+from rewardspec.types import MachineState
 
 _MOST_ATOMS = 14
 
@@ -48,8 +49,8 @@ class _Acceptor(NamedTuple):
 
     atoms: tuple[str, ...]
     initial: Hashable
-    step: Callable[[Any, dict[str, int]], Hashable]
-    accepts: Callable[[Any], bool]
+    step: Callable[[MachineState, dict[str, int]], Hashable]
+    accepts: Callable[[MachineState], bool]
 
 
 def difference(
@@ -110,7 +111,7 @@ def _readings(atoms: tuple[str, ...], letters: Iterable[Iterable[str]] | None) -
 def _of_machine(machine: RewardMachine) -> _Acceptor:
     paid = "paid"
 
-    def step(state: Any, labels: dict[str, int]) -> Hashable:
+    def step(state: MachineState, labels: dict[str, int]) -> Hashable:
         if state == paid:
             return paid
         after, reward = machine.step(state, labels)

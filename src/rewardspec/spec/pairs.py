@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 from rewardspec.errors import SpecError, did_you_mean, shown
 from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
 from rewardspec.logic.fragments import is_safe
+from rewardspec.logic.quantifiers import Quantified, body_of
 from rewardspec.spec.payments import PAYMENTS, Payment
 
 
@@ -18,7 +20,7 @@ class Pair:
     """One formula and what its value is worth.
 
     Attributes:
-        formula: The formula; text is parsed.
+        formula: The formula; text is parsed. It may start with a quantifier, as `forall box: G !dropped(box)` does.
         weight: What a step pays for each unit of the formula's value.
         veto: Whether a violation vetoes every reward of the episode from then on. None decides by the formula: it
             does when the formula is syntactically safe and the weight is positive. A negative weight says that the
@@ -77,8 +79,13 @@ class Pair:
         put(self, "progress", progress)
 
     @property
+    def body(self) -> Formula:
+        """The formula without its quantifier: what is said of one thing."""
+        return body_of(self.formula)
+
+    @property
     def vetoes(self) -> bool:
-        """Whether a violation vetoes every reward from then on."""
+        """True if a violation vetoes every reward from then on."""
         return is_safe(self.formula) and self.weight > 0 if self.veto is None else self.veto
 
     def __repr__(self) -> str:
@@ -92,6 +99,12 @@ class Pair:
 
     def __str__(self) -> str:
         return self.name or str(self.formula)
+
+
+def about_one(pair: Pair, thing: str) -> Pair:
+    """A pair about several things as one about one of them."""
+    formula = pair.formula
+    return dataclasses.replace(pair, formula=formula.about(thing)) if isinstance(formula, Quantified) else pair
 
 
 def as_pairs(pairs: Iterable[Any]) -> tuple[Pair, ...]:
@@ -130,7 +143,7 @@ def finite(value: Any, what: str) -> float:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is that of a finite number.
+    """Return whether a text is that of a finite number.
 
     Example:
         >>> is_number("3"), is_number("high")

@@ -7,7 +7,7 @@ import functools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from rewardspec.logic.parsing import parse
 from rewardspec.logic.semantics import evaluate_positions
 from rewardspec.machines.drawable import Drawable
 from rewardspec.machines.label_checks import require_atoms
+from rewardspec.renamed import renamed
+from rewardspec.types import Labels, Number
 
 if TYPE_CHECKING:
     from rewardspec.drawing.diagrams import Diagram
@@ -58,7 +60,7 @@ class RewardMachine(Drawable):
         SpecError: There is no edge, a terminal state has edges, a guard is temporal, or a reward is not finite.
 
     Example:
-        >>> machine = RewardMachine.of_edges([(0, 1, "key & !trap", 0), (0, 0, "!trap", 0), (1, 2, "door", 1)], [2])
+        >>> machine = RewardMachine.from_edges([(0, 1, "key & !trap", 0), (0, 0, "!trap", 0), (1, 2, "door", 1)], [2])
         >>> machine.step(0, {"key": 1, "trap": 0, "door": 0})
         (1, 0.0)
         >>> machine.step(1, {"key": 0, "trap": 0, "door": 1})
@@ -90,9 +92,9 @@ class RewardMachine(Drawable):
             raise SpecError(f"A reward machine can have up to {_MOST_ATOMS} atoms. Received {len(self.atoms)}.")
 
     @classmethod
-    def of_edges(
+    def from_edges(
         cls,
-        edges: Iterable[Sequence[Any]],
+        edges: Iterable[tuple[int, int, FormulaLike, float]],
         terminal: Iterable[int],
         initial: int = 0,
         unmatched: Unmatched = "ends",
@@ -102,11 +104,11 @@ class RewardMachine(Drawable):
         return cls(rows, int(initial), frozenset(map(int, terminal)), unmatched)
 
     @classmethod
-    def of_formula(cls, formula: FormulaLike) -> RewardMachine:
+    def from_formula(cls, formula: FormulaLike) -> RewardMachine:
         """The machine that pays 1 and ends when the formula becomes true, and ends when it no longer can.
 
         Example:
-            >>> print(RewardMachine.of_formula("!trap U goal").to_text())
+            >>> print(RewardMachine.from_formula("!trap U goal").to_text())
             0 # initial state
             [1] # terminal states
             (0,0,'!trap&!goal',ConstantRewardFunction(0))
@@ -132,6 +134,19 @@ class RewardMachine(Drawable):
             ]
         return cls(tuple(edges), numbers[monitor.initial], frozenset({done}))
 
+    of_edges = classmethod(
+        renamed(
+            "RewardMachine.of_edges",
+            "RewardMachine.from_edges",
+            lambda cls, *args, **options: cls.from_edges(*args, **options),
+        )
+    )
+    of_formula = classmethod(
+        renamed(
+            "RewardMachine.of_formula", "RewardMachine.from_formula", lambda cls, formula: cls.from_formula(formula)
+        )
+    )
+
     # Running.
 
     @functools.cached_property
@@ -150,10 +165,10 @@ class RewardMachine(Drawable):
         return {state: row for row, state in enumerate(self.states)}
 
     def ended(self, state: int) -> bool:
-        """Whether the episode has ended."""
+        """Return whether the episode has ended."""
         return state not in self._row
 
-    def step(self, state: int, labels: Mapping[str, Any]) -> tuple[int, float]:
+    def step(self, state: int, labels: Labels) -> tuple[int, float]:
         """The state after a letter, and what is paid; where the episode has ended, it stays so and pays nothing.
 
         Args:
@@ -167,11 +182,11 @@ class RewardMachine(Drawable):
         row = self._row[state]
         return int(self.successors[row, letter]), float(self.rewards[row, letter])
 
-    def run(self, trace: Mapping[str, Sequence[Any]]) -> NDArray[np.float64]:
-        """What every step of a trace pays.
+    def run(self, trace: Mapping[str, Sequence[Number]]) -> NDArray[np.float64]:
+        """Compute the reward of every step of a trace.
 
         Example:
-            >>> RewardMachine.of_formula("F(a & F b)").run({"a": [0, 1, 0], "b": [1, 0, 1]})
+            >>> RewardMachine.from_formula("F(a & F b)").run({"a": [0, 1, 0], "b": [1, 0, 1]})
             array([0., 0., 1.])
         """
         length = len(next(iter(trace.values())))
@@ -187,7 +202,7 @@ class RewardMachine(Drawable):
 
     @property
     def rewards(self) -> NDArray[np.float64]:
-        """What is paid there, same shape."""
+        """The rewards paid there, same shape."""
         return self._tables[1]
 
     @functools.cached_property
@@ -222,9 +237,9 @@ class RewardMachine(Drawable):
         Example:
             >>> rows = [(0, 1, "key", 0), (0, 0, "!key", 0), (1, 2, "door & !trap", 1), (1, 1, "!door & !trap", 0)]
             >>> formula = "!key U (key & X(!trap U (door & !trap)))"
-            >>> RewardMachine.of_edges(rows, [2]).difference(formula) is None
+            >>> RewardMachine.from_edges(rows, [2]).difference(formula) is None
             True
-            >>> print(RewardMachine.of_edges(rows, [2], unmatched="pays").difference(formula))
+            >>> print(RewardMachine.from_edges(rows, [2], unmatched="pays").difference(formula))
             key; trap: the machine has paid, the formula is false
         """
         from rewardspec.spec.machine_languages import difference
@@ -263,7 +278,7 @@ class RewardMachine(Drawable):
         """The machine in the text format of the published program, which `from_text` reads back as the same machine.
 
         Example:
-            >>> print(RewardMachine.of_edges([(0, 1, '"x > 5" & !b', 0.1)], [1]).to_text())
+            >>> print(RewardMachine.from_edges([(0, 1, '"x > 5" & !b', 0.1)], [1]).to_text())
             0 # initial state
             [1] # terminal states
             (0,1,'"x > 5"&!b',ConstantRewardFunction(0.1))

@@ -9,27 +9,46 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewardspec.errors import SpecError, did_you_mean
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.parsing import atom_hint
+from rewardspec.logic.quantifiers import Quantified
 from rewardspec.logic.semantics import domain_of
 from rewardspec.machines.array_code import State
 from rewardspec.machines.label_checks import CheckedLabels, as_labels, out_of_range, require_atoms
 from rewardspec.machines.machine import Machine, changed, compiled
-from rewardspec.machines.namespaces import namespace_of
+from rewardspec.machines.namespaces import device_of, namespace_of
 from rewardspec.machines.program import Program, Semantics
 from rewardspec.machines.scalar_code import compile_reading
-from rewardspec.spec.atoms.batch_labeling import BatchLabels
+from rewardspec.renamed import renamed
+from rewardspec.spec.atoms.batch_labeling import BatchReader
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
 from rewardspec.spec.atoms.functions import AtomFunction, Clipped, Thresholded, takes_info, with_info
-from rewardspec.spec.atoms.labeling import read_labels
+from rewardspec.spec.atoms.labeling import StepNumber, read_labels
 from rewardspec.spec.infinite_values import REMEDY as INFINITE_VALUE_REMEDY
 from rewardspec.spec.infinite_values import infinite_step, infinite_value_message
-from rewardspec.spec.pairs import Pair, as_pairs, finite, pairs_as_html
+from rewardspec.spec.named_things import NamedThingsMachine, named_pair
+from rewardspec.spec.pairs import Pair, about_one, as_pairs, finite, pairs_as_html
 from rewardspec.spec.payments import PAYMENTS, Payment
-from rewardspec.spec.veto_and_reward import LEVELS, NO_PENALTY, PENALTY, VALUES, RewardHead, compose
+from rewardspec.spec.sorts import NAMES, ONE_EPISODE, LabelAxes, OfThings, Things, as_sorts, things_of
+from rewardspec.spec.veto_and_reward import LEVELS, NO_PENALTY, PENALTY, VALUES, RewardHead, compose, reward_head
 from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
+from rewardspec.types import (
+    Action,
+    Array,
+    ArrayNamespace,
+    Device,
+    DType,
+    EpisodeRecord,
+    Info,
+    LabelFunction,
+    Labels,
+    MachineState,
+    Number,
+    Observation,
+)
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
@@ -48,7 +67,7 @@ class Spec:
             expression such as `"abs(next_obs[2]) < 0.2"`, see `rewardspec.spec.atoms`. A function may have a fourth
             parameter, `info`. An atom whose name is a comparison, as in `G "abs(next_obs[2]) < 0.2"`, needs none. None
             where labels are given directly.
-        penalty: What each step pays after a safety objective is violated, unless its pair says otherwise.
+        penalty: What each step pays after a vetoing pair is violated, unless its pair says otherwise.
         payment: `"value"`, `"delta"`, `"potential"` or `"final"`; see `rewardspec.spec.payments`. A pair may have its
             own.
         discount: The learner's discount, which `"potential"` needs.
@@ -56,14 +75,19 @@ class Spec:
         max_registers: The budget for each formula's machine.
         semantics: `"degree"`, for labels in [0, 1]; or `"robustness"`, for labels that are any real numbers, as signal
             temporal logic has them: values are then real numbers too, a comparison in a formula or in the text of an
-            atom is its signed margin, and a safety objective is violated when its value can only be negative.
+            atom is its signed margin, and a vetoing pair is violated when its value can only be negative.
         bound: For robustness, the largest absolute value that is paid. Robustness is infinite while nothing has been
             measured, as `F[2,5] a` is before step 2; without a bound, such a formula is refused. `math.inf` pays it as
             it is.
+        sorts: The things that quantified formulas are about: for each sort how many there are, as `{"box": 4}`, or
+            their names. The label of an atom about them has one more axis, the last, of one number for each. With
+            `{"order": "names"}` things appear while an episode runs, and labels are mappings from things to numbers.
 
     Attributes:
-        atoms: The names of the atoms that the formulas read.
+        atoms: The names of the labels that the formulas read: an atom's own, or for one about things one for each, as
+            `held(0)`.
         atom_functions: The atoms' functions by name, or None.
+        sorts: For each sort the names of its things.
 
     Example:
         >>> spec = Spec([("F goal", 2), ("G safe", 1)], penalty=-1)
@@ -74,6 +98,9 @@ class Spec:
         >>> state, reward = spec.step(state, {"goal": 1.0, "safe": 0.0})
         >>> reward, spec.violated(state)
         (-1.0, True)
+        >>> spec = Spec([("mean box: F placed(box)", 1)], sorts={"box": 4})
+        >>> spec.step(spec.start({"placed": [0, 0, 0, 0]}), {"placed": [1, 0, 0, 1]})[1]
+        0.5
     """
 
     pairs: tuple[Pair, ...]
@@ -86,6 +113,8 @@ class Spec:
     bound: float | None
     atoms: tuple[str, ...]
     atom_functions: Mapping[str, AtomFunction] | None
+    axes: LabelAxes
+    sorts: Mapping[str, Things]
 
     def __init__(
         self,
@@ -98,6 +127,7 @@ class Spec:
         max_registers: int = DEFAULT_REGISTERS,
         semantics: Semantics = "degree",
         bound: float | None = None,
+        sorts: Mapping[str, int | str | Iterable[str]] | None = None,
     ) -> None:
         put = self.__dict__.__setitem__
         put("pairs", as_pairs(pairs))
@@ -122,7 +152,14 @@ class Spec:
             raise SpecError(f"`bound` should be {why}. Received {bound!r}.")
         for pair in self.pairs:
             domain_of(pair.formula, semantics)  # refuses what has no meaning as robustness
-        put("atoms", tuple(dict.fromkeys(name for pair in self.pairs for name in pair.formula.atoms)))
+        put("sorts", as_sorts(sorts))
+        put("axes", LabelAxes(self.formulas, self.sorts))
+        if semantics == "robustness" and any(not things for things in self.sorts.values()):
+            raise SpecError(
+                "A sort of names needs semantics='degree': a thing that a step does not name has the label 0, which is "
+                "false as a degree, and neither true nor false as robustness."
+            )
+        put("atoms", self.axes.names)
         put("atom_functions", self._checked_functions(atoms))
 
     def _checked_functions(self, atoms: Mapping[str, AtomLike] | None) -> dict[str, AtomFunction] | None:
@@ -130,16 +167,19 @@ class Spec:
             raise SpecError(f"`atoms` should map each atom to its function. Received a {type(atoms).__name__}.")
         given = None if atoms is None else {name: _function(name, atom) for name, atom in atoms.items()}
         margin = self.semantics == "robustness"
-        functions = with_predicates(given, self.atoms, {}, margin)
+        read = (*self.axes.labels_of, *self.axes.named)
+        functions = with_predicates(given, read, {}, margin)
         if functions is not None:
             functions = {
                 name: function.with_margin(margin) if isinstance(function, ExpressionAtom) else function
                 for name, function in functions.items()
             }
-        for name in self.atoms:
+        for name in read:
             if atoms is not None and functions is not None and name not in functions:
                 known = ", ".join(map(str, atoms)) or "none"
-                formula = next(pair.formula for pair in self.pairs if name in pair.formula.atoms)
+                sort = (self.axes.sort_of | self.axes.named).get(name)
+                written = name if sort is None else f"{name}({sort})"
+                formula = next(pair.formula for pair in self.pairs if written in pair.formula.atoms)
                 raise SpecError(
                     f"No function is given for atom {name!r}, which the formula `{formula}` reads; given are: {known}."
                     f"{atom_hint(name, atoms)}"
@@ -159,7 +199,7 @@ class Spec:
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
-        """What the pairs are called, each differently: by their names or formulas, numbered where these repeat."""
+        """Unique names of the pairs: their names or formulas, numbered where these repeat."""
         names: list[str] = []
         for pair in self.pairs:
             name, count = str(pair), 1
@@ -181,7 +221,7 @@ class Spec:
 
     @property
     def penalties(self) -> tuple[float, ...]:
-        """The penalty of each safety objective, in the order of the pairs."""
+        """The penalty of each vetoing pair, in the order of the pairs."""
         return tuple(self.penalty if pair.penalty is None else pair.penalty for pair in self.pairs if pair.vetoes)
 
     def replace(self, **changes: Any) -> Spec:
@@ -214,23 +254,52 @@ class Spec:
     @functools.cached_property
     def program(self) -> Program:
         """The one program of all formulas: what each is paid for, and the largest value each veto can still reach."""
-        return compose(self.pairs, self.max_registers, self.semantics)
+        return compose(self.pairs, self.max_registers, self.semantics, self.sorts, self.atoms)
 
     @functools.cached_property
-    def machine(self) -> Machine:
+    def machine(self) -> Machine[RewardHead]:
         """The program with its head, which pays.
 
         Raises:
             SpecError: The robustness of a formula is infinite where it is paid, and there is no bound.
         """
         bound = math.inf if self.bound is None else self.bound
-        head = RewardHead(self.pairs, self.penalties, self.payment, self.discount, self.semantics, bound)
+        head = reward_head(self.pairs, self.penalties, self.payment, self.discount, self.semantics, bound, self.sorts)
         if self.semantics == "robustness" and self.bound is None:
-            for number, (pair, payment) in enumerate(zip(self.pairs, self.payments, strict=True)):
-                found = infinite_step(pair, self.program.output(number), payment)
+            first = 0  # of the pair's outputs, all of which are infinite at the same steps
+            for pair, payment in zip(self.pairs, self.payments, strict=True):
+                found = infinite_step(pair, self.program.output(first), payment)
+                first += len(things_of(pair.formula, self.sorts))
                 if found is not None:
                     raise SpecError(f"{infinite_value_message(pair, found)} {INFINITE_VALUE_REMEDY}")
-        return Machine(self.program, head)
+        split = self.axes.split if self.axes.sort_of else None
+        if not self._named:
+            return Machine(self.program, head, split)
+        vetoes = [k for k, number in enumerate(self._named) if self.pairs[number].vetoes]
+        pairs = []
+        for pair in (self.pairs[number] for number in self._named):
+            assert isinstance(pair.formula, Quantified)
+            alike = [atom for atom, sort in self.axes.named.items() if sort == pair.formula.variable]
+            pairs.append(named_pair(pair, self.max_registers, alike))
+        return NamedThingsMachine(self.program, head, pairs, vetoes, split)
+
+    @functools.cached_property
+    def has_quantifiers(self) -> bool:
+        """Whether any pair is about the things of a sort."""
+        return any(isinstance(formula, Quantified) for formula in self.formulas)
+
+    @functools.cached_property
+    def _starts_at_zero(self) -> bool:
+        """Whether any payment telescopes from a baseline of 0."""
+        return any(PAYMENTS[way].starts_at_zero for way in self.machine.head.payments)
+
+    @functools.cached_property
+    def _named(self) -> tuple[int, ...]:
+        """The pairs about things of sorts of names."""
+        formulas = enumerate(self.formulas)
+        return tuple(
+            k for k, formula in formulas if isinstance(formula, Quantified) and not self.sorts[formula.variable]
+        )
 
     @property
     def registers(self) -> tuple[str, ...]:
@@ -251,85 +320,105 @@ class Spec:
             raise SpecError(
                 "This spec has no atoms' functions. Pass `atoms`, or give labels directly to start and step."
             )
-        return {name: self.atom_functions[name] for name in self.atoms}
+        return {name: self.atom_functions[name] for name in (*self.axes.labels_of, *self.axes.named)}
 
     @functools.cached_property
-    def _readers(self) -> dict[str, Callable[[Any, Any, Any, Any], Any]]:
+    def _readers(self) -> dict[str, LabelFunction]:
         return {name: with_info(function) for name, function in self._functions.items()}
 
     @functools.cached_property
-    def _checks(self) -> dict[Any, int]:
-        return {}  # how often labels of batches were compared with those of their elements
+    def batch_reader(self) -> BatchReader:
+        """Reader of the labels of batches, which `labels` calls."""
+        functions = {name: function for name, function in self._functions.items() if name not in self.axes.named}
+        return BatchReader(functions, self.clip, self.semantics, self.axes if self.axes.sort_of else None)
 
     def labels(
         self,
-        obs: Any,
-        action: Any,
-        next_obs: Any,
-        info: Any = None,
+        obs: Observation,
+        action: Action,
+        next_obs: Observation,
+        info: Info | None = None,
         *,
-        step: Any = None,
+        step: StepNumber = None,
         batch: int | None = None,
-        envs: Any = None,
-    ) -> dict[str, Any]:
-        """The labels of one transition, or of a batch of `batch` transitions, from the atoms' functions.
+        envs: Sequence[int] | NDArray[np.intp] | None = None,
+        on_device: bool = True,
+    ) -> dict[str, Number]:
+        """Compute the labels of one transition, or of a batch of transitions, with the atoms' functions.
 
-        At reset, `obs` is `next_obs`, `action` is None and `info` is that of the reset. `step` and `envs` say in error
-        messages which step this is and, for a part of a vector environment, which environments these are.
+        At reset, `obs` is `next_obs`, `action` is None and `info` is that of the reset.
 
-        The labels of a batch are arrays of the library that the atoms compute in. NumPy's are checked to be in [0, 1];
-        those of JAX and torch stay on their device and are not, as in `step`, so that this can be compiled.
+        Args:
+            obs: Observation before the action, or a batch of them.
+            action: The action, or a batch of them.
+            next_obs: Observation after the action, or a batch of them.
+            info: The `info` of the step, or the `infos` of a vector environment.
+            step: Number of the step, for error messages.
+            batch: Number of transitions; None for one transition.
+            envs: Environment number of each transition, for error messages, if it is not its index.
+            on_device: Whether labels of a batch that the atoms compute in JAX or torch stay there. Otherwise they
+                become NumPy arrays.
+
+        Returns:
+            The label of each atom: a float, or an array of shape (batch,). NumPy labels are checked to be in [0, 1].
+            Labels of JAX and torch are not, as in `step`, so that this method can be compiled. An atom about things
+            has a label for each, as `held(0)`.
         """
         if batch is None:
-            return read_labels(
-                self._readers, obs, action, next_obs, info, step=step, clip=self.clip, semantics=self.semantics
-            )
-        labels = BatchLabels(
-            self._functions, batch, self.clip, keep=True, checks=self._checks, semantics=self.semantics
-        )
-        labels.read(obs, action, next_obs, step=step, info=info)
-        return labels.together(step, envs) if labels.kept else labels.checked(step, envs)
-
-    def batch_labels(self, batch: int) -> BatchLabels:
-        """What reads the labels of a batch step by step, always as checked NumPy arrays, and quicker than `labels`."""
-        return BatchLabels(self._functions, batch, self.clip, checks=self._checks, semantics=self.semantics)
+            axes = self.axes if self.axes.sort_of or self.axes.named else None
+            options: Any = {"step": step, "clip": self.clip, "semantics": self.semantics, "axes": axes}
+            return read_labels(self._readers, obs, action, next_obs, info, **options)
+        if self._named:
+            raise SpecError(ONE_EPISODE)
+        read = self.batch_reader.read_on_device if on_device else self.batch_reader.read
+        return read(obs, action, next_obs, batch, info, step=step, envs=envs)
 
     # Running.
 
     def initial_state(
         self,
         batch: int | Sequence[int] | None = None,
-        xp: Any = None,
-        dtype: Any = None,
-        device: Any = None,
+        xp: ArrayNamespace = None,
+        dtype: DType = None,
+        device: Device = None,
         check_labels: bool = False,
-    ) -> Any:
+    ) -> MachineState:
         """The state before the first labels, as `Monitor.initial_state` makes it; `start` reads them."""
         return self.machine.initial_state(batch, xp, dtype, device, check_labels)
 
     def start(
-        self, labels: Mapping[str, Any], batch: int | tuple[int, ...] | None = None, *, check_labels: bool = True
-    ) -> Any:
+        self,
+        labels: Labels,
+        batch: int | tuple[int, ...] | None = None,
+        *,
+        xp: ArrayNamespace | None = None,
+        device: Device = None,
+        check_labels: bool = True,
+    ) -> MachineState:
         """The state after reset, whose labels are read and pay nothing.
 
         Args:
             labels: The labels of the first state. Their type decides how the spec runs: numbers for one episode, arrays
-                for a batch.
-            batch: The batch's size or shape, where the labels do not tell: a spec without atoms, run on NumPy.
+                for a batch, which computes in their type. Labels in half precision (bfloat16, float16) are converted to
+                float32, so that values and rewards are not rounded.
+            batch: Size or shape of the batch, for a spec without atoms.
+            xp: Array library of the batch, for a spec without atoms: NumPy if None.
+            device: Device of the batch, likewise.
             check_labels: Whether a batch in JAX or torch notes which labels are out of range or NaN, here and in every
                 later step, for `invalid_labels` to tell. In NumPy such a label is an error at once.
         """
-        state, _ = self.step(self.initial_state(batch), labels)
+        state, _ = self.step(self.initial_state(batch, xp, device=device), labels)
         if check_labels and type(state) is State and self.atoms:
+            labels = self.axes.split(labels)
             like = state.memory[PENALTY]
             xp = namespace_of(like) or np
             if xp is not np:
                 read = [as_labels(atom, labels[atom], like, xp) for atom in self.atoms]
                 state = state._replace(invalid=out_of_range(read, self.semantics, xp))
-        return self.unpaid(state)
+        return self.reset_baseline(state)
 
-    def invalid_labels(self, state: Any) -> dict[str, Any]:
-        """Where each atom's label has been out of range or NaN since `start`: Booleans of the batch's shape.
+    def invalid_labels(self, state: MachineState) -> dict[str, Number]:
+        """Masks, by atom, of labels that have been out of range or NaN since `start`, of the batch's shape.
 
         For batches in JAX and torch, whose labels cannot be checked as they are read without waiting for the device.
 
@@ -345,19 +434,19 @@ class Spec:
         """
         return self.machine.invalid_labels(state)
 
-    def unpaid(self, state: Any, where: Any = None) -> Any:
-        """The state in which the level counts as not paid yet, for ways to pay that pay its change in full.
+    def reset_baseline(self, state: MachineState, where: Array = None) -> Any:
+        """Reset the baseline of telescoping payments to 0, so that `delta` pays the level of the first step in full.
 
         Args:
             state: A state after a reset.
-            where: For NumPy batches the indices of the elements that were reset; None for all.
+            where: Elements of a batch that were reset: indices in NumPy, a mask in JAX and torch; None for all.
         """
-        ways = self.machine.head.payments
-        if not any(PAYMENTS[way].starts_at_zero for way in ways):
+        if not self._starts_at_zero:
             return state
+        ways = self.machine.head.payments
         memory = list(self._memory(state))
         memory[LEVELS] = tuple(
-            (_zeros(level) if where is None else changed(level, where, 0.0)) if PAYMENTS[way].starts_at_zero else level
+            _zero_at(level, where) if PAYMENTS[way].starts_at_zero else level
             for level, way in zip(memory[LEVELS], ways, strict=True)
         )
         if type(state) is tuple:
@@ -367,12 +456,12 @@ class Spec:
     @compiled
     def step(
         self,
-        state: Any,
-        labels: Mapping[str, Any],
-        base_reward: Any = 0.0,
-        terminated: Any = False,
-        truncated: Any = False,
-    ) -> tuple[Any, Any]:
+        state: MachineState,
+        labels: Labels,
+        base_reward: Number = 0.0,
+        terminated: Number = False,
+        truncated: Number = False,
+    ) -> tuple[MachineState, Array]:
         """Read the labels of one more transition, and pay for it.
 
         All may be arrays for a batch. States are not changed: each call returns a new one.
@@ -399,21 +488,33 @@ class Spec:
         `labels` and `step` of one environment in one, and quicker.  An atom's own exception comes through as it is, and
         a label out of range as a bare ValueError; call `labels` with the same transition to learn more.
         """
-        functions = [Clipped(f) if self.clip else f for f in self._functions.values()]
+        if self._named:
+            return self._read_and_step
+        functions = [
+            OfThings(f, name, self.axes, self.clip) if name in self.axes.sort_of else Clipped(f) if self.clip else f
+            for name, f in self._functions.items()
+        ]
         given = [", info=info" * takes_info(function) for function in functions]
         calls = [f"f{k}(obs, action, next_obs{info})" for k, info in enumerate(given)]
-        return compile_reading(self.program, self.machine.head, calls, {f"f{k}": f for k, f in enumerate(functions)})
+        names: dict[str, Any] = {f"f{k}": function for k, function in enumerate(functions)}
+        widths = [len(self.axes.labels_of[name]) if name in self.axes.sort_of else 0 for name in self._functions]
+        return compile_reading(self.program, self.machine.head, list(zip(calls, widths, strict=True)), names)
+
+    def _read_and_step(
+        self, state: Any, obs: Any, action: Any, next_obs: Any, info: Any, *given: Any
+    ) -> tuple[Any, Any]:
+        return self.step(state, self.labels(obs, action, next_obs, info), *given)
 
     def step_checked(
-        self, state: State, labels: CheckedLabels, base_reward: Any, terminated: Any, truncated: Any
-    ) -> tuple[State, Any]:
-        """`step` of a NumPy batch on labels from `batch_labels`, and quicker.
+        self, state: State, labels: CheckedLabels, base_reward: Number, terminated: Number, truncated: Number
+    ) -> tuple[State, Array]:
+        """`step` of a NumPy batch on labels from `batch_reader`, and quicker.
 
-        Nothing is checked again. The reward may be an array of the state's, so that whoever gives it away copies it.
+        Nothing is checked again. The reward may be an array of the state: copy it before returning it.
         """
         return self.machine.step_checked(state, labels, base_reward, terminated, truncated)
 
-    def reset(self, state: Any, labels: Mapping[str, Any], mask: Any) -> Any:
+    def reset(self, state: MachineState, labels: Labels, mask: Array) -> MachineState:
         """A batch's state in which the masked elements start anew with these labels; the others' are not read."""
         if type(state) is tuple:
             raise SpecError("Only a part of a batch can be reset. Call start for the next episode of one environment.")
@@ -423,28 +524,112 @@ class Spec:
         if mask.shape != like.shape:
             shapes = f"{tuple(like.shape)}. Received shape {tuple(mask.shape)}"
             raise SpecError(f"`mask` should have the batch's shape, {shapes}.")
+        labels = self.axes.split(labels)
         require_atoms(labels, self.atoms)
         read = {a: as_labels(a, labels[a], like, xp) for a in self.atoms}
         if xp is np:  # where labels are checked, though these will not be chosen
             read = {a: np.where(mask, values, 0.0) for a, values in read.items()}
-        fresh = self.start(read, batch=None if self.atoms else tuple(like.shape))
+        fresh = self._start_like(read, like)
         return self.machine.restart(state, fresh, mask)
+
+    def _start_like(self, labels: Labels, like: Array) -> State:
+        """`start` of a batch of the shape, library and device of an array."""
+        if self.atoms:
+            started: State = self.start(labels)
+        else:
+            started = self.start({}, tuple(like.shape), xp=namespace_of(like), device=device_of(like))
+        return started
 
     # Looking at states.
 
-    def _memory(self, state: Any) -> tuple[Any, ...]:
+    def _memory(self, state: MachineState) -> tuple[Number, ...]:
         return state[-3:] if type(state) is tuple else state.memory
 
-    def values(self, state: Any) -> tuple[Any, ...]:
+    def values(self, state: MachineState) -> tuple[Number, ...]:
         """The value of each formula; its progress, where that is what the pair is paid for."""
-        return self._memory(state)[VALUES]  # type: ignore[no-any-return]
+        return self._memory(state)[VALUES][: len(self.pairs)]  # type: ignore[no-any-return]
 
-    def registers_of(self, state: Any) -> tuple[Any, ...]:
-        """The registers' values."""
-        found: tuple[Any, ...] = state[1 : 1 + len(self.registers)] if type(state) is tuple else state.registers
+    def things(self, number: int) -> Things:
+        """The things that a pair is about; none where its formula has no quantifier."""
+        formula = self.pairs[number].formula
+        return self.sorts[formula.variable] if isinstance(formula, Quantified) else ()
+
+    def about(self, **things: str | int) -> Spec:
+        """The spec about single things, on labels that are given: each formula about a sort says what it does of one.
+
+        Args:
+            **things: For each sort that is narrowed down, the thing.
+
+        Example:
+            >>> Spec([("mean box: F placed(box)", 2)], sorts={"box": 3}).about(box=1)
+            Spec([('F placed(1)', 2)], payment='value', penalty=0)
+        """
+        chosen = {sort: str(thing) for sort, thing in things.items()}
+        for sort, thing in chosen.items():
+            if thing not in self.sorts.get(sort, ()):
+                known = ", ".join(self.sorts.get(sort, self.sorts)) or "none"
+                raise SpecError(f"There is no {sort} {thing!r}; there are: {known}.")
+        pairs = [
+            about_one(pair, chosen[pair.formula.variable])
+            if isinstance(pair.formula, Quantified) and pair.formula.variable in chosen
+            else pair
+            for pair in self.pairs
+        ]
+        sorts = {sort: own for sort, own in self.sorts.items() if sort not in chosen}
+        return self.replace(pairs=pairs, sorts=sorts, atoms=None)
+
+    def thing_values(self, state: MachineState, number: int) -> dict[Any, Any]:
+        """The value of a pair's formula for each of its things; its progress, where that is what the pair is paid for.
+
+        Example:
+            >>> spec = Spec([("mean box: F placed(box)", 1)], sorts={"box": 3})
+            >>> spec.thing_values(spec.start({"placed": [1, 0, 0.5]}), 0)
+            {'0': 1.0, '1': 0.0, '2': 0.5}
+        """
+        if number in self._named:
+            machine = self.machine
+            assert isinstance(machine, NamedThingsMachine)
+            place = self._named.index(number)
+            return machine.pairs[place].values(machine.populations(state)[place])
+        first = len(self.pairs) + sum(len(self.things(k)) for k in range(number))
+        things = self.things(number)
+        return dict(zip(things, self._memory(state)[VALUES][first : first + len(things)], strict=True))
+
+    def worst_things(self, state: MachineState) -> dict[str, Any]:
+        """The thing with the smallest value of each pair about things, by the pair's name; the first of several.
+
+        Returns:
+            For one episode a thing's name, for a batch an array of them, of the batch's shape. None for a sort of
+            names where no thing has a smaller value than one that was never named.
+
+        Example:
+            >>> spec = Spec([("forall box: F placed(box)", 1)], sorts={"box": 3})
+            >>> spec.worst_things(spec.start({"placed": [1, 0, 0.5]}))
+            {'forall box: F placed(box)': '1'}
+        """
+        found: dict[str, Array] = {}
+        for number, name in enumerate(self.names):
+            if number in self._named:
+                machine, place = self.machine, self._named.index(number)
+                assert isinstance(machine, NamedThingsMachine)
+                found[name] = machine.pairs[place].worst(machine.populations(state)[place])
+                continue
+            values = self.thing_values(state, number)
+            if not values:
+                continue
+            if type(state) is tuple:
+                found[name] = min(values, key=values.__getitem__)
+            else:
+                columns = np.stack([np.asarray(column) for column in values.values()])
+                found[name] = np.array(list(values))[columns.argmin(axis=0)]
         return found
 
-    def control(self, state: Any) -> Any:
+    def register_values(self, state: MachineState) -> tuple[Any, ...]:
+        """The registers' values."""
+        found: tuple[Array, ...] = state[1 : 1 + len(self.registers)] if type(state) is tuple else state.registers
+        return found
+
+    def control_state(self, state: MachineState) -> Any:
         """The control state: an integer, or an array of integers."""
         if type(state) is tuple:
             return state[0]
@@ -454,33 +639,37 @@ class Spec:
         xp = namespace_of(like) or np
         return xp.zeros_like(like, dtype=xp.int32)  # the only one there is
 
-    def violated(self, state: Any) -> Any:
-        """Whether a safety objective has been violated in this episode."""
+    def violated(self, state: MachineState) -> Array:
+        """Return whether a vetoing pair has been violated in this episode."""
         penalty = self.penalty_in_force(state)
         return bool(penalty != NO_PENALTY) if type(state) is tuple else penalty != NO_PENALTY
 
-    def penalty_in_force(self, state: Any) -> Any:
-        """The lowest penalty among the violated safety objectives; infinite while there are none."""
+    def penalty_in_force(self, state: MachineState) -> Array:
+        """The lowest penalty among the violated vetoing pairs; infinite while there are none."""
         return self._memory(state)[PENALTY]
 
-    def level(self, state: Any) -> Any:
-        """The weighted sum of the values, or the penalty once a safety objective has been violated."""
+    def level(self, state: MachineState) -> Array:
+        """The weighted sum of the values, or the penalty once a vetoing pair has been violated."""
         return functools.reduce(lambda a, b: a + b, self._memory(state)[LEVELS])
 
-    def levels(self, state: Any) -> tuple[Any, ...]:
+    def levels(self, state: MachineState) -> tuple[Number, ...]:
         """The level of each way to pay that occurs, the spec's own first."""
         return self._memory(state)[LEVELS]  # type: ignore[no-any-return]
+
+    unpaid = renamed("Spec.unpaid", "Spec.reset_baseline", reset_baseline)
+    registers_of = renamed("Spec.registers_of", "Spec.register_values", register_values)
+    control = renamed("Spec.control", "Spec.control_state", control_state)
 
     # Reports and files; each lives in a module of its own, loaded when first used.
 
     def lint(
         self,
         *,
-        initial_labels: Mapping[str, Any] | None = None,
+        initial_labels: Labels | None = None,
         max_episode_steps: int | None = None,
         observe: str | None = None,
     ) -> Findings:
-        """What looks wrong with the spec, each finding with its reason and a remedy; see `rewardspec.spec.lint`.
+        """Check the spec for likely mistakes, each with its reason and a remedy; see `rewardspec.spec.lint`.
 
         Args:
             initial_labels: Labels of states after reset, an array for each atom, as `labels` gives them. With them, a
@@ -497,8 +686,8 @@ class Spec:
 
         return lint(self, initial_labels=initial_labels, max_episode_steps=max_episode_steps, observe=observe)
 
-    def explain(self, episode: Any) -> Explanation:
-        """Which formula, atom and earlier step decided the reward of every step of an episode.
+    def explain(self, episode: EpisodeRecord) -> Explanation:
+        """Explain the reward of every step of an episode by the formula, atom and earlier step that decided it.
 
         Args:
             episode: The labels of each atom over time, or a recorded episode with `observations` and `actions` where
@@ -520,6 +709,28 @@ class Spec:
         from rewardspec.spec.toml_reading import load_spec
 
         return load_spec(path, references)
+
+    @classmethod
+    def from_toml(cls, text: str, *, references: bool = True) -> Spec:
+        """The spec in a TOML text; `references` as for `load`."""
+        from rewardspec.spec.toml_reading import loads_spec
+
+        return loads_spec(text, references)
+
+    def to_toml(self) -> str:
+        """The spec as TOML text, for `Spec.from_toml`.
+
+        Raises:
+            SpecError: An atom is a function that no file can name, or the atoms do not fit into one file.
+
+        Example:
+            >>> spec = Spec([("F goal", 2)])
+            >>> Spec.from_toml(spec.to_toml()) == spec
+            True
+        """
+        from rewardspec.spec.toml_writing import dumps_spec
+
+        return dumps_spec(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the spec to a TOML file, all of it or nothing."""
@@ -547,7 +758,7 @@ class Spec:
 
         return to_js(source_of_spec(self, name))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Spec], tuple[Any, ...]]:
         # From its arguments: what is compiled from them cannot be pickled, and need not be.
         values = {**self.__dict__, "atoms": self.atom_functions}
         return Spec, tuple(values[name] for name in _ARGUMENTS)
@@ -563,23 +774,35 @@ class Spec:
             f"({str(pair.formula)!r}, {pair.weight:g})" if pair == Pair(pair.formula, pair.weight) else repr(pair)
             for pair in self.pairs
         ]
-        discount = f", discount={self.discount:g}" if self.payment == "potential" else ""
+        discount = f", discount={self.discount:g}" if PAYMENTS[self.payment].reads_discount else ""
         discount += f", semantics={self.semantics!r}" if self.semantics != "degree" else ""
         discount += f", bound={self.bound:g}" if self.bound is not None else ""
+        sorts = {name: len(things) or NAMES for name, things in self.sorts.items()}
+        discount += f", sorts={sorts}" if sorts else ""
         return f"Spec([{', '.join(pairs)}], payment={self.payment!r}, penalty={self.penalty:g}{discount})"
 
     def _repr_html_(self) -> str:
-        discount = f" with discount {self.discount:g}" if "potential" in self.payments else ""
+        discount = (
+            f" with discount {self.discount:g}" if any(PAYMENTS[way].reads_discount for way in self.payments) else ""
+        )
         what = "Robustness" if self.semantics == "robustness" else "A spec"
         return f"<p>{what} paid by {self.payment}{discount}</p>{pairs_as_html(self.pairs, self.penalty)}"
 
 
-_ARGUMENTS = ("pairs", "atoms", "penalty", "payment", "discount", "clip", "max_registers", "semantics", "bound")
+_ARGUMENTS = (
+    *("pairs", "atoms", "penalty", "payment", "discount", "clip", "max_registers", "semantics", "bound"),
+    "sorts",
+)
 
 
-def _zeros(level: Any) -> Any:
-    """0 in place of a level, or of each of a batch; a product with 0 would not do, for a level may be infinite."""
-    return 0.0 if isinstance(level, float | int) else (namespace_of(level) or np).zeros_like(level)
+def _zero_at(level: Number, where: Array) -> Number:
+    """Set a level, or some elements of a batch's, to 0. Multiplying by 0 would not do: a level may be infinite."""
+    if isinstance(level, float | int):
+        return 0.0
+    xp = namespace_of(level) or np
+    if where is None:
+        return xp.zeros_like(level)
+    return changed(level, where, 0.0) if xp is np else xp.where(where, xp.zeros_like(level), level)
 
 
 def _function(name: str, atom: Any) -> AtomFunction:

@@ -7,11 +7,13 @@ clip = false
 max_registers = 256
 threshold = 0.99                        # optional: labels from here on count as 1, others as 0
 observation = ["x", "x_dot"]            # or a table; see `rewardspec.spec.atoms.components`
+sorts = { box = 4 }                     # optional: how many things each sort has, or a list of their names
 
 [atoms]                                 # optional where labels are given directly
 near_goal = "proximity(x, 2, 4)"        # an expression, or
 balanced = "my_project.atoms:balanced"  # a function, or anything else of that name that can be called
 pushes = { expression = "action == 1", at_reset = 0 }
+refund = { call = "refund", id = "order_id" }   # about a conversation; see `rewardspec.spec.atoms.event_atoms`
 
 [[pairs]]
 formula = "G balanced"
@@ -22,18 +24,22 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from rewardspec.errors import Error, SpecError, did_you_mean, shown
+from rewardspec.logic.quantifiers import atoms_of
 from rewardspec.spec.atoms.components import Components, read_components
+from rewardspec.spec.atoms.event_atoms import is_event_atom, read_event_atom
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.atoms.references import is_reference, referenced_atom
 from rewardspec.spec.pairs import Pair, is_number
+from rewardspec.spec.sorts import as_sorts
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Action, Json, Number, Observation
 
 Resolving: TypeAlias = Callable[[str], AtomFunction]  # from a reference to its function; may refuse, by raising
 
@@ -62,7 +68,7 @@ _ATOM = {"expression": _TEXT, "function": _TEXT, "at_reset": _NUMBER}
 
 @dataclass(frozen=True)
 class SpecDraft:
-    """What a spec file says, each entry valid on its own, before it is known whether all fit together.
+    """The entries of a spec file, each valid on its own, before they are checked together.
 
     Attributes:
         pairs: The pairs.
@@ -70,13 +76,15 @@ class SpecDraft:
         options: The other arguments of `Spec`.
         threshold: Where labels turn into 0 or 1, or None.
         components: The observation's components that the file names.
+        entries: The atoms as the file writes them.
     """
 
     pairs: tuple[Pair, ...]
     atoms: Mapping[str, AtomFunction] | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Json] = field(default_factory=dict)
     threshold: float | None = None
     components: Components = field(default_factory=dict)
+    entries: Mapping[str, Json] = field(default_factory=dict)
 
     def spec(self) -> Spec:
         """The spec.
@@ -151,7 +159,7 @@ class NotImported:
 
     reference: str
 
-    def __call__(self, obs: Any, action: Any, next_obs: Any) -> Any:
+    def __call__(self, obs: Observation, action: Action, next_obs: Observation) -> Number:
         """Refuse to be called."""
         raise SpecError(f"the function {self.reference!r} was not imported, since the spec is only shown")
 
@@ -162,14 +170,16 @@ def read_draft(
     references: bool = True,
     announce: Callable[[str], None] | None = None,
     atoms: bool = True,
+    rewrite: Callable[[str], str] | None = None,
 ) -> SpecDraft:
-    """What a spec file says, without asking whether its parts fit together.
+    """Read a spec file without checking its parts against each other.
 
     Args:
         path: The file.
         references: Whether its atoms may name functions; see `load_spec`.
         announce: Called with every reference to a function before its module is imported.
         atoms: Whether to read the atoms. Where labels are given, nothing need be imported for them.
+        rewrite: Applied to the text of each formula before it is parsed, for example to turn seconds into steps.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -186,13 +196,13 @@ def read_draft(
 
     resolving = announced if references else _refused
     try:
-        return _draft(text, resolving if atoms else None)
+        return _draft(text, resolving if atoms else None, rewrite)
     except SpecError as error:
         raise SpecError(f"{os.fspath(path)}: {error}") from error
 
 
 def draft_of_text(text: str) -> SpecDraft:
-    """What a spec file's text says, without its atoms, so that nothing is imported."""
+    """Read the text of a spec file without its atoms, so that nothing is imported."""
     return _draft(text, None)
 
 
@@ -203,36 +213,39 @@ def _refused(reference: str) -> AtomFunction:
     )
 
 
-def _draft(text: str, resolving: Resolving | None) -> SpecDraft:
+def _draft(text: str, resolving: Resolving | None, rewrite: Callable[[str], str] | None = None) -> SpecDraft:
     if not isinstance(text, str):
         raise SpecError(f"A spec's text should be a string. Received a {type(text).__name__}.")
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # TOML errors, absurd numbers, absurd nesting
         raise SpecError(f"This is not valid TOML: {error}.") from None
-    _require_known_keys(table, [*_OPTIONS, "observation", "atoms", "pairs"], "the spec")
+    _require_known_keys(table, [*_OPTIONS, "observation", "sorts", "atoms", "pairs"], "the spec")
     options = {key: _typed(table[key], kind, f"`{key}`") for key, kind in _OPTIONS.items() if key in table}
     threshold = options.pop("threshold", None)
+    if "sorts" in table:
+        options["sorts"] = as_sorts(table["sorts"])
     components = read_components(table.get("observation", {}))
-    pairs = _read_pairs(table.get("pairs"))
+    pairs = _read_pairs(table.get("pairs"), rewrite)
     atoms = None
     if resolving is not None:
         atoms = _read_atoms(table["atoms"], components, resolving) if "atoms" in table else None
-        names = dict.fromkeys(name for pair in pairs for name in pair.formula.atoms)
+        names = dict.fromkeys(name for pair in pairs for name in atoms_of(pair.formula))
         margin = options.get("semantics") == "robustness"
         atoms = with_predicates(atoms, names, components, margin)
-    return SpecDraft(pairs, atoms, options, threshold, components)
+    entries = table.get("atoms", {})
+    return SpecDraft(pairs, atoms, options, threshold, components, entries if isinstance(entries, dict) else {})
 
 
-def _read_pairs(entries: Any) -> tuple[Pair, ...]:
+def _read_pairs(entries: Json, rewrite: Callable[[str], str] | None) -> tuple[Pair, ...]:
     if not isinstance(entries, list):
         raise SpecError(
             f"A spec needs pairs: a table [[pairs]] for each, with a formula and a weight. Received {shown(entries)}."
         )
-    return tuple(_read_pair(entry, f"pair {number}") for number, entry in enumerate(entries, start=1))
+    return tuple(_read_pair(entry, f"pair {number}", rewrite) for number, entry in enumerate(entries, start=1))
 
 
-def _read_pair(entry: Any, where: str) -> Pair:
+def _read_pair(entry: Json, where: str, rewrite: Callable[[str], str] | None) -> Pair:
     if isinstance(entry, list) and len(entry) == 2:
         entry = dict(zip(("formula", "weight"), entry, strict=True))
     if not isinstance(entry, dict):
@@ -245,12 +258,14 @@ def _read_pair(entry: Any, where: str) -> Pair:
             raise SpecError(f"{where} has no {key}. Add a line `{key} = …`.")
     values = {key: _typed(value, _PAIR[key], f"`{key}` of {where}") for key, value in entry.items()}
     try:
+        if rewrite is not None:
+            values["formula"] = rewrite(values["formula"])
         return Pair(**values)
     except Error as error:
         raise SpecError(f"In {where}: {error}") from error
 
 
-def _read_atoms(table: Any, components: Components, resolving: Resolving) -> dict[str, AtomFunction]:
+def _read_atoms(table: Json, components: Components, resolving: Resolving) -> dict[str, AtomFunction]:
     if not isinstance(table, dict):
         raise SpecError(f"`atoms` should be a table of names and expressions or functions. Received {shown(table)}.")
     atoms: dict[str, AtomFunction] = {}
@@ -262,7 +277,7 @@ def _read_atoms(table: Any, components: Components, resolving: Resolving) -> dic
     return atoms
 
 
-def read_atom(entry: Any, components: Components, resolving: Resolving = referenced_atom) -> AtomFunction:
+def read_atom(entry: Json, components: Components, resolving: Resolving = referenced_atom) -> AtomFunction:
     """The function of an atom from what a file says of it: an expression, a function's name, or a table with either.
 
     `resolving` gives the function of a name, by default by importing its module.
@@ -276,6 +291,8 @@ def read_atom(entry: Any, components: Components, resolving: Resolving = referen
     """
     if isinstance(entry, str):
         entry = {"function" if is_reference(entry) else "expression": entry}
+    if is_event_atom(entry):
+        return read_event_atom(entry)
     if not isinstance(entry, dict):
         raise SpecError(
             f"an atom is an expression such as 'abs(x) < 2', or a function as 'package.module:function'. "
@@ -292,20 +309,20 @@ def read_atom(entry: Any, components: Components, resolving: Resolving = referen
     return resolving(values["function"])
 
 
-def _require_known_keys(table: Mapping[str, Any], known: Any, where: str) -> None:
+def _require_known_keys(table: Mapping[str, Json], known: Collection[str], where: str) -> None:
     for key in table:
         if key not in known:
             raise SpecError(f"Unknown key {key!r} in {where}; known: {', '.join(known)}.{did_you_mean(key, known)}")
 
 
-def _typed(value: Any, kind: str, what: str) -> Any:
+def _typed(value: Json, kind: str, what: str) -> Json:
     types = {_NUMBER: int | float, _TEXT: str, _TRUTH: bool, _WHOLE: int}
     if not isinstance(value, types[kind]) or (isinstance(value, bool) and kind != _TRUTH):
         raise SpecError(f"{what} should be {kind}. Received {shown(value)}.{_without_quotes(value, kind)}")
     return value
 
 
-def _without_quotes(value: Any, kind: str) -> str:
+def _without_quotes(value: Json, kind: str) -> str:
     """A remedy for a number, or a truth value, that is written as text."""
     if not isinstance(value, str):
         return ""

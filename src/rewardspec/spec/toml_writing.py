@@ -6,17 +6,19 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from rewardspec.atomic_files import write_whole
 from rewardspec.errors import SpecError
 from rewardspec.spec.atoms.components import Components, read_components
+from rewardspec.spec.atoms.event_atoms import EventAtom
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
 from rewardspec.spec.atoms.functions import AtomFunction, Thresholded
 from rewardspec.spec.atoms.references import ReferencedAtom, reference_to
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.sorts import NAMES, Things
 from rewardspec.spec.spec import Spec
 from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
+from rewardspec.types import Json, JsonObject
 
 _DEFAULTS = {
     "penalty": 0.0,
@@ -29,7 +31,7 @@ _DEFAULTS = {
 
 
 def dump_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
-    """Write a spec to a TOML file, in one move, so that nobody ever sees half of it.
+    """Write a spec to a TOML file atomically.
 
     Raises:
         SpecError: An atom cannot be saved, or the file cannot be written.
@@ -69,6 +71,8 @@ def _lines(spec: Spec) -> Iterator[str]:
     for key, default in _DEFAULTS.items():
         if getattr(spec, key) != default:
             yield f"{key} = {_value(getattr(spec, key))}"
+    if spec.sorts:
+        yield f"sorts = {{ {', '.join(f'{_key(name)} = {_things(own)}' for name, own in spec.sorts.items())} }}"
     if threshold is not None:
         yield f"threshold = {_value(threshold)}"
     if not spec.pairs:
@@ -79,7 +83,7 @@ def _lines(spec: Spec) -> Iterator[str]:
         for name, place in _places(components).items():
             yield f"{'.'.join(map(_key, name.split('.')))} = {_value(place)}"
     # What an atom's name says already is left to it.
-    named = {name for name in spec.atoms if name in atoms and _is_predicate(name, atoms[name])}
+    named = {name for name in spec.axes.labels_of if name in atoms and _is_predicate(name, atoms[name])}
     entries = {name: _atom(name, function) for name, function in atoms.items() if name not in named}
     if entries or (spec.atom_functions is not None and not atoms):
         yield from ["", "[atoms]"]
@@ -91,7 +95,7 @@ def _lines(spec: Spec) -> Iterator[str]:
             yield f"{key} = {_value(value)}"
 
 
-def _pair(pair: Pair) -> dict[str, Any]:
+def _pair(pair: Pair) -> JsonObject:
     entry = {
         "name": pair.name,
         "formula": str(pair.formula),
@@ -104,8 +108,15 @@ def _pair(pair: Pair) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value is not None}
 
 
+def _things(things: Things) -> str:
+    """The things of a sort: how many there are, or their names."""
+    if not things:
+        return _value(NAMES)
+    return str(len(things)) if things == tuple(map(str, range(len(things)))) else _value(list(things))
+
+
 def _is_predicate(name: str, function: AtomFunction) -> bool:
-    """Whether it is the function that the atom has by its name, a comparison, and that need not be written."""
+    """Return whether this is the comparison that the atom's own name denotes, which need not be written."""
     if not isinstance(function, ExpressionAtom) or function.text != name or function.at_reset is not None:
         return False
     return with_predicates(None, [name], function.components) is not None
@@ -116,6 +127,8 @@ def _atom(name: str, function: AtomFunction) -> str:
         if function.at_reset is None:
             return _value(function.text)
         return f"{{ expression = {_value(function.text)}, at_reset = {_value(function.at_reset)} }}"
+    if isinstance(function, EventAtom):
+        return function.to_toml()
     if isinstance(function, ReferencedAtom):
         return _value(function.reference)
     try:
@@ -139,7 +152,7 @@ def _without_threshold(atoms: Mapping[str, AtomFunction]) -> tuple[float | None,
 
 
 def _shared_components(atoms: Mapping[str, AtomFunction]) -> Components:
-    components: dict[str, Any] = {}
+    components: JsonObject = {}
     for atom, function in atoms.items():
         for name, path in function.components.items() if isinstance(function, ExpressionAtom) else ():
             if components.setdefault(name, path) != path:
@@ -150,10 +163,10 @@ def _shared_components(atoms: Mapping[str, AtomFunction]) -> Components:
     return components
 
 
-def _places(components: Components) -> dict[str, Any]:
-    """What stands for each component in the file; a dotted name is a table inside the table, for one key of a Dict."""
-    table: dict[str, Any] = {}
-    places: dict[str, Any] = {}
+def _places(components: Components) -> JsonObject:
+    """Map each component to its name in the file; a dotted name is a nested table, for one key of a Dict."""
+    table: JsonObject = {}
+    places: JsonObject = {}
     for name, path in components.items():
         *outer, last = name.split(".")
         inner = path[len(outer) :]
@@ -171,7 +184,7 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
 
 
-def _value(value: Any) -> str:
+def _value(value: Json) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -8,17 +8,25 @@ on.
 
 from __future__ import annotations
 
+import itertools
 import math
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
-
+from rewardspec.machines.expressions import (
+    Expression,
+    less,
+    number,
+    override,
+    substitute,
+    terms,
+    weighted_sum,
+)
+from rewardspec.machines.heads import Field, Head, given, memory, output
 from rewardspec.machines.program import Program, Semantics, side_by_side
 from rewardspec.spec.pairs import Pair
-from rewardspec.spec.payments import PAYMENTS
+from rewardspec.spec.payments import BASE_REWARD, BEFORE, DISCOUNT, LEVEL, PAYMENTS
+from rewardspec.spec.sorts import Sorts, for_each_thing, possible_over_things, things_of, value_over_things
 from rewardspec.spec.vetoes import veto_program
 from rewardspec.synthesis.quantitative.compiler import Synthesis
 from rewardspec.synthesis.quantitative.progress import value_and_progress, with_progress
@@ -26,40 +34,85 @@ from rewardspec.synthesis.quantitative.register_names import with_names
 
 NO_PENALTY = math.inf  # what the penalty is while nothing is violated
 PENALTY, LEVELS, VALUES = 0, 1, 2  # where the memory of a state holds them
-_LONGEST_SUM = 200  # terms in one expression: Python's compiler recurses over them
 
 
-def compose(pairs: Sequence[Pair], max_registers: int, semantics: Semantics = "degree") -> Program:
+def compose(
+    pairs: Sequence[Pair],
+    max_registers: int,
+    semantics: Semantics = "degree",
+    sorts: Sorts | None = None,
+    atoms: Sequence[str] | None = None,
+) -> Program:
     """One program for all formulas of a spec: registers and subexpressions that they share exist once.
 
     Its outputs are what each pair is paid for, and for each pair that can veto a number that is positive while the
-    pair's value still can be; see `rewardspec.spec.vetoes`.
+    pair's value still can be; see `rewardspec.spec.vetoes`. A pair about things has an output for each of them.
+
+    Args:
+        pairs: The pairs.
+        max_registers: The budget for each formula's machine, for one thing.
+        semantics: Whether values are degrees or robustness.
+        sorts: The things of each sort.
+        atoms: The names of the labels, in order; those of the formulas where None.
 
     Raises:
         SynthesisError: A formula needs more registers than the budget.
     """
-    synthesis = Synthesis(max_registers)
-    programs, vetoes = [], []
+    synthesis, sorts = Synthesis(max_registers), sorts or {}
+    programs, vetoes, names = [], [], []
     for pair in pairs:
-        program = synthesis.program(pair.formula)
+        if not things_of(pair.formula, sorts):
+            continue  # a pair about names is followed elsewhere
+        program = synthesis.program(pair.body)
         if pair.vetoes:
-            vetoes.append(veto_program(pair.formula, program, max_registers).program)
+            veto = veto_program(pair.body, program, max_registers).program
+            vetoes += for_each_thing(veto, pair.formula, sorts)
         if pair.progress and semantics == "degree":
-            program = value_and_progress(with_progress(program, pair.formula, synthesis)).output(1)
-        programs.append(program)
+            program = value_and_progress(with_progress(program, pair.body, synthesis)).output(1)
+        programs += for_each_thing(program, pair.formula, sorts)
+        names += [f"value[{pair}]{f' of {thing}' if thing else ''}" for thing in things_of(pair.formula, sorts)]
     joint = side_by_side([*programs, *vetoes])
     if not pairs:
         return joint
-    atoms = tuple(dict.fromkeys(atom for pair in pairs for atom in pair.formula.atoms))
-    paid = joint.with_outputs([step.outputs[: len(pairs)] for step in joint.steps])
-    named = with_names(paid, [f"value[{pair}]" for pair in pairs])
-    return replace(joint, registers=named.registers, atoms=atoms, semantics=semantics)
+    if atoms is None:
+        atoms = tuple(dict.fromkeys(atom for pair in pairs for atom in pair.formula.atoms))
+    paid = joint.with_outputs([step.outputs[: len(programs)] for step in joint.steps])
+    named = with_names(paid, names)
+    return replace(joint, registers=named.registers, atoms=tuple(atoms), semantics=semantics)
 
 
-class RewardHead:
-    """Weights, veto, penalties and payments, as lines of generated code.
+@dataclass(frozen=True)
+class RewardHead(Head):
+    """Weights, veto, penalties and payments, as expressions.
 
-    A state remembers the lowest penalty in force, the level of each way to pay, and the value of each formula.
+    A state remembers the lowest penalty in force, the level of each way to pay, and the value of each formula, after
+    all of them the values for single things.
+
+    Attributes:
+        payments: The ways to pay, the spec's own first.
+    """
+
+    payments: tuple[str, ...] = ()
+
+    def without_things(self, pairs: int) -> RewardHead:
+        """The head that remembers the values of so many formulas, and none for single things."""
+        *others, values = self.fields
+        assert isinstance(values.initial, tuple)
+        assert isinstance(values.after, tuple)
+        kept = values._replace(initial=values.initial[:pairs], after=values.after[:pairs])
+        return replace(self, fields=(*others, kept))
+
+
+def reward_head(
+    pairs: Sequence[Pair],
+    penalties: Sequence[float],
+    payment: str,
+    discount: float,
+    semantics: Semantics = "degree",
+    bound: float = math.inf,
+    sorts: Sorts | None = None,
+) -> RewardHead:
+    """The head of a spec.
 
     Args:
         pairs: The pairs.
@@ -68,126 +121,62 @@ class RewardHead:
         discount: The learner's discount.
         semantics: Whether values are degrees, of which 0 is a violation, or robustness, where less than 0 is one.
         bound: Values are paid as if they were at most this, and at least minus this.
-
-    Attributes:
-        payments: The ways to pay, the spec's own first.
-        weights: For each way to pay the weight of each pair, 0 where it is paid otherwise.
-        count: How many pairs there are.
-        hopeless: What tells of the largest value that a veto can still reach that it is a violation.
+        sorts: The things of each sort. What a pair about names is paid for, and what tells of its veto, are inputs:
+            first the former of all such pairs, then the latter of those that can veto.
     """
-
-    parameters = (("base_reward", "0.0"), ("terminated", "False"), ("truncated", "False"))
-
-    def __init__(
-        self,
-        pairs: Sequence[Pair],
-        penalties: Sequence[float],
-        payment: str,
-        discount: float,
-        semantics: Semantics = "degree",
-        bound: float = math.inf,
-    ) -> None:
-        self.bound = bound
-        self.hopeless = "<= 0.0" if semantics == "degree" else "< 0.0"
-        self.discount = float(discount)
-        self.penalties = tuple(penalties)
-        self.payments = tuple(dict.fromkeys([payment, *(pair.payment or payment for pair in pairs)]))
-        self.weights = [
-            [pair.weight if (pair.payment or payment) == way else 0.0 for pair in pairs] for way in self.payments
-        ]
-        self.count = len(pairs)
-        self.memory = (NO_PENALTY, (0.0,) * len(self.payments), (0.0,) * self.count)
-        self.names: dict[str, Any] = {
-            "none": NO_PENALTY,
-            "discount": discount,
-            "copyto": np.copyto,
-            "count_nonzero": np.count_nonzero,
-        }
-
-    def unpacked(self) -> Sequence[str]:
-        """The penalty and, where something reads them, the levels before the step."""
-        befores = "".join(f"before{k}, " for k in range(len(self.payments)))
-        needed = any(PAYMENTS[way].reads_before for way in self.payments)
-        return ("penalty", f"({befores})" if needed else "_", "_")
-
-    def scalar_lines(self, outputs: Sequence[str]) -> tuple[list[str], Sequence[str], str]:
-        """Lines for one episode, the new memory, and the reward."""
-        outputs, uppers = outputs[: self.count], outputs[self.count :]
-        low, high = -self.bound, self.bound
-        values, lines = self.bounded(
-            outputs, lambda v: f"{low!r} if {v} < {low!r} else {high!r} if {v} > {high!r} else {v}"
-        )
-        lines += [
-            f"if {upper} {self.hopeless} and {penalty!r} < penalty: penalty = {penalty!r}"
-            for upper, penalty in zip(uppers, self.penalties, strict=True)
-        ]
-        for k, weights in enumerate(self.weights):
-            lines.extend(_weighted(f"level{k}", weights, values, "0.0"))
-            if uppers:
-                lines.append(f"if penalty != none: level{k} = {'penalty' if k == 0 else '0.0'}")
-        return lines, self._memory(values), self._reward(_scalar_choice)
-
-    def array_lines(self, outputs: Sequence[str], reuse: bool) -> tuple[list[str], Sequence[str], str]:
-        """Lines for a batch, the new memory, and the rewards."""
-        outputs, uppers = outputs[: self.count], outputs[self.count :]
-        values, lines = self.bounded(outputs, lambda value: f"xp.clip({value}, {-self.bound!r}, {self.bound!r})")
-
-        def overwrite(name: str, value: str, where: str, worthwhile: str) -> None:
-            # Where arrays can be looked into, looking whether there is anything to do costs less than doing it.
-            quick = f"if {worthwhile}: {name} = {name}.copy(); copyto({name}, {value}, where={where})"
-            lines.append(quick if reuse else f"{name} = where({where}, {value}, {name})")
-
-        for upper, penalty in zip(uppers, self.penalties, strict=True):
-            milder = "" if penalty == min(self.penalties) else f" & (penalty > {penalty!r})"
-            hopeless = f"({upper} {self.hopeless})"
-            # Zeros are counted quickly; of robustness any number may be below.
-            some = f"count_nonzero({upper}) < {upper}.size" if "=" in self.hopeless else f"{hopeless}.any()"
-            overwrite("penalty", repr(penalty), f"{hopeless}{milder}", some)
-        if uppers:
-            lines.append("in_force = xp.isfinite(penalty)")
-        for k, weights in enumerate(self.weights):
-            lines.extend(_weighted(f"level{k}", weights, values, "xp.zeros_like(penalty)"))
-            if uppers:
-                overwrite(f"level{k}", "penalty" if k == 0 else "0.0", "in_force", "count_nonzero(in_force)")
-        if any("terminated" in PAYMENTS[way].pays for way in self.payments):
-            lines.append("terminated, truncated = xp.asarray(terminated), xp.asarray(truncated)")
-        return lines, self._memory(values), self._reward(lambda text: text)
-
-    def bounded(self, values: Sequence[str], clip: Callable[[str], str]) -> tuple[Sequence[str], list[str]]:
-        """Variables that hold the values inside the bound, and the lines that compute them, if it is finite."""
-        if math.isinf(self.bound):
-            return values, []
-        names = [f"bounded{k}" for k in range(len(values))]
-        return names, [f"{name} = {clip(value)}" for name, value in zip(names, values, strict=True)]
-
-    def _memory(self, values: Sequence[str]) -> Sequence[str]:
-        levels = "".join(f"level{k}, " for k in range(len(self.payments)))
-        return ("penalty", f"({levels})", f"({''.join(f'{value}, ' for value in values)})")
-
-    def _reward(self, choice: Any) -> str:
-        terms = ["base_reward"] if PAYMENTS[self.payments[0]].adds_base else []
-        for k, way in enumerate(self.payments):
-            paid = re.sub(r"\b(level|before)\b", rf"\g<1>{k}", PAYMENTS[way].pays)
-            terms.append(choice(paid))
-        return " + ".join(terms)
-
-
-def _scalar_choice(text: str) -> str:
-    """`where(condition, a, b)` for one episode."""
-    text = text.replace("terminated | truncated", "terminated or truncated")
-    return re.sub(r"where\(([^,]*), ([^,]*), ([^,]*)\)", r"(\2 if \1 else \3)", text)
-
-
-def _weighted(name: str, weights: Sequence[float], values: Sequence[str], zero: str) -> list[str]:
-    """Lines that compute the weighted sum of values, from left to right."""
-    terms = [
-        value if weight == 1.0 else f"{weight!r} * {value}"
-        for weight, value in zip(weights, values, strict=True)
-        if weight != 0.0
+    outputs = map(output, itertools.count())
+    things = [[next(outputs) for _ in things_of(pair.formula, sorts or {})] for pair in pairs]
+    values = [
+        value_over_things(pair.formula, own) if own else given(f"named_value{k}")
+        for k, (pair, own) in enumerate(zip(pairs, things, strict=True))
     ]
-    lines = [f"{name} = {' + '.join(terms[:_LONGEST_SUM]) or zero}"]
-    lines.extend(
-        f"{name} = {' + '.join([name, *terms[first : first + _LONGEST_SUM]])}"
-        for first in range(_LONGEST_SUM, len(terms), _LONGEST_SUM)
+    if math.isfinite(bound):
+        values = [Expression("clip", (value, -bound, bound)) for value in values]
+    uppers = []
+    for k, (pair, own) in enumerate(zip(pairs, things, strict=True)):
+        if pair.vetoes and own:
+            uppers.append(possible_over_things(pair.formula, [next(outputs) for _ in own]))
+        elif pair.vetoes:
+            uppers.append(given(f"named_veto{k}"))
+    penalty = _penalty_in_force(uppers, penalties, semantics)
+    named = [k for k, own in enumerate(things) if not own]
+    from_elsewhere = [f"named_value{k}" for k in named] + [f"named_veto{k}" for k in named if pairs[k].vetoes]
+    ways = [pair.payment or payment for pair in pairs]
+    payments = tuple(dict.fromkeys([payment, *ways]))
+    levels = []
+    reward = [(1.0, BASE_REWARD)] if PAYMENTS[payment].adds_base else []
+    for k, way in enumerate(payments):
+        level = weighted_sum((p.weight, v) for p, v, own in zip(pairs, values, ways, strict=True) if own == way)
+        if level == number(0.0) and (k > 0 or not penalties):
+            level = memory("level", k)  # it stays 0
+        elif penalties:
+            level = override(Expression("finite", (penalty,)), penalty if k == 0 else 0.0, level)
+        levels.append(level)
+        meant = {LEVEL: level, BEFORE: memory("level", k), DISCOUNT: number(discount)}
+        reward += [(weight, substitute(term, meant)) for weight, term in terms(PAYMENTS[way].pays)]
+    values += [value for pair, own in zip(pairs, things, strict=True) if pair.formula.quantifier for value in own]
+    return RewardHead(
+        (
+            Field("penalty", "the lowest in force, infinite while nothing is violated", NO_PENALTY, penalty),
+            Field("level", ", ".join(payments), (0.0,) * len(levels), tuple(levels)),
+            Field(
+                "values",
+                "of each formula; progress, where that is paid",
+                (0.0,) * len(values),
+                tuple(values),
+            ),
+        ),
+        weighted_sum(reward),
+        (("base_reward", 0.0), ("terminated", False), ("truncated", False), *((name, 0.0) for name in from_elsewhere)),
+        payments,
     )
-    return lines
+
+
+def _penalty_in_force(uppers: Sequence[Expression], penalties: Sequence[float], semantics: Semantics) -> Expression:
+    """The lowest penalty of all violations so far, given the largest value that each veto can still reach."""
+    penalty = memory("penalty")
+    for upper, own in zip(uppers, penalties, strict=True):
+        hopeless = Expression("zero", (upper,)) if semantics == "degree" else less(upper, 0.0)
+        lower = hopeless if own == min(penalties) else hopeless & less(own, penalty)
+        penalty = override(lower, own, penalty)
+    return penalty

@@ -92,7 +92,7 @@ def _upper_bound(program: Program) -> VetoProgram:
 
 
 def _is_reached(program: Program, later: Sequence[Expression]) -> bool:
-    """Whether the next letters make the value positive wherever an upper bound of what comes later is.
+    """Return whether the next letters make the value positive wherever an upper bound of later values is.
 
     It is enough to look at letters that make every literal positive. Expressions are compared as polynomials over the
     registers and over what windows give, whatever else the windows hold.
@@ -137,7 +137,7 @@ def _at_least(each: Window, push: Push, number: int) -> Expression:
 
 
 def _positive(expression: Expression, numbers: dict[Expression, int]) -> Polynomial:
-    """Which registers and windows have to be positive for an expression to be."""
+    """Condition on registers and windows for an expression to be positive."""
 
     def build(part: Expression, args: tuple[Polynomial, ...]) -> Polynomial:
         match part.op:

@@ -1,12 +1,15 @@
-"""What may be wrong with a formula that parses."""
+"""Diagnosis of formulas that parse but are probably not meant."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.fragments import unguarded_atoms, unguarded_past
 from rewardspec.logic.parsing import operators_run_together
+from rewardspec.logic.printing import to_string
+from rewardspec.logic.quantifiers import Quantified
 from rewardspec.machines.expressions import all_parts
 from rewardspec.machines.monitor import Monitor
 
@@ -55,3 +58,17 @@ def warnings_about(formula: Formula, monitor: Monitor | None) -> Iterator[str]:
     unread = [name for name in formula.atoms if name not in read]
     if unread and lower != upper:
         yield f"The value does not depend on {', '.join(map(repr, unread))}."
+
+
+def require_unquantified(formula: Formula) -> None:
+    """Refuse a formula about several things, whose number a spec has to say.
+
+    Raises:
+        SynthesisError: It is one.
+    """
+    if isinstance(formula, Quantified):
+        raise SynthesisError(
+            f"A monitor is about one thing, and `{to_string(formula, longest=80)}` about every {formula.variable}. "
+            f"Make a spec that says how many there are, Spec([(…, 1)], sorts={{{formula.variable!r}: 4}}), or a "
+            "monitor of `formula.body`."
+        )

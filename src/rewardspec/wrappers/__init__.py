@@ -1,4 +1,4 @@
-"""Where specs plug in: Gymnasium environments, single here and vector in `rewardspec.wrappers.vector`."""
+"""Gymnasium wrappers that pay by a spec; those of vector environments are in `rewardspec.wrappers.vector`."""
 
 from rewardspec.wrappers import vector
 from rewardspec.wrappers.monitor_reward import MonitorReward

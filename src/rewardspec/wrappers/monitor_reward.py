@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat
 
 import gymnasium as gym
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 
-from rewardspec.episodes.engine import Episode
+from rewardspec.episodes.engine import Engine, Transition
 from rewardspec.episodes.features import Features, Observe
 from rewardspec.episodes.observation_copies import copied
 from rewardspec.episodes.recorded_episode import RecordedEpisode
 from rewardspec.errors import Error, SpecError
+from rewardspec.machines.scalar_code import ScalarState
 from rewardspec.spec import Spec
-from rewardspec.spec.atoms.functions import reads_only_the_state, takes_info
+from rewardspec.spec.payments import PAYMENTS
 from rewardspec.spec.veto_and_reward import NO_PENALTY
+from rewardspec.types import Action, Environment, InfoDict, Observation, ResetOptions, VectorEnvironment
 from rewardspec.wrappers.first_states import warn_of_violation
 from rewardspec.wrappers.observations import Extension, extension
 from rewardspec.wrappers.product_numbering import model_of, possible_pairs
@@ -38,30 +41,34 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     version exists: `rewardspec.wrappers.vector.MonitorReward`.
 
     Each step's `info` gains `base_reward` (float), the environment's own reward; `formula_values`, the value of each
-    formula by its pair's name; `violated` (bool), whether a safety objective has been violated in this episode; and
+    formula by its pair's name; `violated` (bool), whether a vetoing pair has been violated in this episode; and
     `cost`, 1.0 for the step of the first violation and else 0.0, as safe reinforcement learning counts it. The `info`
-    of `reset` gains all but the first.
+    of `reset` gains all but the first. With a formula about things there is also `worst_things`, which names for each
+    pair about things the one with the smallest value.
 
-    Counterfactual experience needs to know more. With `terminate_on_violation`, `base_terminated` and `base_truncated`
-    are what the environment itself said. With `observe="registers"` and atoms that read `info`, the first step of an
+    Counterfactual experience needs more. If the spec can end an episode, `base_terminated` and `base_truncated` are
+    what the environment itself returned. With `observe="registers"` and atoms that read `info`, the first step of an
     episode has `reset_labels`, the labels of the state after `reset`.
 
     Args:
         env: The environment.
         spec: The spec, with functions for its atoms; or the path of its TOML file, which lets the environment's own
             spec be written as JSON.
-        observe: What to add to the observation: nothing (None), the control state (`"control"`), the formulas' values
-            (`"values"`), or all that makes the product of environment and spec Markov (`"registers"`). See
+        observe: What to add to the observation: nothing (None or `"nothing"`), the control state (`"control"`), the
+            formulas' values (`"values"`), or all that makes the product of environment and spec Markov
+            (`"registers"`). See
             `rewardspec.episodes.features` for what each holds and `rewardspec.wrappers.observations` for how each
             kind of observation space takes it in.
         record: Whether to keep the labels of the episode, so that `explain()` can say why it paid what it paid. Takes
             a few microseconds a step.
-        terminate_on_violation: Whether a violation of a safety objective ends the episode, with its penalty. An
+        terminate_on_violation: Whether a violation of a vetoing pair ends the episode, with its penalty. An
             episode that is violated by its first state ends at its first step.
+        terminate_on_completion: Whether the episode ends once all formulas with a positive weight have the value 1.
 
     Attributes:
         reward_spec: The spec; `spec` is Gymnasium's, from which `gymnasium.make` rebuilds the wrapped environment.
         extension: How observations are extended, or None.
+        reset_labels: Labels of the state after the last reset.
 
     Raises:
         SpecError: The spec has no functions for its atoms, `observe` is none of the choices, or the environment resets
@@ -69,7 +76,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         LabelError: From `reset` and `step`: an atom gave no label in [0, 1]. After it the episode has to be reset.
 
     Warns:
-        UserWarning: From `reset`, once: the first state violates a safety objective, so that nothing else is paid for;
+        UserWarning: From `reset`, once: the first state violates a vetoing pair, so that nothing else is paid for;
             or several episodes in a row were never seen to end, where only the end pays.
 
     Example:
@@ -84,12 +91,13 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def __init__(
         self,
-        env: gym.Env[Any, Any],
+        env: Environment,
         spec: Spec | str | os.PathLike[str],
-        observe: Observe | None = None,
+        observe: Observe | Literal["nothing"] | None = None,
         *,
         record: bool = False,
         terminate_on_violation: bool = False,
+        terminate_on_completion: bool = False,
     ) -> None:
         _require_one_environment(env)
         # A spec never changes, so that recording it needs no copy.
@@ -100,10 +108,13 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             observe=observe,
             record=record,
             terminate_on_violation=terminate_on_violation,
+            terminate_on_completion=terminate_on_completion,
         )
         gym.Wrapper.__init__(self, env)
         self.reward_spec = spec = readable(spec)
         self.extension: Extension | None = None
+        if observe == "nothing":
+            observe = None
         self._observe = observe
         if observe is not None:
             self._features = Features(spec, observe)
@@ -113,36 +124,37 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             self.extension = extension(space, self._features, pairs)
         if self.extension is not None:
             self.observation_space = self.extension.space
-        self._names = spec.names
+        self._engine = Engine(
+            spec, terminate_on_violation=terminate_on_violation, terminate_on_completion=terminate_on_completion
+        )
         self._record = record
-        self._terminates = terminate_on_violation
         self._recorded: RecordedEpisode | None = None
-        self._episode = Episode(spec)
-        self._transition = self._episode.transition
-        self._state: Any = None  # None when there is no episode, or its labels could not be read
+        self._fast = not record and not self._engine.terminates
+        self._transition, self._by_name = spec.transition, _by_name(spec.names)
+        self._state: ScalarState | None = None  # None when there is no episode, or its labels could not be read
         # The last observation, where the next step's labels are computed from it: a copy, because an environment may
         # write the next one into the same arrays, and an agent into what it was handed.
-        self._observation: Any = None
-        functions = spec.atom_functions or {}
-        self._keeps = not all(reads_only_the_state(functions[name]) for name in spec.atoms)
-        self._tells_first = observe == "registers" and any(map(takes_info, functions.values()))
-        self._first: dict[str, float] | None = None  # the labels after reset, until the first step tells them
-        self._elapsed = 0
-        self._pays_at_the_end = "final" in spec.payments
+        self._observation: Observation = None
+        self._keeps = self._engine.reads_transitions
+        self._tells_first = observe == "registers" and self._engine.reads_info
+        self.reset_labels: dict[str, float] = {}
+        self._elapsed, self._ended = 0, False
+        self._tells_things = spec.has_quantifiers
+        self._pays_at_the_end = any(PAYMENTS[way].reads_truncation for way in spec.payments)
         self._unpaid = 0
         self._warned = False
 
-    def __getstate__(self) -> dict[str, Any]:
-        # The compiled function cannot be pickled, and follows from the spec.
-        return {name: value for name, value in self.__dict__.items() if name != "_transition"}
+    def __getstate__(self) -> dict[str, object]:
+        # Compiled functions cannot be pickled, and follow from the spec.
+        return {name: value for name, value in self.__dict__.items() if name not in ("_transition", "_by_name")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
-        self._transition = self._episode.transition
+        self._transition, self._by_name = self.reward_spec.transition, _by_name(self.reward_spec.names)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: ResetOptions | None = None) -> tuple[Observation, InfoDict]:
         """Reset the environment, and start the spec on the state's labels."""
-        if self._pays_at_the_end and self._elapsed:
+        if self._pays_at_the_end and self._elapsed and not self._ended:
             self._unpaid += 1
             if self._unpaid == _UNPAID:
                 warnings.warn(
@@ -154,16 +166,18 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 )
         self._state = None
         observation, info = self.env.reset(seed=seed, options=options)
-        self._elapsed = 0
+        self._elapsed, self._ended = 0, False
         if self._keeps:
             self._observation = copied(observation)
-        state, labels = self._episode.start(observation, info)
+        state, labels = self._engine.start(observation, info)
         self._state = state
-        self._first = labels if self._tells_first else None
+        self.reset_labels = labels
         self._recorded = RecordedEpisode(labels) if self._record else None
         violated = self.reward_spec.violated(state)
-        info["formula_values"] = dict(zip(self._names, state[-1], strict=True))
+        info["formula_values"] = self._by_name(state[-1])
         info["violated"], info["cost"] = violated, float(violated)
+        if self._tells_things:
+            info["worst_things"] = self.reward_spec.worst_things(state)
         if violated and not self._warned:
             self._warned = True
             warn_of_violation(self.reward_spec, labels, stacklevel=2)
@@ -171,61 +185,71 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             observation = self.extension.extend(observation, self._features.read(state))
         return observation, info
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Action) -> tuple[Observation, float, bool, bool, InfoDict]:
         """Step the environment, and pay what the spec says."""
         observation, base_reward, terminated, truncated, info = self.env.step(action)
-        ended = terminated
         before = self._state
         if before is None:
             raise ResetNeeded("There is no episode for the spec to follow. Call reset() before step().")
         self._state = None  # until the labels are read: an episode with a letter missing must not go on
-        try:
-            base_reward = float(base_reward)
-        except (TypeError, ValueError):
-            raise _not_one_number(self.env, base_reward) from None
+        if base_reward.__class__ is not float:
+            base_reward = _as_number(self.env, base_reward)
         self._elapsed += 1
-        old, labels = self._observation, None
-        try:  # without a call between: each costs a share of the environment's own speed
-            if self._recorded is not None:  # what is recorded is what was paid for, though atoms may differ by call
-                labels = self.reward_spec.labels(old, action, observation, info, step=self._elapsed)
-                state, reward = self.reward_spec.step(before, labels, base_reward, terminated, truncated)
-            else:
+        old = self._observation
+        if self._fast:  # without a call between: each costs a share of the environment's own speed
+            try:
                 state, reward = self._transition(
                     before, old, action, observation, info, base_reward, terminated, truncated
                 )
-        except Exception:
-            state, reward = self._episode.advance(
-                before, old, action, observation, info, base_reward, terminated, truncated, self._elapsed
-            )
-        # From the state itself, likewise.
-        violated = state[-3] != NO_PENALTY
-        cost = 1.0 if violated and before[-3] == NO_PENALTY else 0.0
-        if violated and self._terminates and not terminated:
-            terminated = True  # which some ways to pay want to know
-            if labels is None:
-                labels = self.reward_spec.labels(old, action, observation, info, step=self._elapsed)
-            state, reward = self.reward_spec.step(before, labels, base_reward, terminated, truncated)
-        if labels is not None and self._recorded is not None:
-            self._recorded.add(labels, base_reward, terminated, truncated)
+                violated = state[-3] != NO_PENALTY
+                cost = 1.0 if violated and before[-3] == NO_PENALTY else 0.0
+            except Exception:
+                transition = Transition(old, action, observation, info, base_reward, terminated, truncated)
+                state, reward, terminated, violated, cost = self._advance(before, transition, info)
+        else:
+            transition = Transition(old, action, observation, info, base_reward, terminated, truncated)
+            state, reward, terminated, violated, cost = self._advance(before, transition, info)
         self._state = state
         if self._keeps:
             self._observation = copied(observation)
         if (terminated or truncated) and self._pays_at_the_end:
-            self._elapsed = self._unpaid = 0  # the end has been seen
+            self._ended, self._unpaid = True, 0
         info["base_reward"] = base_reward
-        info["formula_values"] = dict(zip(self._names, state[-1]))  # noqa: B905  # a name for each value, as made
+        info["formula_values"] = self._by_name(state[-1])
         info["violated"] = violated
         info["cost"] = cost
-        if self._terminates:
-            info["base_terminated"], info["base_truncated"] = ended, truncated
-        if self._first is not None:
-            info["reset_labels"], self._first = self._first, None
+        if self._tells_things:
+            info["worst_things"] = self.reward_spec.worst_things(state)
+        if self._tells_first and self._elapsed == 1:
+            info["reset_labels"] = self.reset_labels
         if self.extension is not None:
             observation = self.extension.extend(observation, self._features.read(state))
         return observation, reward, terminated, truncated, info
 
+    def _advance(
+        self, before: ScalarState, transition: Transition, info: InfoDict
+    ) -> tuple[ScalarState, float, bool, bool, float]:
+        """Return the state after a step, the reward, whether the episode terminated, the violation and its cost."""
+        state, step = self._engine.advance(before, transition, step=self._elapsed)
+        if self._engine.terminates:
+            info["base_terminated"], info["base_truncated"] = transition.terminated, transition.truncated
+        if self._recorded is not None:
+            self._recorded.add(step.labels, transition.base_reward, step.terminated, transition.truncated)
+        return state, step.reward, step.terminated, step.violated, float(step.newly_violated)
+
+    @property
+    def monitor_state(self) -> ScalarState:
+        """State of the spec in the current episode.
+
+        Raises:
+            ResetNeeded: There is no episode.
+        """
+        if self._state is None:
+            raise ResetNeeded("There is no episode for the spec to follow. Call reset() first.")
+        return self._state
+
     def explain(self) -> Explanation:
-        """Why every step since the last reset paid what it paid; needs `record=True`.
+        """Explain the reward of every step since the last reset; needs `record=True`.
 
         Around other wrappers: `env.get_wrapper_attr("explain")()`.
 
@@ -251,7 +275,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._recorded.explain(self.reward_spec)
 
     def lint(self) -> Findings:
-        """What looks wrong with the spec, given how long episodes can be and what the agent is shown.
+        """Lint the spec, given how long episodes can be and what the agent observes.
 
         Around other wrappers: `env.get_wrapper_attr("lint")()`.
 
@@ -265,7 +289,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self.reward_spec.lint(max_episode_steps=episode_limit(self.env), observe=shown)
 
 
-def episode_limit(env: gym.Env[Any, Any] | gym.vector.VectorEnv[Any, Any, Any]) -> int | None:
+def episode_limit(env: Environment | VectorEnvironment) -> int | None:
     """After how many steps an environment's episodes are cut off; None where that is not known."""
     try:
         limit = env.get_wrapper_attr("_max_episode_steps") if isinstance(env, gym.Env) else None
@@ -291,12 +315,28 @@ def _require_one_environment(env: Any) -> None:
         layer = layer.env
 
 
-def _not_one_number(env: gym.Env[Any, Any], reward: Any) -> Error:
-    return Error(
-        f"The reward of {type(env.unwrapped).__name__} should be one number. Received {reward!r}. Make it one below "
-        "this wrapper, for example with gymnasium.wrappers.TransformReward(env, lambda reward: float(reward[0])); the "
-        "spec pays for the other objectives."
-    )
+def _as_number(env: Environment, reward: SupportsFloat) -> float:
+    """Convert an environment's reward to a float.
+
+    Raises:
+        Error: The reward is not one number.
+    """
+    try:
+        return float(reward)
+    except (TypeError, ValueError):
+        raise Error(
+            f"The reward of {type(env.unwrapped).__name__} should be one number. Received {reward!r}. Make it one "
+            "below this wrapper, for example with gymnasium.wrappers.TransformReward(env, lambda reward: "
+            "float(reward[0])); the spec pays for the other objectives."
+        ) from None
+
+
+def _by_name(names: Sequence[str]) -> Callable[[tuple[float, ...]], dict[str, float]]:
+    """Make a function from values to a dict of them by name, more than twice as fast as `dict(zip(…))`."""
+    entries = ", ".join(f"name{k}: values[{k}]" for k in range(len(names)))
+    namespace: dict[str, Any] = {f"name{k}": name for k, name in enumerate(names)}
+    exec(f"def by_name(values): return {{{entries}}}", namespace)
+    return namespace["by_name"]  # type: ignore[no-any-return]
 
 
 def readable(spec: Spec | str | os.PathLike[str]) -> Spec:

@@ -4,36 +4,43 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 from numpy.typing import NDArray
 
-from rewardspec.episodes.engine import Episode
 from rewardspec.episodes.features import Features, Observe
-from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import SpecError
+from rewardspec.renamed import warn_renamed
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Action, AnySpace, Environment, InfoDict, Observation, ResetOptions
+from rewardspec.wrappers.monitor_reward import MonitorReward
+
+if TYPE_CHECKING:
+    from rewardspec.episodes.explanation import Explanation
 
 
 class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Pays by one of several specs, another one each episode, and shows the learner which, and how far it is.
+    """Pays by one of several specs, a different one each episode, and shows the learner which one.
 
-    An observation is a flat `Box`: the environment's own (a `Discrete` one as one-hot), which task it is as one-hot,
-    and what `observe` shows of that task's monitor, with zeros behind where another has more. `info["task"]` is the
-    task's number, and `info["formula_values"]` are the values of its formulas.
+    Rewards and `info` are those of `MonitorReward` with the task's spec. `info["task"]` is the number of the task.
+
+    Observations become a flat `Box` of float32: the environment's own (`Discrete` as one-hot), the task as one-hot of
+    shape (tasks,), and the numbers that `observe` shows of the task's monitor, padded with zeros.
 
     Args:
         env: The environment; its observations are `Discrete` or a `Box`.
         specs: The tasks.
-        observe: What to show of the monitor: `"registers"`, all that the rest of the episode depends on; `"control"`,
-            `"values"`, or None for nothing, so that tasks which need memory cannot be learned.
-        order: Whether tasks follow one another `"in turn"`, or are drawn at `"random"`; `reset(options={"task": k})`
-            asks for one.
-        end_when_done: Whether the episode ends when all formulas of the task with a positive weight are true, and when
-            a safety objective is violated.
+        observe: What to show of the monitor: `"registers"`, `"control"`, `"values"` or None, as for `MonitorReward`.
+            Without registers, tasks that need memory cannot be learned.
+        order: Whether tasks follow one another `"in turn"`, or are drawn at `"random"`. `reset(options={"task": k})`
+            chooses one.
+        record: Whether to keep the labels of the episode, for `explain()`.
+        terminate_on_violation: Whether a violation of a vetoing pair ends the episode.
+        terminate_on_completion: Whether the episode ends once all formulas with a positive weight have the value 1.
+        end_when_done: Deprecated; sets both of the above.
 
     Attributes:
         specs: The tasks.
@@ -58,80 +65,81 @@ class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def __init__(
         self,
-        env: gym.Env[Any, Any],
+        env: Environment,
         specs: Sequence[Spec],
-        observe: Observe | None = "registers",
+        observe: Observe | Literal["nothing"] | None = "registers",
         *,
         order: Literal["in turn", "random"] = "in turn",
-        end_when_done: bool = False,
+        record: bool = False,
+        terminate_on_violation: bool = False,
+        terminate_on_completion: bool = False,
+        end_when_done: bool | None = None,
     ) -> None:
-        if not specs or not all(isinstance(spec, Spec) for spec in specs):
-            raise SpecError(f"`specs` should be a list of Spec objects, at least one. Received {specs!r}.")
-        if order not in ("in turn", "random"):
-            raise SpecError(f"`order` should be 'in turn' or 'random'. Received {order!r}.")
+        require_specs(specs, order)
+        if end_when_done is not None:
+            warn_renamed("`end_when_done`", "`terminate_on_violation` and `terminate_on_completion`")
+            terminate_on_violation = terminate_on_completion = end_when_done
         RecordConstructorArgs.__init__(
-            self, _disable_deepcopy=True, specs=specs, observe=observe, order=order, end_when_done=end_when_done
+            self,
+            _disable_deepcopy=True,
+            specs=specs,
+            observe=observe,
+            order=order,
+            record=record,
+            terminate_on_violation=terminate_on_violation,
+            terminate_on_completion=terminate_on_completion,
         )
         gym.Wrapper.__init__(self, env)
-        self.specs = tuple(specs)
-        self._order, self._ends = order, end_when_done
-        self._episodes = [Episode(spec) for spec in self.specs]
+        if observe == "nothing":
+            observe = None
+        self._order = order
+        self._tasks = [
+            MonitorReward(
+                env,
+                spec,
+                record=record,
+                terminate_on_violation=terminate_on_violation,
+                terminate_on_completion=terminate_on_completion,
+            )
+            for spec in specs
+        ]
+        self.specs = tuple(task.reward_spec for task in self._tasks)
         self._features = [None if observe is None else Features(spec, observe) for spec in self.specs]
         self._space = env.observation_space
-        own = self._own_space()
-        shown = max(0 if one is None else len(one.names) for one in self._features)
-        low, high = np.zeros(len(self.specs) + shown), np.ones(len(self.specs) + shown)
-        for features in self._features:
-            if features is not None:
-                part = slice(len(self.specs), len(self.specs) + len(features.names))
-                low[part], high[part] = np.minimum(low[part], features.low), np.maximum(high[part], features.high)
-        self.observation_space = gym.spaces.Box(
-            np.concatenate([own.low.reshape(-1), low]).astype(np.float32),
-            np.concatenate([own.high.reshape(-1), high]).astype(np.float32),
-            dtype=np.float32,
-        )
-        self._next = 0
-        self._task = 0
-        self._state: Any = None  # until there is an episode
-        self._before: Any = None
+        self.observation_space = flat_space(self._space, self._features)
+        self._task = self._next = 0
+        self._draws = np.random.default_rng()
+        self._first_step = False
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode of the next task; with a seed tasks begin anew."""
-        asked = self._asked(options)
-        self._state = None  # until the labels are read
-        obs, info = self.env.reset(seed=seed, options=options)
+    def reset(self, *, seed: int | None = None, options: ResetOptions | None = None) -> tuple[Observation, InfoDict]:
+        """Begin an episode of the next task; with a seed, begin with the first task again."""
+        task = self._asked(options)
         if seed is not None:
-            self._next = 0
-        if asked is not None:
-            self._task = asked
-        elif self._order == "random":
-            self._task = int(self.np_random.integers(len(self.specs)))
-        else:
-            self._task = self._next
+            self._next, self._draws = 0, np.random.default_rng(seed)
+        if task is None and self._order == "random":
+            task = int(self._draws.integers(len(self.specs)))
+        self._task = self._next if task is None else task
         self._next = (self._task + 1) % len(self.specs)
-        self._state, _ = self._episodes[self._task].start(obs, info)
-        self._before = copied(obs)
-        return self._observed(obs), self._told(info)
+        obs, info = self._tasks[self._task].reset(seed=seed, options=options)
+        info["task"] = self._task
+        self._first_step = True
+        return self._observed(obs), info
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Action) -> tuple[Observation, float, bool, bool, InfoDict]:
         """Step the environment, and pay what the task's spec says."""
-        obs, base_reward, terminated, truncated, info = self.env.step(action)
-        before = self._state
-        if before is None:
-            raise gym.error.ResetNeeded("There is no episode for the spec to follow. Call reset() before step().")
-        self._state = None  # until the labels are read: an episode with a letter missing must not go on
-        paid = float(base_reward), terminated, truncated
-        episode = self._episodes[self._task]
-        state, reward = episode.advance(before, self._before, action, obs, info, *paid)
-        if self._ends and not terminated and self._decided(state):
-            terminated = True  # which some ways to pay want to know
-            paid = float(base_reward), terminated, truncated
-            state, reward = episode.advance(before, self._before, action, obs, info, *paid)
-        self._state, self._before = state, copied(obs)
-        info["base_reward"] = float(base_reward)
-        return self._observed(obs), reward, terminated, truncated, self._told(info)
+        task = self._tasks[self._task]
+        obs, reward, terminated, truncated, info = task.step(action)
+        info["task"] = self._task
+        if self._first_step:  # SB3's replay buffers are given no `info` of a reset
+            info["reset_labels"] = task.reset_labels
+            self._first_step = False
+        return self._observed(obs), reward, terminated, truncated, info
 
-    def _asked(self, options: dict[str, Any] | None) -> int | None:
+    def explain(self) -> Explanation:
+        """Explain every step since the last reset; needs `record=True`."""
+        return self._tasks[self._task].explain()
+
+    def _asked(self, options: ResetOptions | None) -> int | None:
         """The task that the options of a reset ask for; None where they leave it open."""
         if options is None or "task" not in options:
             return None
@@ -146,25 +154,7 @@ class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             )
         return number
 
-    def _decided(self, state: Any) -> bool:
-        spec = self.specs[self._task]
-        wanted = [value for value, weight in zip(spec.values(state), spec.weights, strict=True) if weight > 0.0]
-        return bool(spec.violated(state)) or (bool(wanted) and min(wanted) >= 1.0)
-
-    def _told(self, info: dict[str, Any]) -> dict[str, Any]:
-        spec = self.specs[self._task]
-        info["task"] = self._task
-        info["formula_values"] = dict(zip(spec.names, spec.values(self._state), strict=True))
-        return info
-
-    def _own_space(self) -> gym.spaces.Box:
-        if isinstance(self._space, gym.spaces.Discrete):
-            return gym.spaces.Box(0.0, 1.0, (int(self._space.n),))
-        if isinstance(self._space, gym.spaces.Box):
-            return self._space
-        raise SpecError(f"MultiTask takes observations that are Discrete or a Box. Received {self._space}.")
-
-    def _observed(self, obs: Any) -> NDArray[np.float32]:
+    def _observed(self, obs: Observation) -> NDArray[np.float32]:
         longer = np.zeros(self.observation_space.shape or (), dtype=np.float32)
         space = self._space
         if isinstance(space, gym.spaces.Discrete):
@@ -176,7 +166,44 @@ class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         longer[first + self._task] = 1.0
         features = self._features[self._task]
         if features is not None:
-            numbers = features.read(self._state)
+            numbers = features.read(self._tasks[self._task].monitor_state)
             first += len(self.specs)
             longer[first : first + len(numbers)] = numbers
         return longer
+
+
+def require_specs(specs: Sequence[Spec], order: str) -> None:
+    """Raise a SpecError unless there are specs, in an order that exists."""
+    if not specs or not all(isinstance(spec, Spec) for spec in specs):
+        raise SpecError(f"`specs` should be a list of Spec objects, at least one. Received {specs!r}.")
+    if order not in ("in turn", "random"):
+        raise SpecError(f"`order` should be 'in turn' or 'random'. Received {order!r}.")
+
+
+def flat_space(space: AnySpace, shown: Sequence[Features | None]) -> gym.spaces.Box:
+    """The space of observations that are flat, with the task as one-hot and the numbers of its monitor behind them.
+
+    Args:
+        space: The environment's own space.
+        shown: For each task the numbers that are shown of its monitor, or None.
+
+    Raises:
+        SpecError: The space is neither `Discrete` nor a `Box`.
+    """
+    if isinstance(space, gym.spaces.Discrete):
+        own = gym.spaces.Box(0.0, 1.0, (int(space.n),))
+    elif isinstance(space, gym.spaces.Box):
+        own = space
+    else:
+        raise SpecError(f"MultiTask takes observations that are Discrete or a Box. Received {space}.")
+    count = max(0 if features is None else len(features.names) for features in shown)
+    low, high = np.zeros(len(shown) + count), np.ones(len(shown) + count)
+    for features in shown:
+        if features is not None:
+            part = slice(len(shown), len(shown) + len(features.names))
+            low[part], high[part] = np.minimum(low[part], features.low), np.maximum(high[part], features.high)
+    return gym.spaces.Box(
+        np.concatenate([own.low.reshape(-1), low]).astype(np.float32),
+        np.concatenate([own.high.reshape(-1), high]).astype(np.float32),
+        dtype=np.float32,
+    )

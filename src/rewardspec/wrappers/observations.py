@@ -1,4 +1,4 @@
-"""How an observation space takes in a spec's numbers.
+"""Extensions of observation spaces by a spec's numbers.
 
 | observation space | becomes |
 |---|---|
@@ -15,22 +15,31 @@ The numbers keep full precision except in a `Box` of a smaller float type. Pairs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
-from gymnasium import Space, spaces
+from gymnasium import spaces
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from rewardspec.episodes.features import Features, Numbers
+from rewardspec.episodes.features import Numbers
 from rewardspec.errors import SpecError
+from rewardspec.types import AnySpace, Array, Observation
 
 MONITOR = "monitor"
 Pair: TypeAlias = tuple[int, Numbers]  # a state of a Discrete environment, and the numbers beside it
 
 
+class ShownNumbers(Protocol):
+    """Numbers that observations are extended by, as `Features` has them."""
+
+    names: tuple[str, ...]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
 class Extension:
-    """How observations of one space take in numbers; this one makes a Dict of any observation.
+    """Extension of observations of one space by numbers; this one makes a Dict of any observation.
 
     Args:
         space: The space of the environment's own observations.
@@ -40,27 +49,27 @@ class Extension:
         space: The space of the extended observations.
     """
 
-    space: Space[Any]
+    space: AnySpace
 
-    def __init__(self, space: Space[Any], features: Features) -> None:
+    def __init__(self, space: AnySpace, features: ShownNumbers) -> None:
         self.monitor = spaces.Box(features.low, features.high, dtype=np.float64)
         self.space = self.join(space, self.monitor)
 
-    def join(self, space: Space[Any], monitor: spaces.Box) -> Space[Any]:
+    def join(self, space: AnySpace, monitor: spaces.Box) -> AnySpace:
         """The space of extended observations, from those of observations and of numbers."""
         return spaces.Dict({"observation": space, MONITOR: monitor})
 
-    def batch(self, space: Space[Any], count: int) -> Space[Any]:
+    def batch(self, space: AnySpace, count: int) -> AnySpace:
         """The space of batches of extended observations, from that of batches of observations."""
         monitor = batch_space(self.monitor, count)
         assert isinstance(monitor, spaces.Box)
         return self.join(space, monitor)
 
-    def extend(self, observation: Any, numbers: Sequence[float] | NDArray[np.float64]) -> Any:
+    def extend(self, observation: Observation, numbers: Sequence[float] | NDArray[np.float64]) -> Observation:
         """One observation with its numbers."""
         return {"observation": observation, MONITOR: np.array(numbers, dtype=np.float64)}
 
-    def extend_batch(self, observation: Any, numbers: Any) -> Any:
+    def extend_batch(self, observation: Observation, numbers: Array) -> Observation:
         """A batch of observations, with one row of numbers for each."""
         return self.extend(observation, numbers)
 
@@ -68,7 +77,7 @@ class Extension:
 class Appended(Extension):
     """A flat Box: the numbers follow the observation's own."""
 
-    def join(self, space: Space[Any], monitor: spaces.Box) -> Space[Any]:
+    def join(self, space: AnySpace, monitor: spaces.Box) -> AnySpace:
         """A longer Box of the same dtype."""
         assert isinstance(space, spaces.Box)
         low = np.concatenate((space.low, monitor.low), axis=-1, dtype=space.dtype, casting="same_kind")
@@ -76,7 +85,7 @@ class Appended(Extension):
         self.dtype = low.dtype
         return spaces.Box(low, high, dtype=low.dtype.type)
 
-    def extend(self, observation: Any, numbers: Sequence[float] | NDArray[np.float64]) -> Any:
+    def extend(self, observation: Observation, numbers: Sequence[float] | NDArray[np.float64]) -> Observation:
         """The observation's own numbers, then the others."""
         own, count = len(observation), len(numbers)
         longer = np.empty(own + count, self.dtype)  # several times quicker than concatenating
@@ -84,7 +93,7 @@ class Appended(Extension):
         longer[own:] = numbers
         return longer
 
-    def extend_batch(self, observation: Any, numbers: Any) -> Any:
+    def extend_batch(self, observation: Observation, numbers: Array) -> Observation:
         """The same for each row."""
         return np.concatenate((observation, numbers), axis=1, dtype=self.dtype, casting="same_kind")
 
@@ -92,7 +101,7 @@ class Appended(Extension):
 class Keyed(Extension):
     """A Dict: the numbers get a key of their own."""
 
-    def join(self, space: Space[Any], monitor: spaces.Box) -> Space[Any]:
+    def join(self, space: AnySpace, monitor: spaces.Box) -> AnySpace:
         """A Dict with one more key."""
         assert isinstance(space, spaces.Dict)
         if MONITOR in space.spaces:
@@ -101,7 +110,7 @@ class Keyed(Extension):
             )
         return spaces.Dict({**space.spaces, MONITOR: monitor})
 
-    def extend(self, observation: Any, numbers: Sequence[float] | NDArray[np.float64]) -> Any:
+    def extend(self, observation: Observation, numbers: Sequence[float] | NDArray[np.float64]) -> Observation:
         """The observation with one more entry."""
         return {**observation, MONITOR: np.array(numbers, dtype=np.float64)}
 
@@ -109,12 +118,12 @@ class Keyed(Extension):
 class Trailing(Extension):
     """A Tuple: the numbers are its last element."""
 
-    def join(self, space: Space[Any], monitor: spaces.Box) -> Space[Any]:
+    def join(self, space: AnySpace, monitor: spaces.Box) -> AnySpace:
         """A Tuple with one more element."""
         assert isinstance(space, spaces.Tuple)
         return spaces.Tuple((*space.spaces, monitor))
 
-    def extend(self, observation: Any, numbers: Sequence[float] | NDArray[np.float64]) -> Any:
+    def extend(self, observation: Observation, numbers: Sequence[float] | NDArray[np.float64]) -> Observation:
         """The observation with one more element."""
         return (*observation, np.array(numbers, dtype=np.float64))
 
@@ -130,17 +139,17 @@ class Numbered(Extension):
         pairs: The pair that each number stands for.
     """
 
-    def __init__(self, pairs: Sequence[Pair], features: Features) -> None:
+    def __init__(self, pairs: Sequence[Pair], features: ShownNumbers) -> None:
         self.pairs: tuple[Pair, ...] = tuple(pairs)
         self.names = features.names
         self._number = {pair: number for number, pair in enumerate(self.pairs)}
         self.space = spaces.Discrete(len(self.pairs))
 
-    def batch(self, space: Space[Any], count: int) -> Space[Any]:
+    def batch(self, space: AnySpace, count: int) -> AnySpace:
         """The space of batches of numbers."""
         return batch_space(self.space, count)
 
-    def extend(self, observation: Any, numbers: Sequence[float] | NDArray[np.float64]) -> int:
+    def extend(self, observation: Observation, numbers: Sequence[float] | NDArray[np.float64]) -> int:
         """The pair's number."""
         pair = (int(observation), tuple(map(float, numbers)))
         try:
@@ -153,14 +162,14 @@ class Numbered(Extension):
                 "`initial_state_distrib` should list all that can happen."
             ) from None
 
-    def extend_batch(self, observation: Any, numbers: Any) -> NDArray[np.int64]:
+    def extend_batch(self, observation: Observation, numbers: Array) -> NDArray[np.int64]:
         """The pairs' numbers."""
         rows = zip(np.asarray(observation).tolist(), numbers.tolist(), strict=True)
         return np.array([self.extend(one, row) for one, row in rows], dtype=np.int64)
 
 
-def extension(space: Space[Any], features: Features, pairs: Sequence[Pair] | None = None) -> Extension | None:
-    """How observations of the given space take in the numbers; None where there are no numbers.
+def extension(space: AnySpace, features: ShownNumbers, pairs: Sequence[Pair] | None = None) -> Extension | None:
+    """Choose the extension of an observation space by some numbers; None if there are no numbers.
 
     Args:
         space: The space of one environment's observations.
@@ -168,6 +177,7 @@ def extension(space: Space[Any], features: Features, pairs: Sequence[Pair] | Non
         pairs: For a Discrete space all pairs that can occur, where they are known.
 
     Example:
+        >>> from rewardspec.episodes.features import Features
         >>> from rewardspec.spec import Spec
         >>> features = Features(Spec([("F goal", 2)]), "registers")
         >>> extension(spaces.Box(-1, 1, (2,)), features).space

@@ -33,7 +33,7 @@ _WIDTH = 100
 def findings_about(
     spec: Spec, atoms: Sequence[AtomSeen], pairs: Sequence[PairSeen], returns: NDArray[np.float64]
 ) -> Iterator[Finding]:
-    """What looks wrong with a spec, given what its atoms and pairs did and what each episode paid."""
+    """Find likely mistakes of a spec in the behavior of its atoms and pairs and in each episode's reward."""
     for number, (pair, seen) in enumerate(zip(spec.pairs, pairs, strict=True)):
         if len(seen.violated_at) == len(returns):
             at_once = max(seen.violated_at) == 0

@@ -8,15 +8,15 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import Error
 from rewardspec.spec import Spec
 from rewardspec.spec.lint.findings import Finding
+from rewardspec.types import Action, Environment, Observation
 from rewardspec.wrappers.monitor_reward import MonitorReward, episode_limit
 from rewardspec.wrappers.probe_report import findings_about, lines_of, too_long_for
 
@@ -28,7 +28,7 @@ EPISODES, STEPS = 20, 10_000
 
 @dataclasses.dataclass(frozen=True)
 class AtomSeen:
-    """What an atom's labels were.
+    """Summary of an atom's labels.
 
     Attributes:
         name: The atom.
@@ -49,7 +49,7 @@ class AtomSeen:
 
 @dataclasses.dataclass(frozen=True)
 class PairSeen:
-    """What a pair did.
+    """Summary of a pair's behavior.
 
     Attributes:
         name: What the pair is called.
@@ -57,7 +57,7 @@ class PairSeen:
         most: The greatest value of its formula.
         last: The mean of its value at the end of an episode.
         decides: The share of the steps in which it counted most.
-        violated_at: The step at which each episode violated it, for a safety objective; only those that did.
+        violated_at: The step at which each episode violated it, for a vetoing pair; only those that did.
     """
 
     name: str
@@ -70,7 +70,7 @@ class PairSeen:
 
 @dataclasses.dataclass(frozen=True)
 class Probe:
-    """What a spec said of some episodes; printed, it is a table.
+    """Summary of a spec's behavior in some episodes; printed, it is a table.
 
     Attributes:
         spec: The spec.
@@ -95,11 +95,11 @@ class Probe:
 
 
 def probe(
-    env: gym.Env[Any, Any],
+    env: Environment,
     spec: Spec,
     *,
     episodes: int = EPISODES,
-    policy: Callable[[Any], Any] | None = None,
+    policy: Callable[[Observation], Action] | None = None,
     seed: int = 0,
     max_steps: int = STEPS,
 ) -> Probe:
@@ -116,6 +116,7 @@ def probe(
         max_steps: Where to cut off an episode that does not end.
 
     Example:
+        >>> import gymnasium as gym
         >>> upright = lambda obs, action, next_obs: 1 - np.minimum(abs(next_obs[..., 2]) / 0.2095, 1)
         >>> spec = Spec([("G upright", 1), ("F G upright", 1)], atoms={"upright": upright})
         >>> seen = probe(gym.make("CartPole-v1"), spec, episodes=10)
@@ -152,7 +153,7 @@ def probe(
     )
 
 
-def play(env: MonitorReward, policy: Callable[[Any], Any] | None, seed: int, max_steps: int) -> float:
+def play(env: MonitorReward, policy: Callable[[Observation], Action] | None, seed: int, max_steps: int) -> float:
     """Play one episode, and return the sum of the environment's own rewards; see `probe`."""
     observation, info = env.reset(seed=seed)
     base_return = 0.0

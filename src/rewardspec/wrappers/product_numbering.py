@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import gymnasium as gym
-from gymnasium import Space, spaces
+from gymnasium import spaces
 
 from rewardspec.episodes.features import Features
 from rewardspec.errors import ModelError
 from rewardspec.finite.models import FiniteModel, finite_model
 from rewardspec.finite.product_search import ProductSearch, TooManyNodesError
 from rewardspec.spec import Spec
+from rewardspec.types import AnySpace, Environment
 from rewardspec.wrappers.observations import Pair
 
 MOST_PAIRS = 100_000  # beyond it a table indexed by them would learn nothing, and the search takes long
 
 
-def model_of(env: gym.Env[Any, Any]) -> FiniteModel | None:
+def model_of(env: Environment) -> FiniteModel | None:
     """The model of an environment, or None; one that does not tell its first state may start in any."""
     try:
         return finite_model(env, unknown_start="anywhere")
@@ -33,7 +33,7 @@ def model_of(env: gym.Env[Any, Any]) -> FiniteModel | None:
 
 
 def possible_pairs(
-    space: Space[Any], spec: Spec, features: Features, models: Sequence[FiniteModel | None], *, one_by_one: bool
+    space: AnySpace, spec: Spec, features: Features, models: Sequence[FiniteModel | None], *, one_by_one: bool
 ) -> list[Pair] | None:
     """All pairs of a state and its numbers that can occur, or None where they cannot be enumerated.
 

@@ -38,7 +38,7 @@ def faked(tmp_path, monkeypatch):
         path.write_text(table)
         return Outputs((path,), table, ("Look here.",))
 
-    monkeypatch.setattr(running, "Trainer", lambda command, study: FakeWork(str(signs), acts))
+    monkeypatch.setattr(running, "Trainer", lambda command, study, checkpoints: FakeWork(str(signs), acts))
     monkeypatch.setattr("rewardspec.lab.experiments.outputs.write_outputs", write_outputs)
     return acts
 
@@ -120,11 +120,11 @@ def test_when_every_job_fails_there_is_nothing_to_report(tmp_path, faked, capsys
 
 def test_interrupted_it_says_how_to_go_on(tmp_path, faked, capsys, monkeypatch):
     def interrupt(*arguments, **options):
-        raise running.Interrupted("Interrupted: 3 of 48 jobs are done. Run the same command again to go on.")
+        raise running.Interrupted("Interrupted: 3 of 48 jobs are done. Run the same command again to resume.")
 
     monkeypatch.setattr(running, "run_jobs", interrupt)
     assert main(["reproduce", *SMALL, "-o", str(tmp_path)]) == 130
-    assert capsys.readouterr().err.endswith("Run the same command again to go on.\n")
+    assert capsys.readouterr().err.endswith("Run the same command again to resume.\n")
 
 
 def test_results_go_where_git_does_not_look(tmp_path, monkeypatch, capsys):

@@ -141,7 +141,7 @@ def test_the_ends_of_training_are_those_of_the_report():
     [
         (["chess"], "Gymnasium cannot make 'chess'"),
         (["drone:Drone-v0", "--spec", "drone.toml"], "Gymnasium cannot make 'drone:Drone-v0'"),
-        (["MiniGrid-Empty-5x5-v0"], "minigrid:MiniGrid-Empty-5x5-v0"),
+        (["MiniGrid-NoSuch-v0"], "minigrid:MiniGrid-NoSuch-v0"),
         (["Blackjack-v1", "--reward", "boolean"], "Blackjack-v1 has no spec 'boolean'; it has: none."),
         (["taxi", "--steps", "100"], "counted in episodes. Give --episodes."),
         (["acrobot", "--episodes", "100"], "counted in steps. Give --steps."),

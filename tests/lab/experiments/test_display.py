@@ -73,7 +73,7 @@ def test_a_terminal_shows_a_line_for_each_job_and_one_for_the_whole(clock):
     play(display, progress, clock, (8, Finished(jobs[0], b"")), (9, Lost(jobs[1], "its worker died")))
     assert screen.lines == [
         "Something happened.",
-        "taxi base, seeds 2-3: its worker died. It is done again.",
+        "taxi base, seeds 2-3: its worker died. It is restarted.",
         "1 of 3 jobs done; 9 s so far, about 8 s left",
     ]
     display.close()

@@ -57,7 +57,7 @@ def test_a_damaged_result_is_told_kept_aside_and_done_again(results, messages):
     assert names == [f"{job().key}.npz.damaged", f"{job().key}.npz.damaged2"]
     assert (results.jobs / names[1]).read_bytes() == content[:-100]
     assert f"'{job().key}.npz' is damaged" in messages[0]
-    assert f"kept as '{names[0]}', and taxi base, seeds 0-1 is done again" in messages[0]
+    assert f"kept as '{names[0]}', and taxi base, seeds 0-1 runs again" in messages[0]
 
 
 def test_nothing_is_left_of_a_file_that_could_not_be_written(results, monkeypatch):
@@ -172,9 +172,9 @@ def test_damaged_and_foreign_files_are_told_and_left_out(results, messages):
     (cell,) = cells_in(results.directory, report=messages.append)
     assert cell.log.runs == 2
     said = "\n".join(messages)
-    assert "'chess-base-seeds0-1-0123abcd.npz' is not the result of a known job; it is left alone" in said
+    assert "'chess-base-seeds0-1-0123abcd.npz' is not the result of a known job; it is ignored" in said
     assert "'weights.npz' is not the result of a known job" in said
-    assert f"'{job().key}.npz' is damaged or no result at all: it is not a zip file. It is left out." in said
+    assert f"'{job().key}.npz' is damaged or no result at all: it is not a zip file. It is ignored." in said
     assert "notes" not in said
     assert len(list(results.jobs.iterdir())) == 5
 

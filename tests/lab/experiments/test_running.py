@@ -124,7 +124,7 @@ def test_interrupted_it_says_what_is_done_and_how_to_go_on(tmp_path):
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers as well
         out, err = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert f"Interrupted: 1 of 3 jobs are done and kept in '{results}'. Run the same command again to go on." in out
+    assert f"Interrupted: 1 of 3 jobs are done and kept in '{results}'. Run the same command again to resume." in out
     assert "Traceback" not in err
     assert all(is_gone(int(path.read_text())) for path in signs.iterdir())
     (signs / "go").touch()
@@ -172,7 +172,7 @@ def test_a_full_disk_names_the_job_and_loses_nothing_else(tmp_path, monkeypatch)
         reproduce(tmp_path, jobs, engine, FakeWork(str(tmp_path)), display=Silent())
     said = str(caught.value)
     assert "The result of taxi base, seeds 2-3 cannot be written" in said
-    assert "No space left on device. Those that are done, 1 so far, are safe" in said
+    assert "No space left on device. Results stored so far (1) are safe" in said
     assert "run the same command again" in said
     assert engine.closed
     monkeypatch.undo()

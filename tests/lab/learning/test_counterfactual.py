@@ -188,4 +188,4 @@ def test_stages_count_what_is_left_to_meet():
     assert stage_potential(worlds.machines("office")[3]) == {0: 0.0, 1: 0.25, 2: 0.5, 3: 0.75}
     assert stage_potential(worlds.formulas("office")[2])[0] == 0.0
     with pytest.raises(rs.SpecError, match="No way"):
-        stage_potential(RewardMachine.of_edges([(0, 0, "a", 1)], [1]))
+        stage_potential(RewardMachine.from_edges([(0, 0, "a", 1)], [1]))

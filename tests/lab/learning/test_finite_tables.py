@@ -58,21 +58,46 @@ def test_what_a_table_cannot_observe_is_refused():
         finite_tables(tasks.get("taxi"), None, "values")
 
 
-def test_alternation_tells_even_from_odd_numbers_of_steps():
+def control_states(tables, plain, steps):
+    """The control states in the observations along an episode that always takes the first action that goes on."""
+    node, found = int(tables.starts[0]), []
+    for _ in range(steps):
+        found.append(tables.observed[node] // plain.observations)
+        moves = tables.successor[node]
+        node = int(moves[moves >= 0][0])
+    return found
+
+
+def test_a_quantitative_monitor_starts_in_a_control_state_of_its_own_and_then_alternates():
     task = tasks.get("frozen_lake")
     plain = finite_tables(task, task.spec("quantitative"), None)
-    twice = finite_tables(task, task.spec("quantitative"), "alternation")
+    tables = finite_tables(task, task.spec("quantitative"), "start-and-parity")
+    assert control_states(tables, plain, 7) == [0, 1, 2, 1, 2, 1, 2]
+    assert tables.observations == 3 * plain.observations
     nodes = len(plain.observed)
-    assert (len(twice.observed), twice.observations) == (2 * nodes, 2 * plain.observations)
-    goes_on = plain.successor >= 0
-    np.testing.assert_array_equal(twice.successor[:nodes][goes_on], plain.successor[goes_on] + nodes)
-    np.testing.assert_array_equal(twice.successor[nodes:], plain.successor)
-    np.testing.assert_array_equal(twice.reward, np.concatenate([plain.reward, plain.reward]))
-    assert [twice.seen(3, steps) for steps in range(3)] == [
-        twice.observed[3],
-        twice.observed[3 + nodes],
-        twice.seen(3, 0),
-    ]
+    for phase, after in enumerate([1, 2, 1]):
+        rows = slice(phase * nodes, (phase + 1) * nodes)
+        expected = np.where(plain.successor < 0, -1, plain.successor + after * nodes)
+        np.testing.assert_array_equal(tables.successor[rows], expected)
+        for name in ("reward", "truncated_reward", "base_reward", "last_state", "chances", "violated", "group"):
+            np.testing.assert_array_equal(getattr(tables, name)[rows], getattr(plain, name))
+    assert [tables.seen(3, steps) for steps in range(6)] == [tables.observed[3 + k * nodes] for k in (0, 1, 2, 1, 2, 1)]
+
+
+def test_a_counter_of_steps_is_a_new_control_state_at_every_step():
+    task = tasks.get("frozen_lake")
+    plain = finite_tables(task, task.spec("boolean"), "registers")
+    tables = finite_tables(task, task.spec("boolean"), "registers-and-steps")
+    limit = task.max_episode_steps
+    assert control_states(tables, plain, limit) == list(range(limit))
+    assert tables.observations == limit * plain.observations
+    assert len({tables.seen(3, steps) for steps in range(limit)}) == limit
+
+
+def test_a_counter_of_steps_needs_a_limit_of_steps():
+    endless = tasks.get("frozen_lake").replace(max_episode_steps=None, id=None)
+    with pytest.raises(rs.Error, match="limit of steps"):
+        finite_tables(endless, None, "registers-and-steps")
 
 
 def test_a_learner_of_tables_is_shown_what_its_task_shows():

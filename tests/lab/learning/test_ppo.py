@@ -7,7 +7,8 @@ import rewardspec as rs
 from rewardspec import tasks
 from rewardspec.lab.learning import ppo
 from rewardspec.lab.learning.networks import forward, initial_parameters
-from rewardspec.lab.learning.ppo import compiled_update, learn_actors, surrogate_loss
+from rewardspec.lab.learning.ppo import learn_actors
+from rewardspec.lab.learning.ppo_update import compiled_update, surrogate_loss
 from rewardspec.lab.learning.settings import PPO
 
 SMALL = PPO.discrete(total_steps=2_048, rollout_steps=64)

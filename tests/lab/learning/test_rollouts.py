@@ -6,9 +6,32 @@ from rewardspec import tasks
 from rewardspec.lab.learning.env_batches import make_batch
 from rewardspec.lab.learning.monitored_batch import MonitoredBatch
 from rewardspec.lab.learning.networks import initial_parameters
-from rewardspec.lab.learning.rollouts import NormalizedObservations, NormalizedRewards, Rollouts, RunningMoments
+from rewardspec.lab.learning.normalization import Moments, RewardScale
+from rewardspec.lab.learning.rollouts import Rollouts
 from rewardspec.lab.learning.settings import PPO
 from rewardspec.spec import Spec
+
+
+class NormalizedObservations:
+    """Observations normalized by moments that take them into account already."""
+
+    def __init__(self, runs, size):
+        self.moments = Moments.initial((runs, size))
+
+    def __call__(self, obs):
+        self.moments = self.moments.updated(obs)
+        return self.moments.normalize(obs)
+
+
+class NormalizedRewards:
+    """Rewards over a scale that takes them into account already."""
+
+    def __init__(self, runs, envs, discount):
+        self.scale, self.discount = RewardScale.initial(runs, envs), discount
+
+    def __call__(self, rewards, terminated):
+        self.scale, scaled = self.scale.scaled(rewards, terminated, self.discount)
+        return scaled
 
 
 def test_an_episode_that_is_cut_off_ends_for_the_advantages_and_not_for_the_scale_of_rewards():
@@ -22,17 +45,18 @@ def test_an_episode_that_is_cut_off_ends_for_the_advantages_and_not_for_the_scal
     # The same actions once more, for the rewards before they were scaled.
     batch = make_batch(task, [3])
     batch.reset()
-    scale = NormalizedRewards(1, 1, 0.9)
+    scale = RewardScale.initial(1, 1)
     for action, scaled in zip(seen["actions"][0], seen["rewards"][0], strict=True):
         reward = batch.step(np.clip(action, -2.0, 2.0)).reward
-        np.testing.assert_allclose(scaled, scale(reward[None], np.zeros((1, 1)))[0], rtol=1e-5)
+        scale, ours = scale.scaled(reward[None], np.zeros((1, 1)), 0.9)
+        np.testing.assert_allclose(scaled, ours[0], rtol=1e-5)
 
 
 def test_running_moments_are_those_of_all_samples_together():
     samples = np.random.default_rng(0).normal(3.0, 2.0, size=(2, 500, 3))
-    moments = RunningMoments((2, 3))
+    moments = Moments.initial((2, 3))
     for part in np.array_split(samples, 7, axis=1):
-        moments.update(part)
+        moments = moments.updated(part)
     np.testing.assert_allclose(moments.mean, samples.mean(axis=1), atol=1e-4)
     np.testing.assert_allclose(moments.variance, samples.var(axis=1), atol=1e-3)
 
@@ -93,7 +117,7 @@ def test_the_moments_of_observations_see_the_last_of_an_episode_as_gymnasiums_do
         _, _, _, truncated, _ = theirs.step(np.clip(action, -2.0, 2.0))
         if truncated:
             theirs.reset()
-    moments = rollouts.observations.moments
+    moments = rollouts.observations
     assert moments.count[0, 0] == pytest.approx(steps + 2, abs=1e-3)  # two first observations among them
     np.testing.assert_allclose(moments.mean[0], theirs.obs_rms.mean, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(moments.variance[0], theirs.obs_rms.var, rtol=1e-4)
@@ -102,10 +126,10 @@ def test_the_moments_of_observations_see_the_last_of_an_episode_as_gymnasiums_do
 def test_moments_count_for_each_run_what_is_counted_there():
     samples = np.random.default_rng(0).normal(size=(2, 40, 3))
     counted = np.random.default_rng(1).random((2, 40)) < 0.4
-    moments = RunningMoments((2, 3))
-    moments.update(samples[:, :30], counted[:, :30])
-    moments.update(samples[:, 30:], counted[:, 30:])
-    moments.update(samples[:, :5], np.zeros((2, 5), dtype=bool))  # nothing
+    moments = Moments.initial((2, 3))
+    moments = moments.updated(samples[:, :30], counted[:, :30])
+    moments = moments.updated(samples[:, 30:], counted[:, 30:])
+    moments = moments.updated(samples[:, :5], np.zeros((2, 5), dtype=bool))  # nothing
     for run in range(2):
         chosen = samples[run, counted[run]]
         np.testing.assert_allclose(moments.mean[run], chosen.mean(axis=0), atol=1e-4)

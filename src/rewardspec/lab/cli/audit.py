@@ -1,4 +1,4 @@
-"""`rewardspec audit ENV`: what a reward really asks for, found by solving the environment exactly."""
+"""`rewardspec audit ENV`: check what a reward asks for, by solving the environment exactly."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import dataclasses
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewardspec.cli.options import add_no_references, command, importing_from_here, spec_in
 from rewardspec.drawing.run_plot import check_picture_path
 from rewardspec.errors import Error, SpecError, UnknownEnvironmentError
+from rewardspec.types import Environment, Subparsers
 
 if TYPE_CHECKING:
-    from rewardspec.audit.auditing import Finding
+    from rewardspec.audit.auditing import AuditFinding
     from rewardspec.audit.optimal_policies import PlayedEpisode
     from rewardspec.lab.tasks.task import Task
 
 
-def add_parser(commands: Any) -> None:
-    """Describe the command."""
+def add_parser(commands: Subparsers) -> None:
+    """Add the parser of the command."""
     parser = command(
         commands,
         "audit",
@@ -52,14 +53,14 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Audit, print the table, and draw the paths."""
+    """Audit the rewards, print the tables and draw the paths."""
     from rewardspec.audit.auditing import DISCOUNTS, LEARNER_DISCOUNT, audit_task, rewards_of
 
     discount = LEARNER_DISCOUNT if arguments.discount is None else arguments.discount
     if not 0.0 <= discount <= 1.0:
         raise Error(f"`--discount` should be in [0, 1]. Received {discount:g}.")
     if arguments.picture is not None:
-        check_picture_path(arguments.picture)  # before the work, not after it
+        check_picture_path(arguments.picture)  # before the work
     discounts = sorted({*DISCOUNTS, discount})
     with importing_from_here():
         task = _task(arguments)
@@ -91,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _task(arguments: argparse.Namespace) -> Task:
-    """The task to audit, with the spec, the goal and the hazard that were given in place of its own."""
+    """Return the task, with the given spec, goal and hazard instead of its own."""
     from rewardspec.lab import tasks
 
     spec = None if arguments.spec is None else spec_in(arguments.spec, arguments)
@@ -102,7 +103,7 @@ def _task(arguments: argparse.Namespace) -> Task:
             raise
         raise UnknownEnvironmentError(f"{error} Any other environment needs a spec: --spec FILE.") from None
     if spec is not None and "spec" not in task.specs:
-        # The task's own atoms come last, so that its goal and hazard mean what they meant.
+        # The task's own atoms come last, so that its goal and hazard keep their meaning.
         spec = spec if spec.atom_functions else spec.replace(atoms=task.atoms)
         task = task.replace(specs={"spec": spec, **task.specs})
     intent = task.intent
@@ -115,7 +116,7 @@ def _task(arguments: argparse.Namespace) -> Task:
     return task.replace(intent=intent)
 
 
-def _table(title: str, discount: float, findings: Sequence[Finding]) -> Iterator[str]:
+def _table(title: str, discount: float, findings: Sequence[AuditFinding]) -> Iterator[str]:
     yield f"{title}, discount {discount:g}"
     yield ""
     heads = ("reward", "optimal return", "discounted", "task completion", "steps to goal", "unsafe", "nodes", "verdict")
@@ -126,14 +127,14 @@ def _table(title: str, discount: float, findings: Sequence[Finding]) -> Iterator
     yield from aligned([heads, *rows])
 
 
-def _by_discount(discounts: Sequence[float], by_reward: Sequence[Sequence[Finding]]) -> Iterator[str]:
+def _by_discount(discounts: Sequence[float], by_reward: Sequence[Sequence[AuditFinding]]) -> Iterator[str]:
     yield "How the verdict changes with the discount (at 1, the plain sum over an episode, policies see the clock)"
     yield ""
     heads = ("reward", *(f"{discount:g}" for discount in discounts))
     yield from aligned([heads, *((group[0].reward, *(f.verdict for f in group)) for group in by_reward)])
 
 
-def _paths(env: Any, findings: Sequence[Finding], episodes: Sequence[PlayedEpisode]) -> Iterator[str]:
+def _paths(env: Environment, findings: Sequence[AuditFinding], episodes: Sequence[PlayedEpisode]) -> Iterator[str]:
     from rewardspec.audit.grid_maps import draw_path, map_of
 
     color = sys.stdout.isatty()
@@ -149,29 +150,34 @@ def _paths(env: Any, findings: Sequence[Finding], episodes: Sequence[PlayedEpiso
             yield f"  {board.legend}" if board.legend else ""
 
 
-def _differences(env: Any, task: Task) -> Iterator[str]:
-    """Whether the reward machine that an environment pays by says what the formulas of the specs say."""
-    for machine in getattr(env.unwrapped, "machines", ()):
+def _differences(env: Environment, task: Task) -> Iterator[str]:
+    """Compare the reward machines of an environment with the formulas of the specs."""
+    from rewardspec.lab.tasks.worlds import MachineWorld
+
+    world = env.unwrapped
+    if not isinstance(world, MachineWorld):
+        return
+    for machine in world.machines:
         for name, spec in task.specs.items():
             if len(spec.pairs) == 1:
-                found = machine.difference(spec.pairs[0].formula, env.unwrapped.grid.events)
+                found = machine.difference(spec.pairs[0].formula, world.grid.events)
                 said = "says the same, on every trace that can occur" if found is None else f"differs on: {found}"
                 yield f"The machine and {name}, {spec.pairs[0].formula}: {said}\n"
 
 
-def completion_of(finding: Finding) -> str:
-    """Task completion, as a range where optimal policies differ."""
+def completion_of(finding: AuditFinding) -> str:
+    """Format task completion, as a range if optimal policies differ."""
     low, high = finding.spread.completion
     return f"{high:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
 
 
-def steps_of(finding: Finding) -> str:
-    """Steps to the goal of the kindest optimal policy."""
+def steps_of(finding: AuditFinding) -> str:
+    """Format the steps to the goal of the best-case optimal policy."""
     return "never" if finding.best.steps != finding.best.steps else f"{finding.best.steps:.4g}"
 
 
-def unsafe_of(finding: Finding) -> str:
-    """Whether optimal policies do what must not happen."""
+def unsafe_of(finding: AuditFinding) -> str:
+    """Describe whether optimal policies reach the hazard."""
     low, high = finding.spread.hazard
     if high < 1e-6:
         return "no"
@@ -179,7 +185,7 @@ def unsafe_of(finding: Finding) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows as lines, their columns below each other."""
+    """Align the columns of rows."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

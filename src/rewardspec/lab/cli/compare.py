@@ -1,20 +1,20 @@
-"""`rewardspec compare ENV`: one environment learned from several specs, from training to the report."""
+"""`rewardspec compare ENV`: train one environment with several specs and report the results."""
 
 from __future__ import annotations
 
 import argparse
 import re
 from pathlib import Path
-from typing import Any
 
 from rewardspec.cli.options import OBSERVE_CHOICES, add_no_references, command, importing_from_here, spec_in
 from rewardspec.errors import Error
-from rewardspec.lab.cli.options import add_learner_options, add_measure, config_changes, options_for
+from rewardspec.lab.cli.options import add_learner_options, add_measure, config_changes, device_of, options_for
 from rewardspec.lab.cli.studies import add_running_options, run_study, source_of
+from rewardspec.types import Subparsers
 
 
-def add_parser(commands: Any) -> None:
-    """Describe the command."""
+def add_parser(commands: Subparsers) -> None:
+    """Add the parser of the command."""
     parser = command(
         commands,
         "compare",
@@ -49,7 +49,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is not done yet, and write everything down."""
+    """Run pending jobs, then write tables, curves and the report."""
     from rewardspec.lab.experiments.own_study import own_study, task_with
     from rewardspec.lab.learning.training import check_extras, check_trainable
 
@@ -71,19 +71,19 @@ def run(arguments: argparse.Namespace) -> int:
         for task in study.tasks.values():
             check_extras([task])
             check_trainable(task, task.specs.values(), study.budget(task, False).config)
-        jobs = study.jobs(block=arguments.seeds_per_job, source=source_of(arguments))
+        jobs = study.jobs(block=arguments.seeds_per_job, source=source_of(arguments), device=device_of(arguments))
         return run_study(arguments, study, jobs, arguments.output)
 
 
 def spec_texts(arguments: argparse.Namespace) -> dict[str, str]:
-    """The texts of the spec files by the names of the files.
+    """Read the spec files; return their texts by name.
 
     Raises:
         Error: A file cannot be read, or two have the same name.
     """
     texts: dict[str, str] = {}
     for file in arguments.spec:
-        spec_in(file, arguments)  # says what it imports, or that it may not, and what is wrong with it
+        spec_in(file, arguments)  # checks the spec and its imports
         name = re.sub(r"[^\w.+]", "_", Path(file).stem)
         if name in texts or name == "base":
             raise Error(

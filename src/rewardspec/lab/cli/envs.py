@@ -1,14 +1,15 @@
-"""`rewardspec envs [NAME]`: tasks and their specifications."""
+"""`rewardspec envs [NAME]`: list tasks and their specifications."""
 
 from __future__ import annotations
 
 import argparse
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewardspec.cli.options import command, importing_from_here
 from rewardspec.errors import Error, MissingExtraError
+from rewardspec.types import Array, Subparsers
 
 if TYPE_CHECKING:
     from rewardspec.lab.tasks.task import Task
@@ -20,8 +21,8 @@ _WIDTH = 100
 _INDENT = 14
 
 
-def add_parser(commands: Any) -> None:
-    """Describe the command."""
+def add_parser(commands: Subparsers) -> None:
+    """Add the parser of the command."""
     parser = command(
         commands,
         "envs",
@@ -40,7 +41,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the list, or one environment."""
+    """Print the list of tasks, or one task in full."""
     from rewardspec.lab import tasks
 
     if arguments.name is None:
@@ -67,7 +68,7 @@ def _list(tasks: list[Task]) -> Iterator[str]:
         yield f"  {task.name:<20}{task.goal}"
         for names, spec in _grouped(task.specs, lambda spec: spec.pairs):
             head = "both" if len(names) == len(task.specs) == 2 else " and ".join(names)
-            # Lines break between pairs, not within them unless one is longer than a line.
+            # Break lines between pairs, and within a pair only if it is longer than a line.
             texts = map(pair_text, spec.pairs)
             pairs = ", ".join(text.replace(" ", "\0") if len(text) < _WIDTH - 20 else text for text in texts)
             lines = textwrap.fill(pairs, _WIDTH, initial_indent=f"    {head:<14}", subsequent_indent=" " * 18)
@@ -76,8 +77,8 @@ def _list(tasks: list[Task]) -> Iterator[str]:
     yield "Show one in full: rewardspec envs NAME"
 
 
-def _grouped(specs: Mapping[str, Spec], key: Callable[[Spec], Any]) -> Iterator[tuple[list[str], Spec]]:
-    """The specs with their names, where those that are alike in something count as one."""
+def _grouped(specs: Mapping[str, Spec], key: Callable[[Spec], object]) -> Iterator[tuple[list[str], Spec]]:
+    """Group specs with equal keys; yield the names and one spec of each group."""
     for spec in specs.values():
         names = [name for name, other in specs.items() if key(other) == key(spec)]
         if spec is specs[names[0]]:
@@ -109,7 +110,7 @@ def _filled(text: str, subsequent: str = "") -> str:
 
 
 def pair_text(pair: Pair) -> str:
-    """A pair on one line.
+    """Format a pair on one line.
 
     Example:
         >>> from rewardspec.spec.pairs import Pair
@@ -135,7 +136,7 @@ def _atom_lines(atoms: Mapping[str, AtomFunction]) -> Iterator[str]:
 
 
 def atom_text(atom: AtomFunction) -> str:
-    """What an atom means: the first line of its function's docstring."""
+    """Return the meaning of an atom: the first line of its function's docstring."""
     return (atom.__doc__ or "").strip().split("\n")[0]
 
 
@@ -148,9 +149,9 @@ def _picture(task: Task, path: str) -> None:
 
     env = task.make(render_mode="rgb_array")
     env.reset(seed=0)
-    frame: Any = env.render()
+    frame: Array = env.render()
     env.close()
     height, width = frame.shape[:2]
-    figure = Figure(figsize=(width / 160, height / 160), dpi=160)  # the resolution of `save`, so that pixels stay
+    figure = Figure(figsize=(width / 160, height / 160), dpi=160)  # the resolution of `save`, so that pixels are kept
     figure.figimage(frame)
     save(figure, path)

@@ -1,22 +1,24 @@
-"""`rewardspec explain SPEC`: why every step of an episode paid what it paid, of a recorded or a played one."""
+"""`rewardspec explain SPEC`: explain the reward of every step of a recorded or played episode."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rewardspec.cli.options import add_formula, add_no_references, command, formula_of, importing_from_here, spec_in
-from rewardspec.cli.traces import rows_of
+from rewardspec.cli.traces import TRACE_HELP, add_trace_options, opened_trace
 from rewardspec.drawing.run_plot import check_picture_path, save
 from rewardspec.errors import Error
 from rewardspec.lab.cli.players import add_policy_options, player, task_and_policy
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import read_draft
+from rewardspec.types import Array, Json, Subparsers
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
@@ -26,8 +28,8 @@ _ENDS = ("base_reward", "terminated", "truncated")
 _STEPS = 10_000
 
 
-def add_parser(commands: Any) -> None:
-    """Describe the command."""
+def add_parser(commands: Subparsers) -> None:
+    """Add the parser of the command."""
     parser = command(
         commands,
         "explain",
@@ -40,13 +42,13 @@ def add_parser(commands: Any) -> None:
         """,
     )
     parser.epilog = (
-        f"{parser.epilog}\n\nA trace has a column for each atom and a row for each step, the state after reset first;\n"
+        f"{parser.epilog}\n\n{TRACE_HELP} Its\nfirst row is the state after reset; "
         "columns base_reward, terminated and truncated are read where there are any."
     )
     add_formula(parser)
     add_no_references(parser)
     source = parser.add_argument_group("the episode")
-    source.add_argument("--trace", metavar="FILE.csv", help="a recorded one; '-' reads standard input")
+    add_trace_options(source, required=False)
     source.add_argument("--env", metavar="ENV", help="play one: a Gymnasium id, module:id, or one of `rewardspec envs`")
     source.add_argument(
         "--seed", metavar="N", type=int, default=0, help="seed of the played one (default: %(default)s)"
@@ -68,7 +70,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table, and write the file that was asked for."""
+    """Print the table and write the output file."""
     if arguments.output is not None:
         _check_output(arguments.output)
     if (arguments.trace is None) == (arguments.env is None and arguments.policy is None):
@@ -86,12 +88,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_output(path: str) -> None:
-    """Raise an Error unless an explanation can be written to a file of this name."""
+    """Raise an Error unless the suffix of the output file is supported."""
     if Path(path).suffix.lower() not in (".csv", ".html"):
         check_picture_path(path)
 
 
-def _write(explanation: Explanation, frames: list[Any] | None, path: str) -> None:
+def _write(explanation: Explanation, frames: list[Array] | None, path: str) -> None:
     if Path(path).suffix.lower() == ".csv":
         explanation.to_csv(path)
     elif Path(path).suffix.lower() == ".html":
@@ -103,13 +105,16 @@ def _write(explanation: Explanation, frames: list[Any] | None, path: str) -> Non
 def _recorded(arguments: argparse.Namespace) -> Explanation:
     from rewardspec.episodes.explanation import explain
 
-    if arguments.formula.endswith(".toml"):
-        draft = read_draft(arguments.formula, atoms=False)  # labels come from the trace
-        spec = Spec(draft.pairs, **draft.options)
-    else:
-        spec = Spec([(formula_of(arguments), 1.0)], semantics=arguments.semantics)
-    rows = list(rows_of(arguments.trace, spec.atoms, _ENDS, spec.semantics))
-    episode: dict[str, Any] = {atom: [row.labels[atom] for row in rows] for atom in spec.atoms}
+    with opened_trace(arguments) as trace:
+        entries: Mapping[str, Json] = {}
+        if arguments.formula.endswith(".toml"):
+            draft = read_draft(arguments.formula, atoms=False, rewrite=trace.in_steps)
+            spec, entries = Spec(draft.pairs, **draft.options), draft.entries
+        else:
+            spec = Spec([(formula_of(arguments, trace.in_steps), 1.0)], semantics=arguments.semantics)
+        readings = trace.readings(spec.atoms, entries, margin=spec.semantics == "robustness")
+        rows = list(trace.rows(readings, _ENDS, spec.semantics))
+    episode: dict[str, Array] = {atom: [row.labels[atom] for row in rows] for atom in spec.atoms}
     ends = {
         name: [row.others[column] for row in rows[1:]]
         for name, column in zip(("rewards", "terminations", "truncations"), _ENDS, strict=True)
@@ -118,8 +123,8 @@ def _recorded(arguments: argparse.Namespace) -> Explanation:
     return explain(spec, episode | {name: np.array(column) for name, column in ends.items()})
 
 
-def _played(arguments: argparse.Namespace) -> tuple[Explanation, list[Any] | None]:
-    """The episode, and pictures of its states for a page, where the environment can draw itself."""
+def _played(arguments: argparse.Namespace) -> tuple[Explanation, list[Array] | None]:
+    """Play an episode; for a page, also render its states if the environment can."""
     from rewardspec.wrappers.monitor_reward import MonitorReward
     from rewardspec.wrappers.probing import play
 
@@ -127,7 +132,7 @@ def _played(arguments: argparse.Namespace) -> tuple[Explanation, list[Any] | Non
         raise Error("To play an episode, give a spec file: it says how atoms are read. A formula alone needs --trace.")
     spec = spec_in(arguments.formula, arguments)
     task, policy = task_and_policy(arguments)
-    spec = spec if spec.atom_functions or not task.atoms else spec.replace(atoms=task.atoms)
+    spec = task.with_atoms(spec)
     drawn = Path(arguments.output or "").suffix.lower() == ".html" and _can_be_drawn(task)
     with contextlib.closing(task.make(**({"render_mode": "rgb_array_list"} if drawn else {}))) as env:
         wrapped = MonitorReward(env, spec, record=True)
@@ -139,10 +144,10 @@ def _played(arguments: argparse.Namespace) -> tuple[Explanation, list[Any] | Non
 
 
 def _can_be_drawn(task: Task) -> bool:
-    """Whether the environment gives pictures, which may need more than is installed."""
+    """Return whether the environment can be rendered, which may need optional packages."""
     try:
         with contextlib.closing(task.make(render_mode="rgb_array")) as env:
             env.reset()
             return env.render() is not None
-    except Exception:  # whatever an environment raises where it cannot
+    except Exception:  # the type depends on the environment
         return False

@@ -7,16 +7,17 @@ import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rewardspec.errors import Error
+from rewardspec.lab.learning.device_training import DEVICES
 from rewardspec.lab.learning.settings import learner_words
 from rewardspec.lab.tasks.task import Task
+from rewardspec.types import Json, JsonObject
 
 
 @contextmanager
 def options_for(**names: str) -> Iterator[None]:
-    """Let errors about arguments, such as `total_steps`, name the options that they come from, such as `--steps`."""
+    """Replace the names of arguments in errors, such as `total_steps`, by those of options, such as `--steps`."""
     try:
         yield
     except Error as error:
@@ -29,7 +30,7 @@ def options_for(**names: str) -> Iterator[None]:
 
 
 def add_measure(parser: argparse.ArgumentParser) -> None:
-    """The option that says what counts as success."""
+    """Add the option of the measure of success."""
     parser.add_argument(
         "--measure",
         metavar="FORMULA",
@@ -38,8 +39,33 @@ def add_measure(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Add the option of the device that PPO trains on."""
+    parser.add_argument(
+        "--device",
+        choices=("auto", *DEVICES),
+        default="auto",
+        help="where PPO trains: host steps environments in NumPy; cpu, gpu and tpu compile everything with JAX, for "
+        "the classic control environments; auto compiles long trainings for the cpu (default: %(default)s)",
+    )
+
+
+def device_of(arguments: argparse.Namespace) -> str | None:
+    """Return the device that was asked for, or None; keep JAX off accelerators unless one was."""
+    from rewardspec.lab.experiments.engines.worker import use_cpu
+
+    if not is_accelerated(arguments):
+        use_cpu()
+    return None if arguments.device == "auto" else str(arguments.device)
+
+
+def is_accelerated(arguments: argparse.Namespace) -> bool:
+    """Whether an accelerator was asked for."""
+    return arguments.device in ("gpu", "tpu")
+
+
 def add_learner_options(parser: argparse.ArgumentParser) -> None:
-    """The options that say how and how long to learn."""
+    """Add the options of the learner and of the length of training."""
     parser.add_argument(
         "--learner",
         metavar="LEARNER",
@@ -60,18 +86,18 @@ def add_learner_options(parser: argparse.ArgumentParser) -> None:
     length.add_argument("--episodes", type=int, metavar="N", help="episodes of each run of Q-learning")
 
 
-def config_changes(arguments: argparse.Namespace, task: Task) -> dict[str, Any]:
-    """The settings of a task's learner that --steps, --episodes and --set change.
+def config_changes(arguments: argparse.Namespace, task: Task) -> JsonObject:
+    """Return the settings given by --steps, --episodes and --set.
 
     Raises:
-        Error: The learner is counted in the other of the two, or a setting cannot be read or is given twice.
+        Error: The learner counts in the other unit, or a setting is invalid or given twice.
     """
     words = learner_words(task.learner)
     if task.learner == "q-learning" and arguments.steps is not None:
         raise Error(f"{task.title} is learned by {words}, which is counted in episodes. Give --episodes.")
     if task.learner != "q-learning" and arguments.episodes is not None:
         raise Error(f"{task.title} is learned by {words}, which is counted in steps. Give --steps.")
-    changes: dict[str, Any] = {}
+    changes: JsonObject = {}
     for name, value in map(_setting, arguments.settings):
         if name in changes:
             raise Error(f"`--set {name}` is given twice, as {changes[name]!r} and as {value!r}. Give one of them.")
@@ -87,8 +113,8 @@ def config_changes(arguments: argparse.Namespace, task: Task) -> dict[str, Any]:
     return changes
 
 
-def _setting(text: str) -> tuple[str, Any]:
-    """A setting from NAME=VALUE; the value is written as in TOML, words without quotes as well.
+def _setting(text: str) -> tuple[str, Json]:
+    """Parse NAME=VALUE; the value is TOML, and words need no quotes.
 
     Example:
         >>> _setting("clip=0.1"), _setting("policy=CnnPolicy"), _setting("anneal=false"), _setting("net_arch=[64, 64]")

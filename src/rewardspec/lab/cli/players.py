@@ -1,13 +1,14 @@
-"""Who plays: the options of commands that play episodes at random or by a learned policy, and what they mean."""
+"""Options of the commands that play episodes, at random or with a learned policy."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewardspec.errors import Error
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Environment
 
 if TYPE_CHECKING:
     from rewardspec.lab.learning.playing import ModelPlayer, Player
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_policy_options(parser: argparse.ArgumentParser) -> None:
-    """The options that say who plays."""
+    """Add the options that choose the policy."""
     parser.add_argument(
         "--policy",
         metavar="FILE",
@@ -35,10 +36,10 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
 
 
 def task_and_policy(arguments: argparse.Namespace) -> tuple[Task, Policy | None]:
-    """The task that is played, and the policy that plays it; None for random actions and for models of SB3.
+    """Return the task and the policy; None for random actions and for models of SB3.
 
     Raises:
-        Error: There is no such task or policy, or the file would have to be unpickled.
+        Error: The task or policy does not exist, or the file needs unpickling without `--unpickle`.
     """
     from rewardspec.lab import tasks
 
@@ -63,21 +64,20 @@ def task_and_policy(arguments: argparse.Namespace) -> tuple[Task, Policy | None]
     return policy.task, policy
 
 
-def player(arguments: argparse.Namespace, task: Task, policy: Policy | None, env: Any, spec: Spec) -> Any:
-    """Who plays; None for random actions."""
+def player(
+    arguments: argparse.Namespace, task: Task, policy: Policy | None, env: Environment, spec: Spec
+) -> Player | ModelPlayer | None:
+    """Make the player; None for random actions."""
     if arguments.policy is None:
         return None
     from rewardspec.lab.learning.playing import ModelPlayer, Player
 
-    found: Player | ModelPlayer
     if policy is None:
         from rewardspec.lab.learning.sb3_training import load_zip
 
         print(f"Unpickling {arguments.policy}.", file=sys.stderr)
-        found = ModelPlayer(load_zip(arguments.policy, arguments.unpickle), task, spec)
-    else:
-        found = Player(policy, env, arguments.number)
-    return found
+        return ModelPlayer(load_zip(arguments.policy, arguments.unpickle), task, spec)
+    return Player(policy, env, arguments.number)
 
 
 def _is_zip(arguments: argparse.Namespace) -> bool:

@@ -1,17 +1,17 @@
-"""`rewardspec probe SPEC.toml --env ID`: what a spec says of a few episodes, before anything is trained."""
+"""`rewardspec probe SPEC.toml --env ID`: evaluate a spec on a few episodes before training."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import Any
 
 from rewardspec.cli.options import add_no_references, command, importing_from_here, spec_in
 from rewardspec.lab.cli.players import add_policy_options, player, task_and_policy
+from rewardspec.types import Subparsers
 
 
-def add_parser(commands: Any) -> None:
-    """Describe the command."""
+def add_parser(commands: Subparsers) -> None:
+    """Add the parser of the command."""
     parser = command(
         commands,
         "probe",
@@ -36,13 +36,13 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play, and print what was seen; 1 where that has errors, else 0."""
+    """Play episodes and print the findings; return 1 if some are errors, else 0."""
     from rewardspec.wrappers.probing import probe
 
     with importing_from_here():
         spec = spec_in(arguments.spec, arguments)
         task, policy = task_and_policy(arguments)
-        spec = spec if spec.atom_functions or not task.atoms else spec.replace(atoms=task.atoms)
+        spec = task.with_atoms(spec)
         with contextlib.closing(task.make()) as env:
             plays = player(arguments, task, policy, env, spec)
             seen = probe(env, spec, episodes=arguments.episodes, policy=plays, seed=arguments.seed)

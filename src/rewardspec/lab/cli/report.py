@@ -1,4 +1,4 @@
-"""`rewardspec report DIR`: the table, the curves and the report, from results that are there."""
+"""`rewardspec report DIR`: write the tables, curves and report of existing results."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import shutil
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
 
 from rewardspec.cli.options import command, importing_from_here
+from rewardspec.types import Subparsers
 
 
-def add_parser(commands: Any) -> None:
-    """Describe the command."""
+def add_parser(commands: Subparsers) -> None:
+    """Add the parser of the command."""
     parser = command(
         commands,
         "report",
@@ -33,22 +33,22 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write everything down."""
+    """Write tables, curves and the report."""
     with importing_from_here() if arguments.references else contextlib.nullcontext():
         write_report(arguments.directory, references=arguments.references)
     return 0
 
 
 def write_report(directory: str, *, references: bool) -> None:
-    """Write the outputs of a directory of results, print the table, and say where the rest is.
+    """Write the outputs of a directory of results, and print the table and the names of the files.
 
     Args:
         directory: The directory.
-        references: Whether the module of an environment that it names may be imported.
+        references: Whether the module of its environment may be imported.
 
     Raises:
-        Error: There are no results there, or those of an environment that may not be imported.
-        KeyboardInterrupt: Ctrl-C was pressed; the message says how to go on.
+        Error: There are no results, or their environment may not be imported.
+        KeyboardInterrupt: Ctrl-C was pressed; the message tells how to resume.
     """
     from rewardspec.lab.experiments.outputs import write_outputs
     from rewardspec.lab.experiments.results import open_results

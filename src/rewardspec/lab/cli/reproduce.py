@@ -1,17 +1,17 @@
-"""`rewardspec reproduce`: the paper's evaluation, from training to the report."""
+"""`rewardspec reproduce`: run the paper's evaluation, from training to the report."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from rewardspec.cli.options import command
-from rewardspec.lab.cli.options import options_for
+from rewardspec.lab.cli.options import device_of, options_for
 from rewardspec.lab.cli.studies import add_running_options, run_study, source_of
+from rewardspec.types import Subparsers
 
 
-def add_parser(commands: Any) -> None:
-    """Describe the command."""
+def add_parser(commands: Subparsers) -> None:
+    """Add the parser of the command."""
     parser = command(
         commands,
         "reproduce",
@@ -43,7 +43,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is not done yet, and write everything down."""
+    """Run pending jobs, then write tables, curves and the report."""
     from rewardspec.lab import tasks
     from rewardspec.lab.paper.evaluation import paper_study
 
@@ -57,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
             seeds=arguments.seeds,
             block=arguments.seeds_per_job,
             source=source_of(arguments),
+            device=device_of(arguments),
         )
     parts = ["results", *["as-paper"] * arguments.as_paper, *["quick"] * arguments.quick]
     return run_study(arguments, study, jobs, arguments.output or "/".join(parts))

@@ -1,4 +1,4 @@
-"""What `reproduce` and `compare` share: options on how jobs run, and the way from jobs to the report."""
+"""Shared by `reproduce` and `compare`: options for running jobs, and the run from jobs to the report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rewardspec.errors import Error
-from rewardspec.lab.cli.options import options_for
+from rewardspec.lab.cli.options import add_device, is_accelerated, options_for
 
 if TYPE_CHECKING:
     from rewardspec.lab.experiments.engines import Engine
@@ -20,13 +20,17 @@ _ENGINES = ("local", "ray")
 
 
 def add_running_options(parser: argparse.ArgumentParser) -> None:
-    """The options that say where jobs run."""
+    """Add the options of the engine."""
     parser.add_argument(
         "--seeds-per-job", type=int, metavar="N", help="runs trained together; fewer make more, smaller jobs"
     )
     parser.add_argument(
-        "--workers", type=int, metavar="N", help="processes of engine local (default: one for each core)"
+        "--workers",
+        type=int,
+        metavar="N",
+        help="processes of engine local (default: one for each core, or one in all with --device gpu or tpu)",
     )
+    add_device(parser)
     parser.add_argument(
         "--envpool",
         action="store_true",
@@ -37,14 +41,14 @@ def add_running_options(parser: argparse.ArgumentParser) -> None:
 
 
 def source_of(arguments: argparse.Namespace) -> Source:
-    """Where environments come from."""
+    """Return the source of environments."""
     return "envpool" if arguments.envpool else "gymnasium"
 
 
 def run_study(arguments: argparse.Namespace, study: Study, jobs: list[Job], directory: str) -> int:
-    """Do what is not done yet, write everything down, and return the exit status.
+    """Run pending jobs, write tables, curves and the report, and return the exit status.
 
-    What would fail after the training is looked at before it.
+    Extras and the output directory are checked before training.
     """
     from rewardspec.lab.cli.report import write_report
     from rewardspec.lab.experiments.display import duration
@@ -53,12 +57,14 @@ def run_study(arguments: argparse.Namespace, study: Study, jobs: list[Job], dire
     from rewardspec.lab.learning.training import check_extras
 
     if arguments.address is None:
-        # Jobs run on this machine. The nodes of a cluster need these libraries, and this machine does not.
+        # Jobs run on this machine. With a cluster, only its nodes need these libraries.
         extras = ["reproduce", *["ray"] * (arguments.engine == "ray"), *["envpool"] * arguments.envpool]
         chosen = [study.tasks[name] for name in dict.fromkeys(job.task for job in jobs)]
         check_extras(chosen, source=source_of(arguments), extra=",".join(extras))
     _check_directory(directory)
-    trainer = Trainer(command_line(arguments.argv), study.description)
+    # The nodes of a cluster need not share a disk with this machine.
+    checkpoints = str(Path(directory) / "jobs") if arguments.engine == "local" else None
+    trainer = Trainer(command_line(arguments.argv), study.description, checkpoints)
     try:
         tally = run_jobs(directory, jobs, _engine(arguments), trainer, study=study.description)
     except Interrupted as error:
@@ -80,7 +86,7 @@ def run_study(arguments: argparse.Namespace, study: Study, jobs: list[Job], dire
 
 
 def _check_directory(directory: str) -> None:
-    """Raise an Error where a file stands in the directory's place; the rest is seen when it is made."""
+    """Raise an Error if the path or one of its parents is a file."""
     path = Path(directory)
     for place in (path, *path.parents):
         if place.exists():
@@ -104,4 +110,4 @@ def _engine(arguments: argparse.Namespace) -> Engine:
     if arguments.address is not None:
         raise Error("`--address` is that of a Ray cluster. Add: --engine ray")
     with options_for(workers="--workers"):
-        return Local(arguments.workers)
+        return Local(arguments.workers, accelerated=is_accelerated(arguments))

@@ -1,4 +1,4 @@
-"""`rewardspec train ENV`: one environment, one reward, and the policy that comes of them."""
+"""`rewardspec train ENV`: train one environment with one reward and save the policy."""
 
 from __future__ import annotations
 
@@ -6,12 +6,21 @@ import argparse
 import dataclasses
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rewardspec.cli.options import OBSERVE_CHOICES, add_no_references, command, importing_from_here, spec_in
 from rewardspec.errors import Error
 from rewardspec.lab.cli.audit import aligned
-from rewardspec.lab.cli.options import add_learner_options, add_measure, config_changes, options_for
+from rewardspec.lab.cli.options import (
+    add_device,
+    add_learner_options,
+    add_measure,
+    config_changes,
+    device_of,
+    options_for,
+)
+from rewardspec.types import Subparsers
 
 if TYPE_CHECKING:
     from rewardspec.lab.experiments.study import Reward
@@ -22,8 +31,8 @@ if TYPE_CHECKING:
     from rewardspec.lab.tasks.task import Task
 
 
-def add_parser(commands: Any) -> None:
-    """Describe the command."""
+def add_parser(commands: Subparsers) -> None:
+    """Add the parser of the command."""
     parser = command(
         commands,
         "train",
@@ -56,6 +65,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--envpool", action="store_true", help="take Lunar Lander and Bipedal Walker from EnvPool, which is quicker"
     )
+    add_device(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="the policy (default: ENV-REWARD.npz)")
     parser.add_argument("--record", metavar="FILE", help="record an episode: .gif moves, .png is a row of stills")
     parser.add_argument("--tensorboard", metavar="DIR", help="write the training log for TensorBoard")
@@ -63,7 +73,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train, say how it went, and save the policy."""
+    """Train, print a summary and save the policy."""
     with importing_from_here():
         return _run(arguments)
 
@@ -86,7 +96,7 @@ def _run(arguments: argparse.Namespace) -> int:
     with options_for(seeds="--seeds", total_steps="--steps", episodes="--episodes"):
         config = Budget(arguments.seeds, arguments.seeds, _config(arguments, task)).config
     target = arguments.output or f"{task.name}-{name}.npz"
-    # What would fail after the training is looked at before it.
+    # Check before training what would fail after it.
     check_target(target)
     if reward.spec is not None:
         dumps_spec(reward.spec)  # the policy is saved with it
@@ -95,10 +105,17 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.tensorboard is not None:
         check_tensorboard()
 
+    device = _device(arguments, task, reward, config)
+    checkpoint = Path(f"{target}.checkpoint")
     try:
-        training = _train(task, name, reward, config, arguments.seeds, source)
+        training = _train(task, name, reward, config, arguments.seeds, source, device, checkpoint)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("Interrupted; nothing was saved.") from None
+        saved = (
+            f"{checkpoint} is kept; run the same command again to resume"
+            if checkpoint.exists()
+            else "nothing was saved"
+        )
+        raise KeyboardInterrupt(f"Interrupted; {saved}.") from None
     print("\n".join(_summary(task, name, config, training)))
     training.policy.save(target)
     print(f"Wrote {target}")
@@ -119,8 +136,7 @@ def _reward(arguments: argparse.Namespace, task: Task) -> tuple[str, Reward]:
     from rewardspec.lab.experiments.study import BASE, Reward, own_reward
 
     if arguments.spec is not None:
-        spec = spec_in(arguments.spec, arguments)
-        spec = spec if spec.atom_functions or not task.atoms else spec.replace(atoms=task.atoms)
+        spec = task.with_atoms(spec_in(arguments.spec, arguments))
         name, reward = "spec", Reward(spec, "registers", f"The spec {arguments.spec}.")
     else:
         name = arguments.reward or ("quantitative" if "quantitative" in task.specs else BASE)
@@ -144,16 +160,42 @@ def _config(arguments: argparse.Namespace, task: Task) -> Config:
     return default_config(task, config_changes(arguments, task))
 
 
-def _train(task: Task, name: str, reward: Reward, config: Config, seeds: int, source: Source) -> Training:
-    """Train with the display that a reproduction has, of one job."""
+def _device(arguments: argparse.Namespace, task: Task, reward: Reward, config: Config) -> str:
+    """Return the device to train on.
+
+    Raises:
+        Error: The task cannot be compiled for the device that was asked for.
+    """
+    from rewardspec.lab.learning.device_training import device_for
+
+    asked = device_of(arguments)
+    device = device_for(task, reward.spec, config, arguments.seeds, asked)
+    if asked not in (None, device):
+        raise Error(
+            f"Training {task.title} cannot be compiled for `--device {asked}`: that takes PPO and one of the classic "
+            "control environments. Leave --device out."
+        )
+    return device
+
+
+def _train(
+    task: Task,
+    name: str,
+    reward: Reward,
+    config: Config,
+    seeds: int,
+    source: Source,
+    device: str,
+    checkpoint: Path,
+) -> Training:
+    """Train with the progress display of `reproduce`, for one job."""
     from rewardspec.lab.experiments.display import display_for
     from rewardspec.lab.experiments.engines import Advanced, Event, Started
-    from rewardspec.lab.experiments.engines.worker import throttled, use_cpu
+    from rewardspec.lab.experiments.engines.worker import throttled
     from rewardspec.lab.experiments.job_progress import JobProgress
     from rewardspec.lab.experiments.jobs import Job
     from rewardspec.lab.learning.training import train
 
-    use_cpu()
     job = Job(task.name, name, 0, seeds, config)
     progress, display = JobProgress([job], 1), display_for(sys.stderr)
 
@@ -172,6 +214,8 @@ def _train(task: Task, name: str, reward: Reward, config: Config, seeds: int, so
             seeds=job.seeds,
             progress=advance,
             source=source,
+            device=device,
+            checkpoint=checkpoint,
         )
     finally:
         display.close()
@@ -199,7 +243,7 @@ def _summary(task: Task, name: str, config: Config, training: Training) -> Itera
         ("episodes with a violation", "violated", "{:.0%}"),
     ):
         values = log.columns()[column]
-        # As the report has them: measures of success over runs, the others over episodes.
+        # As in the report: measures of success are means over runs, the others over episodes.
         over_runs = column in log.measures
         means = (run_means(log, values, part).mean() if over_runs else values[part].mean() for part in (first, last))
         rows.append((title, *(form.format(float(mean)) for mean in means)))
@@ -207,12 +251,12 @@ def _summary(task: Task, name: str, config: Config, training: Training) -> Itera
 
 
 def _words(task: Task) -> str:
-    """What the first measure is called."""
+    """Return the name of the first measure."""
     return next(iter(task.measures)).replace("_", " ")
 
 
 def _best_run(log: TrainingLog, unit: Unit) -> int:
-    """The run with the highest task completion in the end."""
+    """Return the run with the highest task completion at the end."""
     import numpy as np
 
     from rewardspec.lab.experiments.statistics import in_the_end, run_means

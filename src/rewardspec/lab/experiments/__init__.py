@@ -1,1 +1,1 @@
-"""What is shown: the paper's evaluation as jobs, their results on disk, statistics, table, figure and report."""
+"""Studies: their jobs, results on disk, statistics, tables, curves and report."""

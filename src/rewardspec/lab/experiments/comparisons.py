@@ -1,4 +1,4 @@
-"""Comparisons of rewards: the contrasts that a study is about, reward by reward over all tasks, and what to see."""
+"""Comparisons of rewards: contrasts by task, totals over all tasks, and highlights."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardspec.lab.experiments.statistics import Estimate, bootstrapped_iqm, performance_profile
 from rewardspec.lab.experiments.study import BASE, Contrast
 from rewardspec.lab.experiments.summaries import Summaries, Summary
 from rewardspec.lab.learning.settings import PPO
+from rewardspec.types import Floats
 
 Standing: TypeAlias = Literal["ahead", "level", "behind"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """How much more of a task one reward completes than another.
+    """Difference between two rewards in a task.
 
     Attributes:
-        task: The task's name.
-        reward: The one reward.
-        other: The other.
-        difference: The difference of the means over runs, with the 95 % interval of the difference.
+        task: Name of the task.
+        reward: The reward.
+        other: The reward it is compared with.
+        difference: Difference of the means over runs, with its 95 % interval.
         measure: The measure of success; None for the task's first.
     """
 
@@ -38,20 +38,20 @@ class Comparison:
 
     @property
     def standing(self) -> Standing:
-        """`"level"` where the interval does not tell which is better."""
+        """Sign of the difference; `"level"` if its interval contains 0."""
         if self.difference.low > 0.0:
             return "ahead"
         return "behind" if self.difference.high < 0.0 else "level"
 
 
 def compare(results: Summaries, contrast: Contrast) -> list[Comparison]:
-    """A reward beside the best of the others, in every task that has results of all of them by that measure."""
+    """Compare a reward with the best of the others, in every task with results of all of them."""
     found = []
     for row in map(results.of, results.study.tasks):
         cells = [row.get(name) for name in (contrast.reward, *contrast.others)]
         if all(cell is not None and _has(cell, contrast.measure) for cell in cells):
             other = max((row[name] for name in contrast.others), key=lambda cell: _mean(cell, contrast.measure).value)
-            found.append(_beside(row[contrast.reward], other, contrast.measure))
+            found.append(_compare_cells(row[contrast.reward], other, contrast.measure))
     return found
 
 
@@ -60,11 +60,11 @@ def _has(cell: Summary, measure: str | None) -> bool:
 
 
 def _mean(cell: Summary, measure: str | None) -> Estimate:
-    """A measure over all of training, by its name; the first one by default."""
+    """Return the mean of a measure over all of training; of the first measure by default."""
     return cell.completion_over_runs if measure is None else cell.further_measures[measure]
 
 
-def _beside(cell: Summary, other: Summary, measure: str | None = None) -> Comparison:
+def _compare_cells(cell: Summary, other: Summary, measure: str | None = None) -> Comparison:
     one, two = _mean(cell, measure), _mean(other, measure)
     half = math.hypot(one.half_width, two.half_width)
     difference = one.value - two.value
@@ -73,9 +73,9 @@ def _beside(cell: Summary, other: Summary, measure: str | None = None) -> Compar
 
 
 def over_environments(results: Summaries) -> dict[str, Estimate]:
-    """For each reward the interquartile mean over the runs of all tasks, of the last tenth of training.
+    """Compute for each reward the interquartile mean over the runs of all tasks, in the last tenth of training.
 
-    Only tasks that have results of every reward count, and each counts the same.
+    Tasks without results of every reward are left out. All tasks have equal weight.
     """
     rows = results.complete()
     return {
@@ -83,10 +83,11 @@ def over_environments(results: Summaries) -> dict[str, Estimate]:
     }
 
 
-def profiles(results: Summaries, points: int = 101) -> dict[str, NDArray[np.float64]]:
-    """For each reward the share of the runs that complete more of the task than 0, …, 1 in the last tenth of training.
+def profiles(results: Summaries, points: int = 101) -> dict[str, Floats]:
+    """Compute performance profiles of the last tenth of training, over the tasks of `over_environments`.
 
-    The same tasks count, and each counts the same.
+    Returns:
+        For each reward the share of runs above each threshold from 0 to 1, shape (points,).
     """
     thresholds = np.linspace(0.0, 1.0, points)
     rows = results.complete()
@@ -98,7 +99,7 @@ def profiles(results: Summaries, points: int = 101) -> dict[str, NDArray[np.floa
 
 
 def highlights(results: Summaries) -> Iterator[str]:
-    """What to see in the results, in a few sentences: where specs lead, and where too little training hides it."""
+    """Yield the main findings in sentences: how specs compare, and where the budget was small."""
     if len(results.study.tasks) == 1:
         for found in (found for contrast in results.study.contrasts for found in compare(results, contrast)):
             yield f"{_WORDS[found.standing].format(*_titles(results, found))}: {_amount(results, found)}."
@@ -126,7 +127,7 @@ _WORDS: dict[Standing, str] = {
 
 
 def _leads(results: Summaries) -> Iterator[str]:
-    """In how many tasks the best of the specs is ahead of the environment's own reward, and so on."""
+    """Count the tasks in which the best spec is ahead of, level with or behind the environment's own reward."""
     best = [_best_spec(row) for row in map(results.of, results.study.tasks) if BASE in row and len(row) > 1]
     for standing, words in _WORDS.items():
         members = [found for found in best if found.standing == standing]
@@ -141,7 +142,7 @@ def _leads(results: Summaries) -> Iterator[str]:
 
 def _best_spec(row: dict[str, Summary]) -> Comparison:
     others = (cell for reward, cell in row.items() if reward != BASE)
-    return _beside(max(others, key=lambda cell: cell.completion_over_runs.value), row[BASE])
+    return _compare_cells(max(others, key=lambda cell: cell.completion_over_runs.value), row[BASE])
 
 
 def _titles(results: Summaries, found: Comparison) -> tuple[str, str]:
@@ -149,7 +150,7 @@ def _titles(results: Summaries, found: Comparison) -> tuple[str, str]:
 
 
 def _amount(results: Summaries, found: Comparison) -> str:
-    """A difference with its interval; of shares, in percentage points."""
+    """Format a difference with its interval, in percentage points if it is a share."""
     task, one = results.study.tasks[found.task], found.difference
     share = (task.measure if found.measure is None else task.measures[found.measure]).share
     value, low, high = (

@@ -1,4 +1,4 @@
-"""Reward convergence: when the episode rewards of a run have settled.
+"""Convergence of the episode returns of a run.
 
 The paper's definition, with the parameters of its appendix. The rewards R_1, R_2, … of a run's episodes are averaged
 exponentially, E_t = β E_{t-1} + (1 - β) R_t with β = 1 - 2 / (N + 1) and span N = 32, starting from E_0 = R_1. The
@@ -17,42 +17,42 @@ negative; next to an average of 0 every change is large, except none at all.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardspec.lab.learning.training_log import TrainingLog
+from rewardspec.types import Floats, Ints
 
 SPAN = 32
 """Span N of the moving average, and the number of episodes from one checkpoint to the next."""
 PAIRS = 5
-"""How many pairs of checkpoints have to agree."""
+"""Number of pairs of checkpoints that must agree."""
 TOLERANCE = (0.002, 0.02)
-"""The least and the greatest relative tolerance."""
+"""Bounds of the relative tolerance."""
 NOISE = 2.0
-"""How many standard deviations of the recent changes are tolerated, within these bounds."""
+"""Tolerance in standard deviations of the recent changes, within these bounds."""
 QUORUM = 0.5
-"""The share of the runs that have to converge for a cell to have; below it the table says None."""
+"""Share of the runs that must converge for a cell to converge; otherwise the table shows None."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """When a run counts as converged, and how the mean over runs is taken.
+    """Convergence criterion of a run, and the mean over runs.
 
     Attributes:
-        span: Span of the moving average, and number of episodes from one checkpoint to the next.
-        pairs: How many pairs of checkpoints have to agree.
-        most_change: The greatest change from checkpoint to checkpoint, in rewards; None for the relative tolerance
-            that adapts to noise.
-        first: The number of a run's first episode.
-        counts_all: Whether a run that does not converge counts as 0 in the mean. Else the mean is over those that do,
-            and there is none where fewer than half do.
+        span: Span of the moving average, and number of episodes between checkpoints.
+        pairs: Number of pairs of checkpoints that must agree.
+        most_change: Greatest change between checkpoints; None for the relative tolerance that adapts to noise.
+        relative: Whether `most_change` is relative to the earlier checkpoint.
+        first: Number of a run's first episode.
+        counts_all: Whether a run that does not converge counts as 0 in the mean. Otherwise the mean is over the runs
+            that converge, and None if fewer than half do.
     """
 
     span: int = SPAN
     pairs: int = PAIRS
     most_change: float | None = None
+    relative: bool = False
     first: int = 1
     counts_all: bool = False
 
@@ -62,12 +62,12 @@ DEFAULT = Rule()
 
 @dataclasses.dataclass(frozen=True)
 class Convergence:
-    """When each run of a cell converged.
+    """Convergence of the runs of a cell.
 
     Attributes:
-        episodes: The number of episodes after which the test first held, 0 where it never did, shape (runs,).
-        seconds: Each run's share of the wall-clock time until then, NaN where it never did, shape (runs,).
-        rule: How the means are taken.
+        episodes: Number of episodes until convergence, 0 for none, shape (runs,).
+        seconds: Each run's share of the wall-clock time until then, NaN for none, shape (runs,).
+        rule: The rule, which defines the means.
 
     Example:
         >>> seen = Convergence(np.array([192, 0, 256]), np.array([0.1, np.nan, 0.3]))
@@ -75,36 +75,36 @@ class Convergence:
         (224.0, 0.6666666666666666)
     """
 
-    episodes: NDArray[np.int64]
-    seconds: NDArray[np.float64]
+    episodes: Ints
+    seconds: Floats
     rule: Rule = Rule()
 
     @property
     def share(self) -> float:
-        """The share of the runs that converged."""
+        """Share of the runs that converged."""
         return float((self.episodes > 0).mean()) if len(self.episodes) else 0.0
 
     @property
     def mean_episode(self) -> float | None:
-        """The mean that the rule asks for; None if too few runs converged."""
+        """Mean episode by the rule; None if too few runs converged."""
         met = self.episodes > 0
         numbers = np.where(met, self.episodes + self.rule.first - 1, 0)
         return self._mean(numbers) if self._enough else None
 
     @property
     def mean_seconds(self) -> float | None:
-        """The same of the seconds."""
+        """Mean seconds by the rule; None if too few runs converged."""
         return self._mean(np.nan_to_num(self.seconds)) if self._enough else None
 
-    def _mean(self, numbers: NDArray[Any]) -> float:
+    def _mean(self, numbers: Ints | Floats) -> float:
         return float(numbers.mean() if self.rule.counts_all else numbers[self.episodes > 0].mean())
 
     @property
     def mean_episode_counting_zero(self) -> float:
-        """The mean over all runs, where one that did not converge counts as 0.
+        """Mean over all runs, with 0 for runs that did not converge.
 
-        The test cannot hold before 192 episodes, and the paper has means as low as 2.3. This is the mean that can be
-        so low: 2.3 is one run of 500 that converged after 1,152 episodes, or six after 192.
+        The test cannot hold before 192 episodes, but the paper has means as low as 2.3. This mean can be so low: 2.3 is
+        one run of 500 that converged after 1,152 episodes, or six after 192.
         """
         return float(self.episodes.mean()) if len(self.episodes) else 0.0
 
@@ -114,18 +114,20 @@ class Convergence:
 
 
 def convergence_of(log: TrainingLog, seconds: float, rule: Rule = DEFAULT) -> Convergence:
-    """When the runs of a cell converged, in episodes and in seconds.
+    """Find the convergence of the runs of a cell, in episodes and in seconds.
 
-    Runs are trained together, so that a run's seconds are amortised: it is charged with an equal part of the cell's
-    training time, of which the share that had passed when it converged counts.
+    Runs are trained together, so a run's seconds are amortized: an equal part of the cell's training time, times the
+    share that had passed when the run converged.
 
     Args:
         log: The cell's episodes.
         seconds: Wall-clock seconds of the cell's training.
-        rule: When a run counts as converged.
+        rule: The convergence criterion.
     """
     rewards, lengths = by_run(log, log.reward)
-    episodes = first_convergence(rewards, lengths, span=rule.span, pairs=rule.pairs, most_change=rule.most_change)
+    episodes = first_convergence(
+        rewards, lengths, span=rule.span, pairs=rule.pairs, most_change=rule.most_change, relative=rule.relative
+    )
     ends = np.cumsum(lengths)
     found = np.full(log.runs, np.nan)
     met = episodes > 0
@@ -138,33 +140,35 @@ def convergence_of(log: TrainingLog, seconds: float, rule: Rule = DEFAULT) -> Co
 
 
 def first_convergence(
-    rewards: NDArray[np.float64],
-    lengths: NDArray[np.int64] | None = None,
+    rewards: Floats,
+    lengths: Ints | None = None,
     *,
     span: int = SPAN,
     pairs: int = PAIRS,
     most_change: float | None = None,
-) -> NDArray[np.int64]:
-    """The number of episodes after which each run's rewards had converged, 0 for never.
+    relative: bool = False,
+) -> Ints:
+    """Return the number of episodes until each run converged, 0 for never, shape (runs,).
 
     Args:
-        rewards: The rewards of each run's episodes, shape (runs, episodes).
-        lengths: How many of them are the run's own, the rest being padding, shape (runs,); None for all.
+        rewards: Returns of each run's episodes, shape (runs, episodes).
+        lengths: Number of episodes of each run, the rest being padding, shape (runs,); None for no padding.
         span: Span of the moving average, and distance of the checkpoints.
-        pairs: How many pairs of checkpoints have to agree.
-        most_change: The greatest change of rewards from checkpoint to checkpoint, in place of the relative tolerance.
+        pairs: Number of pairs of checkpoints that must agree.
+        most_change: Greatest change between checkpoints, instead of the tolerance that adapts to noise.
+        relative: Whether `most_change` is relative to the earlier checkpoint.
 
     Example:
         >>> first_convergence(np.array([[7.0] * 400, [-7.0] * 400, list(range(400))]))
         array([192, 192,   0])
     """
     averages = checkpoints(rewards, span)
-    changes = _relative_changes(averages) if most_change is None else np.diff(averages, axis=1)
+    changes = _relative_changes(averages) if most_change is None or relative else np.diff(averages, axis=1)
     runs, count = changes.shape
     if count < pairs:
         return np.zeros(runs, dtype=np.int64)
     recent = np.lib.stride_tricks.sliding_window_view(changes, pairs, axis=1)
-    with np.errstate(invalid="ignore"):  # an infinite change has no deviation, and passes no test
+    with np.errstate(invalid="ignore"):  # an infinite change has no deviation and never passes
         adapted = np.clip(NOISE * recent.std(axis=2), *TOLERANCE)
         tolerance = adapted if most_change is None else np.full_like(adapted, most_change)
         settled = (np.abs(recent) <= tolerance[:, :, None]).all(axis=2)
@@ -174,8 +178,8 @@ def first_convergence(
     return np.where(settled.any(axis=1), first, 0).astype(np.int64)
 
 
-def checkpoints(rewards: NDArray[np.float64], span: int = SPAN) -> NDArray[np.float64]:
-    """The moving average of each run's rewards after every `span` episodes, shape (runs, episodes // span).
+def checkpoints(rewards: Floats, span: int = SPAN) -> Floats:
+    """Compute the moving average of each run's returns after every `span` episodes, shape (runs, episodes // span).
 
     Example:
         >>> checkpoints(np.array([[1.0, 1.0, 4.0, 4.0]]), span=2).round(2)
@@ -184,7 +188,7 @@ def checkpoints(rewards: NDArray[np.float64], span: int = SPAN) -> NDArray[np.fl
     beta = 1.0 - 2.0 / (span + 1)
     runs, episodes = rewards.shape
     count = episodes // span
-    # A block of episodes at a time: what it adds is one weighted sum, and what was before fades by β^span.
+    # One block of episodes at a time: it adds a weighted sum, and the former average decays by β^span.
     weights = (1.0 - beta) * beta ** np.arange(span - 1, -1, -1)
     added = rewards[:, : count * span].reshape(runs, count, span) @ weights
     averages = np.empty((runs, count))
@@ -195,8 +199,8 @@ def checkpoints(rewards: NDArray[np.float64], span: int = SPAN) -> NDArray[np.fl
     return averages
 
 
-def by_run(log: TrainingLog, column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """A column of a log with a row for each run, filled up with its last value, and how many episodes each run has."""
+def by_run(log: TrainingLog, column: Floats) -> tuple[Floats, Ints]:
+    """Reshape a column of a log to one row for each run, padded with its last value; also return the row lengths."""
     lengths = np.bincount(log.run, minlength=log.runs).astype(np.int64)
     width = int(lengths.max(initial=0))
     if (lengths == width).all():
@@ -206,8 +210,8 @@ def by_run(log: TrainingLog, column: NDArray[np.float64]) -> tuple[NDArray[np.fl
     return column[np.minimum(index, len(column) - 1)], lengths
 
 
-def _relative_changes(averages: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The change from each checkpoint to the next, relative to the earlier; from 0 it is infinite, or 0 if none."""
+def _relative_changes(averages: Floats) -> Floats:
+    """Compute relative changes between checkpoints; a change from 0 is infinite."""
     before, after = averages[:, :-1], averages[:, 1:]
     change = after - before
     unlimited = np.where(change == 0.0, 0.0, np.inf)

@@ -1,4 +1,4 @@
-"""Learning curves: the first measure of success while learning, for all tasks of a study in one figure."""
+"""Learning curves of the first measure of success, for all tasks of a study in one figure."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ import io
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardspec.errors import MissingExtraError
 from rewardspec.lab.experiments.statistics import WINDOW, moving_average, t_quantile
 from rewardspec.lab.experiments.study import BASE, Cell, Study
 from rewardspec.lab.learning.settings import Unit, learner_words
 from rewardspec.lab.tasks.task import Task
+from rewardspec.types import Floats, Plot
 
 POINTS = 120
-"""How many points a curve is drawn with; more could not be told apart."""
+"""Number of points of a curve."""
 BASE_COLOR = "#5f6368"
 PALETTE = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#7b4fa3")
-"""Colors of the specs, from the palette of Okabe and Ito, which color-blind people can tell apart, and two more."""
+"""Colors of the specs: the color-blind palette of Okabe and Ito, and two more."""
 INK, SOFT_INK, GRID = "#333344", "#6a6a85", "#e4e4ef"
 """Colors of the text and of the grid."""
 _COLUMNS = 4
@@ -30,7 +29,7 @@ _FONT = "'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif"
 
 
 def colors_of(study: Study) -> dict[str, str]:
-    """A color for each reward of a study."""
+    """Assign a color to each reward of a study."""
     specs = [reward for reward in study.rewards if reward != BASE]
     return {BASE: BASE_COLOR} | {reward: PALETTE[k % len(PALETTE)] for k, reward in enumerate(specs)}
 
@@ -40,18 +39,18 @@ class Curve:
     """The learning curve of a cell: the mean over runs and its 95 % interval over runs, each of shape (P,).
 
     Attributes:
-        unit: What training is counted in.
-        position: How much training had passed.
-        mean: Mean of the runs' first measure of success, each smoothed over 21 episodes.
-        low: Lower end of the interval; the mean itself where there is a single run.
+        unit: Unit of the training budget.
+        position: Amount of training.
+        mean: Mean of the runs' measure of success, each smoothed over 21 episodes.
+        low: Lower end of the interval; the mean itself for a single run.
         high: Upper end of the interval.
     """
 
     unit: Unit
-    position: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    position: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
 
 
 Curves = Mapping[tuple[str, str], Curve]
@@ -59,17 +58,16 @@ Curves = Mapping[tuple[str, str], Curve]
 
 
 def curve_of(cell: Cell, *, share: bool = True, points: int = POINTS, measure: str | None = None) -> Curve:
-    """The learning curve of a cell.
+    """Compute the learning curve of a cell.
 
-    Each run is smoothed by itself, over 21 of its episodes; then runs are averaged where they are after equally many
-    episodes, or, for PPO, whose runs have episodes of different lengths, equally many steps. The curve begins when
-    every run has finished an episode, and a run that has finished its last one stays there.
+    Each run is smoothed over 21 of its episodes. Runs are then averaged by the number of episodes or, for PPO, of
+    steps. The curve begins when every run has finished an episode; after its last episode, a run keeps its value.
 
     Args:
         cell: The cell.
-        share: Whether the measure lies in [0, 1], as then what is known of it does.
-        points: With how many points.
-        measure: Which measure of success; the first by default.
+        share: Whether the measure lies in [0, 1], so that the interval is clipped to it.
+        points: Number of points.
+        measure: The measure of success; the first by default.
     """
     log = cell.log
     column = log.task_completion if measure is None else log.measures[measure]
@@ -91,8 +89,8 @@ def curve_of(cell: Cell, *, share: bool = True, points: int = POINTS, measure: s
     return Curve(cell.unit, grid, mean, low, high)
 
 
-def figure_of_all(study: Study, curves: Curves, measure: str | None = None) -> Any:
-    """A matplotlib figure with a panel for each task of a study, of one measure of success; the first by default."""
+def figure_of_all(study: Study, curves: Curves, measure: str | None = None) -> Plot:
+    """Draw a figure with a panel for each task of a study, of one measure of success, by default the first."""
     across = min(_COLUMNS, len(study.tasks))
     rows = math.ceil(len(study.tasks) / across)
     width, height = max(6.5, 3.25 * across), 0.9 + 2.57 * rows  # inches, 0.9 of them for the legend
@@ -117,8 +115,8 @@ def figure_of_all(study: Study, curves: Curves, measure: str | None = None) -> A
     return figure
 
 
-def figure_of_task(study: Study, name: str, curves: Mapping[str, Curve]) -> Any:
-    """A matplotlib figure of one task, for its own section of a report."""
+def figure_of_task(study: Study, name: str, curves: Mapping[str, Curve]) -> Plot:
+    """Draw the figure of one task, for its section of the report."""
     figure = _figure((5.4, 3.0), left=0.13, right=0.95, top=0.88, bottom=0.16)
     axis = figure.subplots()
     _panel(axis, study, study.tasks[name], curves)
@@ -127,8 +125,8 @@ def figure_of_task(study: Study, name: str, curves: Mapping[str, Curve]) -> Any:
     return figure
 
 
-def figure_of_profiles(study: Study, profiles: Mapping[str, NDArray[np.float64]]) -> Any:
-    """A matplotlib figure of performance profiles, by reward; thresholds go evenly from 0 to 1."""
+def figure_of_profiles(study: Study, profiles: Mapping[str, Floats]) -> Plot:
+    """Draw performance profiles by reward, at equally spaced thresholds from 0 to 1."""
     figure = _figure((5.4, 3.0), left=0.13, right=0.95, top=0.88, bottom=0.16)
     axis = figure.subplots()
     colors = colors_of(study)
@@ -147,15 +145,15 @@ def _measured(task: Task, measure: str | None = None) -> str:
     return (measure or next(iter(task.measures))).replace("_", " ")
 
 
-def to_png(figure: Any) -> bytes:
-    """A figure as a PNG file."""
+def to_png(figure: Plot) -> bytes:
+    """Render a figure as PNG."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150)
     return buffer.getvalue()
 
 
-def to_svg(figure: Any) -> str:
-    """A figure as an SVG file that is small and the same every time: text stays text, points have one decimal."""
+def to_svg(figure: Plot) -> str:
+    """Render a figure as small, reproducible SVG, with text as text and one decimal per coordinate."""
     import matplotlib
 
     buffer = io.StringIO()
@@ -168,7 +166,7 @@ def to_svg(figure: Any) -> str:
 
 
 def _rounded(path: str) -> str:
-    """The text of a path with one decimal for each number.
+    """Round the numbers of an SVG path to one decimal.
 
     Example:
         >>> _rounded("M 1.2345 0.98 L -3.0 4")
@@ -178,18 +176,18 @@ def _rounded(path: str) -> str:
     return re.sub(r"\s*([A-Za-z])\s*", r"\1", short).strip()
 
 
-def _panel(axis: Any, study: Study, task: Task, curves: Mapping[str, Curve], measure: str | None = None) -> None:
+def _panel(axis: Plot, study: Study, task: Task, curves: Mapping[str, Curve], measure: str | None = None) -> None:
     drawn: list[Curve] = []
     colors = colors_of(study)
     for reward, curve in curves.items():
-        look: dict[str, Any] = {"color": colors[reward], "linewidth": 1.7, "solid_joinstyle": "round"}
+        look: dict[str, object] = {"color": colors[reward], "linewidth": 1.7, "solid_joinstyle": "round"}
         if any(_coincide(curve, other) for other in drawn):
-            look["dashes"] = (4.0, 4.0)  # so that the curve beneath shows through
+            look["dashes"] = (4.0, 4.0)  # show the curve beneath
         axis.fill_between(curve.position, curve.low, curve.high, color=colors[reward], alpha=0.2, linewidth=0)
         axis.plot(curve.position, curve.mean, **look)
         drawn.append(curve)
     if curves:
-        # At the edge, where curves end: what is published, a mean over all of training.
+        # A mark at the right edge: the published mean over all of training.
         for reward, published in ({} if measure else study.references.get(task.name, {})).items():
             level = [published.completion / 100]
             where = {"transform": axis.get_yaxis_transform(), "clip_on": False, "zorder": 3}
@@ -206,16 +204,16 @@ def _panel(axis: Any, study: Study, task: Task, curves: Mapping[str, Curve], mea
 
 
 def _coincide(one: Curve, other: Curve) -> bool:
-    """Whether one curve would hide the other: most of it is less than a line's width away."""
+    """Return whether one curve would hide the other: most of it is within a line's width."""
     apart = np.abs(one.mean - np.interp(one.position, other.position, other.mean))
     heights = np.concatenate((one.mean, other.mean, (0.0, 1.0)))
     return float(np.quantile(apart, 0.9)) < 0.012 * float(np.ptp(heights))
 
 
-def _plain(axis: Any, share: bool = True) -> None:
-    """A panel without a frame; of shares, from 0 to 1."""
+def _plain(axis: Plot, share: bool = True) -> None:
+    """Style a panel: no frame, and for shares an axis from 0 to 1."""
     if share:
-        axis.set_ylim(-0.01, 1.01)  # so that a line along the edge is as thick as elsewhere
+        axis.set_ylim(-0.01, 1.01)  # do not cut off a line along the edge
         axis.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "", "50 %", "", "100 %"])
     axis.grid(axis="y", color=GRID, linewidth=0.8)
     axis.set_axisbelow(True)
@@ -225,20 +223,21 @@ def _plain(axis: Any, share: bool = True) -> None:
     axis.tick_params(axis="x", length=3)
 
 
-def _legend(figure: Any, study: Study, *, published: bool = True, **style: Any) -> None:
+def _legend(figure: Plot, study: Study, *, published: bool = True, **style: object) -> None:
     from matplotlib.lines import Line2D
 
     colors = colors_of(study)
     entries = [Line2D([], [], color=colors[reward], linewidth=2.6, label=reward) for reward in study.rewards]
     if study.references and published:
-        mark: dict[str, Any] = {"marker": "<", "linestyle": "", "markersize": 6, "markeredgewidth": 0}
-        entries.append(Line2D([], [], color=SOFT_INK, label="paper, mean of training", **mark))
+        mark = Line2D([], [], color=SOFT_INK, label="paper, mean of training", linestyle="", marker="<", markersize=6)
+        mark.set_markeredgewidth(0)
+        entries.append(mark)
     look = {"frameon": False, "labelcolor": INK, "handlelength": 1.4, "borderaxespad": 0.3, **style}
     figure.legend(handles=entries, loc="upper left", ncols=len(entries), **look)
 
 
 def _end(last: float) -> float:
-    """Where the axis ends: two digits, rounded up, as the last episode seldom ends with the very last step.
+    """Round the end of the axis up to two digits, as the last episode may end before the last step.
 
     Example:
         >>> _end(499_812.0), _end(2000.0), _end(1.0)
@@ -249,7 +248,7 @@ def _end(last: float) -> float:
 
 
 def _short(number: float) -> str:
-    """A number of steps, short.
+    """Format a number of steps.
 
     Example:
         >>> _short(500.0), _short(2000.0), _short(500_000.0), _short(1_500_000.0)
@@ -260,8 +259,8 @@ def _short(number: float) -> str:
     return f"{number / 1e3:g}k" if number >= 1e4 else f"{number:,.0f}"
 
 
-def _figure(size: tuple[float, float], **edges: float) -> Any:
-    """An empty figure with its margins; a layout that finds them by itself takes longer than all the rest."""
+def _figure(size: tuple[float, float], **edges: float) -> Plot:
+    """Make an empty figure with fixed margins; an automatic layout is slow."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -1,4 +1,4 @@
-"""Showing progress: lines that are redrawn on a terminal, by rich, and now and then a plain line anywhere else."""
+"""Progress displays: redrawn lines on a terminal, by rich, and plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _REDRAW = 0.1
-"""Seconds between two pictures on a terminal."""
+"""Seconds between redraws on a terminal."""
 _REMIND = 60.0
-"""Seconds of silence elsewhere, after which a line says that all is well."""
+"""Seconds without output after which a plain display prints a status."""
 _BAR = 20
 _WIDE = 100
-"""Columns from which on there is room for bars."""
+"""Minimum number of columns for progress bars."""
 
 
 class Display(Protocol):
     """Shows the progress of jobs."""
 
     def show(self, progress: JobProgress, event: Event) -> None:
-        """Show what has changed."""
+        """Update the display after an event."""
         ...
 
     def message(self, text: str) -> None:
@@ -34,22 +34,22 @@ class Display(Protocol):
         ...
 
     def close(self) -> None:
-        """Leave the screen tidy."""
+        """Clean up the screen."""
         ...
 
 
 def display_for(stream: TextIO) -> Display:
-    """The display that suits a stream: rich's on a terminal, where it is installed, else plain lines."""
+    """Choose the display for a stream: rich on a terminal, if it is installed, else plain lines."""
     has_rich = importlib.util.find_spec("rich") is not None
     return Terminal(stream) if stream.isatty() and has_rich else Plain(stream)
 
 
 class Plain:
-    """A line for each job that ends, and one every minute in between.
+    """Display that prints a line for each job that ends, and a status every minute.
 
     Args:
-        stream: Where the lines go.
-        clock: The time in seconds.
+        stream: Output stream.
+        clock: Clock in seconds.
     """
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
@@ -58,7 +58,7 @@ class Plain:
         self._spoke = clock()
 
     def show(self, progress: JobProgress, event: Event) -> None:
-        """Print a line where something ended, or when nothing was said for long."""
+        """Print a line if a job ended, or the status after a minute without output."""
         if isinstance(event, Finished | Failed | Lost):
             self.message(outcome(progress, event))
         elif self._clock() - self._spoke >= _REMIND:
@@ -71,15 +71,15 @@ class Plain:
         self._spoke = self._clock()
 
     def close(self) -> None:
-        """Nothing is left to do."""
+        """Do nothing."""
 
 
 class Terminal:
-    """A line for each job that runs and one for the whole, redrawn in place.
+    """Display that redraws a line for each running job and a total.
 
     Args:
         stream: The terminal.
-        clock: The time in seconds.
+        clock: Clock in seconds.
     """
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
@@ -87,13 +87,13 @@ class Terminal:
         from rich.live import Live
 
         self._console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
-        # Drawn from here alone, and not by a thread: the progress changes while it would look at it.
+        # No refresh thread: it would read the progress while it changes.
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._clock = clock
         self._when = -_REDRAW
 
     def show(self, progress: JobProgress, event: Event) -> None:
-        """Draw the lines anew, unless that was done just now."""
+        """Redraw the lines, at most every 0.1 seconds."""
         if isinstance(event, Failed | Lost):
             self.message(outcome(progress, event))
         if self._clock() - self._when >= _REDRAW:
@@ -106,7 +106,7 @@ class Terminal:
         self._console.print(text)
 
     def close(self) -> None:
-        """Take the lines away."""
+        """Remove the lines."""
         self._live.stop()
 
     def _picture(self, progress: JobProgress) -> RenderableType:
@@ -129,7 +129,7 @@ class Terminal:
 
 
 def outcome(progress: JobProgress, event: Finished | Failed | Lost) -> str:
-    """What became of a job, on a line; more for one that failed."""
+    """Describe the end of a job in a line, or in several for a failure."""
     if isinstance(event, Finished):
         left = progress.seconds_left()
         rest = (
@@ -140,18 +140,18 @@ def outcome(progress: JobProgress, event: Finished | Failed | Lost) -> str:
         took = "" if progress.last_seconds is None else f" in {duration(progress.last_seconds)}"
         return f"[{ended(progress)}/{progress.total}] {event.job.label}: done{took}{rest}"
     if isinstance(event, Lost):
-        return f"{event.job.label}: {event.reason}. It is done again."
+        return f"{event.job.label}: {event.reason}. It is restarted."
     details = f"\n{event.details}" if event.details else ""
     return f"{event.job.label} failed: {event.reason}{details}"
 
 
 def ended(progress: JobProgress) -> int:
-    """How many jobs are over, one way or the other."""
+    """Return the number of jobs that have finished or failed."""
     return progress.skipped + progress.finished + progress.failed
 
 
 def job_texts(entry: Running) -> tuple[str, str, str, str]:
-    """A running job in words: which, how much of it is done, how quickly, and how long it will still take."""
+    """Describe a running job: label, fraction done, speed and remaining time."""
     if not entry.total:
         return entry.job.label, "", "preparing", ""
     rate, left = entry.rate, entry.seconds_left(entry.seen)
@@ -160,7 +160,7 @@ def job_texts(entry: Running) -> tuple[str, str, str, str]:
 
 
 def total_line(progress: JobProgress) -> str:
-    """The whole on a line."""
+    """Describe the progress of all jobs in a line."""
     failed = f", {progress.failed} failed" if progress.failed else ""
     left = progress.seconds_left()
     rest = "" if left is None else f", about {duration(left)} left"
@@ -169,7 +169,7 @@ def total_line(progress: JobProgress) -> str:
 
 
 def compact(number: float) -> str:
-    """A number in a few letters.
+    """Format a number with at most four characters.
 
     Example:
         >>> [compact(number) for number in (3.14159, 64, 9_584, 71_800, 2_500_000, 2_747_966_226)]
@@ -182,7 +182,7 @@ def compact(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A span of time for people.
+    """Format a duration.
 
     Example:
         >>> duration(7.4), duration(75), duration(3725)

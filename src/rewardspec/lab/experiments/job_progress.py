@@ -1,7 +1,7 @@
-"""Progress of the jobs: what runs, at what rate, and how long everything will still take.
+"""Progress of the jobs: what runs, at what rate, and the estimated remaining time.
 
-Rich could estimate the remaining time of a job from the job itself. Most jobs of a study are waiting, so that the
-estimate has to come from what jobs like them took, in comparison with what was expected of them.
+Rich could estimate the remaining time of a running job. Most jobs of a study are waiting, so their time is estimated
+from the ratio of measured to expected time of similar jobs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rewardspec.lab.experiments.engines import Advanced, Event, Failed, Finished
 from rewardspec.lab.experiments.jobs import Job
 
 _ENOUGH = 0.02
-"""Share of a job that has to be done before its speed is extrapolated."""
+"""Fraction of a job after which its speed is extrapolated."""
 
 
 @dataclasses.dataclass
@@ -23,11 +23,11 @@ class Running:
 
     Attributes:
         job: The job.
-        began: When it began.
-        first: When it first told how far it was, and how far that was: what comes before is preparation.
-        done: How far it is, in its own unit.
-        total: What there is to do; 0 while that is unknown.
-        seen: When it told so.
+        began: Start time.
+        first: Time and progress of the first report, after preparation.
+        done: Progress in the job's unit.
+        total: Total in the same unit; 0 while unknown.
+        seen: Time of the last report.
     """
 
     job: Job
@@ -59,10 +59,10 @@ class JobProgress:
     """Progress of all jobs, updated with the events of an engine.
 
     Args:
-        jobs: The jobs that are to be done.
-        workers: How many are done at the same time.
-        skipped: How many were done before.
-        clock: The time in seconds.
+        jobs: The pending jobs.
+        workers: Number of jobs that run at the same time.
+        skipped: Number of jobs that had results already.
+        clock: Clock in seconds.
     """
 
     def __init__(
@@ -109,16 +109,15 @@ class JobProgress:
                 self._waiting[job.key] = job
 
     def _end(self, job: Job) -> float | None:
-        """Remove a finished job and return how long it took; None if its start was never reported."""
+        """Remove a job and return its duration; None if its start was not reported."""
         self._waiting.pop(job.key, None)
         entry = self.running.pop(job.key, None)
         return None if entry is None else self._clock() - entry.began
 
     def seconds_left(self) -> float | None:
-        """Estimated remaining seconds of all jobs; None before anything was measured.
+        """Estimate the remaining seconds of all jobs; None before anything was measured.
 
-        Jobs that wait are expected to take what their budgets say, times what the jobs most like them have taken in
-        comparison with theirs.
+        A waiting job is expected to take its cost times the pace of similar jobs.
         """
         now = self._clock()
         measured = [*self._measured, *self._projections(now)]
@@ -142,7 +141,7 @@ class JobProgress:
 
 
 def _pace(job: Job, measured: Sequence[tuple[Job, float]]) -> float:
-    """Seconds for each second expected, seen in jobs of the same environment, else of the same learner, else in all."""
+    """Return measured over expected time: of jobs of the same environment, else of the same learner, else of all."""
     for alike in (lambda other: other.task == job.task, lambda other: other.unit == job.unit, lambda other: True):
         seconds = sum(taken for other, taken in measured if alike(other))
         expected = sum(other.cost for other, _ in measured if alike(other))

@@ -1,41 +1,40 @@
-"""Jobs: one task, one reward, one block of seeds, one configuration."""
+"""Jobs: a task, a reward, a block of seeds and a configuration."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from rewardspec.lab.learning.settings import SB3, Config, QLearning
 from rewardspec.lab.tasks.task import Task
+from rewardspec.types import JsonObject
 
 REVISION = 2
-"""Counted up whenever a change of a learner, an environment or an atom puts older results out of date: `reproduce` then
-trains anew, and the older results stay what they were."""
+"""Version of learners, environments and atoms. Increase it when a change invalidates older results, so that `reproduce`
+trains again; the older results are kept."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """The runs that one worker trains together; a cell of a study is one job or several, and a result is one file.
+    """Runs that one worker trains together. A cell of a study has one or more jobs, and each writes one result file.
 
     Attributes:
-        task: The task's name.
-        reward: The reward's name.
+        task: Name of the task.
+        reward: Name of the reward.
         first: The first seed.
-        count: How many seeds, one after the other.
-        config: The learner's settings, a frozen dataclass.
-        setup: What the reward is, in plain values: its formulas, payment and what the learner sees of the monitor.
-        cost: The seconds that it is expected to take on one core.
+        count: Number of consecutive seeds.
+        config: Settings of the learner.
+        setup: Description of the reward as JSON data: formulas, payment and observation of the monitor.
+        cost: Expected seconds on one core.
     """
 
     task: str
     reward: str
     first: int
     count: int
-    config: Any
-    setup: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    config: Config
+    setup: JsonObject = dataclasses.field(default_factory=dict)
     cost: float = 1.0
 
     @property
@@ -44,18 +43,18 @@ class Job:
         return range(self.first, self.first + self.count)
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """The learner's settings as plain values, its name and the revision of what it learns from first."""
+    def settings(self) -> JsonObject:
+        """Settings as JSON data, with the learner's name and the `REVISION`."""
         return {"learner": type(self.config).__name__, "revision": REVISION, **dataclasses.asdict(self.config)}
 
     @property
     def key(self) -> str:
-        """The name of its result: the same for the same job on any machine, another for another configuration."""
+        """Name of its result file, which identifies the configuration on any machine."""
         return f"{self.task}-{self.reward}-seeds{self.first}-{self.seeds[-1]}-{digest(self.settings, self.setup)}"
 
     @property
     def label(self) -> str:
-        """Name for messages."""
+        """Name of the job in messages."""
         seeds = f"seed {self.first}" if self.count == 1 else f"seeds {self.first}-{self.seeds[-1]}"
         return f"{self.task} {self.reward}, {seeds}"
 
@@ -65,8 +64,8 @@ class Job:
         return "episodes" if hasattr(self.config, "episodes") else "steps"
 
 
-def digest(settings: Mapping[str, Any], setup: Mapping[str, Any]) -> str:
-    """Eight hexadecimal digits that change whenever the configuration does.
+def digest(settings: JsonObject, setup: JsonObject) -> str:
+    """Hash a configuration to eight hexadecimal digits.
 
     Example:
         >>> digest({"learner": "QLearning", "episodes": 10}, {}) == digest({"episodes": 10, "learner": "QLearning"}, {})
@@ -77,10 +76,9 @@ def digest(settings: Mapping[str, Any], setup: Mapping[str, Any]) -> str:
 
 
 def expected_seconds(task: Task, config: Config, seeds: int) -> float:
-    """Roughly how long a job takes on one core: what to go by before anything is measured.
+    """Estimate the seconds of a job on one core, before anything is measured.
 
-    It is the time to compile, and for each step or episode some that does not depend on how many runs are trained
-    together, and some for each of them.
+    The estimate is the time to compile plus, for each step or episode, a constant and a cost per run.
     """
     if isinstance(config, QLearning):
         return 2.0 + config.episodes * (5e-4 + 1e-5 * seeds)

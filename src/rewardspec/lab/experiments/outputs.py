@@ -1,4 +1,4 @@
-"""Writing the outputs of a study: tables, curves, summaries and the report."""
+"""Write the outputs of a study: tables, curves, summaries and the report."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Outputs:
     """Result of `write_outputs`.
 
     Attributes:
-        files: The files, in the order in which they are of interest.
-        table: The first of the tables, as text.
-        highlights: What to see in them, in a few sentences.
+        files: The files, the most important first.
+        table: The first table as text.
+        highlights: The main findings in a few sentences.
     """
 
     files: tuple[Path, ...]
@@ -40,16 +40,16 @@ class Outputs:
 def write_outputs(
     directory: Path, study: Study, cells: Iterable[Cell], *, tell: Notify = to_stderr, width: int = 120
 ) -> Outputs:
-    """Write tables, curves, summaries and the report, each file whole or not at all.
+    """Write tables, curves, summaries and the report, each file atomically.
 
-    Cells that there are none of leave gaps. Without matplotlib there are no curves, and it is told what to do.
+    Missing cells leave gaps. Without matplotlib there are no curves.
 
     Args:
-        directory: Where to write; it is made if need be.
+        directory: Output directory, created if needed.
         study: The study.
-        cells: Its cells, in any order. They are gone through once, so that they need not be in memory together.
-        tell: Told why there are no curves or no report, where there are none.
-        width: Characters of a line of the table's text.
+        cells: Its cells in any order. They are iterated once and need not fit in memory together.
+        tell: Called with a message if curves or report are missing.
+        width: Line length of the text table.
 
     Raises:
         Error: There are no cells, two are the same, or a file cannot be written.
@@ -58,7 +58,7 @@ def write_outputs(
     curves: dict[tuple[str, str], Curve] = {}
     further: dict[str, dict[tuple[str, str], Curve]] = {}
     for cell in cells:
-        if len(cell.log):  # else no run finished an episode, and there is nothing to report
+        if len(cell.log):  # otherwise no run has finished an episode
             summaries.append(summarize(cell, study))
             task = study.tasks[cell.task]
             curves[cell.task, cell.reward] = curve_of(cell, share=task.measure.share)
@@ -82,13 +82,13 @@ def contents_of(
     tell: Notify = to_stderr,
     further: Mapping[str, dict[tuple[str, str], Curve]] = MappingProxyType({}),
 ) -> dict[str, bytes]:
-    """Contents of the output files by name; `tell` is called where curves or report are missing.
+    """Return the contents of the output files by name.
 
     Args:
         results: All summaries.
         curves: The learning curves.
-        tell: Told what is missing.
-        further: The curves of further measures, by the measure's name.
+        tell: Called with a message if curves or report are missing.
+        further: The curves of further measures, by measure.
     """
     tables = tables_of(results)
     pictures: dict[str, bytes] = {}
@@ -121,7 +121,7 @@ def contents_of(
 
 
 def _summaries(results: Summaries) -> dict[str, object]:
-    """All summaries and comparisons as JSON data."""
+    """Return all summaries and comparisons as JSON data."""
     return {
         "format": FORMAT,
         "cells": [cell.as_json() | {"star": results.is_starred(cell.task, cell.reward)} for cell in results.all()],

@@ -1,9 +1,8 @@
-"""A study of one's own: any environment, learned from one's own specs and, beside them, from its own reward."""
+"""Studies of a single environment, trained with your own specs and with its own reward."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from rewardspec.errors import Error
 from rewardspec.lab.experiments.study import BASE, Budget, Contrast, Reward, Study, own_reward
@@ -14,8 +13,8 @@ from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task
 from rewardspec.logic import patterns
 from rewardspec.logic.formulas import Atom, as_formula
-from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import loads_spec, spec_to_show
+from rewardspec.types import JsonObject
 
 
 def own_study(
@@ -26,32 +25,32 @@ def own_study(
     observe: str | None = "registers",
     measure: str | None = None,
     seeds: int = 10,
-    config: Mapping[str, Any] | None = None,
+    config: JsonObject | None = None,
     learner: str | None = None,
     show: bool = False,
     references: bool = True,
 ) -> Study:
-    """A study of one environment.
+    """Make a study of one environment.
 
-    All arguments but the last two are plain values, its description, so that a directory of results can keep them and a
-    worker be sent them.
+    All arguments but the last two are JSON data and form the description of the study, which is stored with the results
+    and sent to workers.
 
     Args:
-        env: What `rewardspec.lab.tasks.get` takes: a task's name, a Gymnasium id, `module:id` or `module:Class`.
-        specs: The texts of spec files by name. One without atoms has those of the task. Without any, the task's own
-            specs are compared.
-        base: Whether to learn from the environment's own reward as well.
-        observe: What of the monitors the learner sees.
-        measure: A formula over the atoms, whose value at the end of an episode counts as success, or an atom, whose
-            last label does; by default the task's own measure, which is the environment's return where it brings none.
-        seeds: How many runs each reward gets.
-        config: Settings of the learner that differ from its default ones.
-        learner: `"ppo"`, `"q-learning"` or `"sb3:NAME"`, where it is not to be the task's own.
-        show: Whether its results are only to be shown: functions that the specs name are not imported then.
+        env: Argument of `rewardspec.lab.tasks.get`: a task's name, a Gymnasium id, `module:id` or `module:Class`.
+        specs: Texts of spec files by name. A spec without atoms takes those of the task. If empty, the task's own specs
+            are compared.
+        base: Whether to train with the environment's own reward as well.
+        observe: Part of the monitors' state that the learner observes.
+        measure: Measure of success: a formula over the atoms, by its value at the end of an episode, or an atom, by its
+            last label; by default the task's own measure, or the environment's return.
+        seeds: Number of runs of each reward.
+        config: Settings of the learner that differ from the defaults.
+        learner: `"ppo"`, `"q-learning"` or `"sb3:NAME"`; by default the task's own.
+        show: Whether results are only shown; then functions that specs refer to are not imported.
         references: Whether the module of an environment `module:…` may be imported.
 
     Raises:
-        Error: There is no such environment, no reward, or a spec or setting that cannot be used.
+        Error: The environment does not exist, there is no reward, or a spec or setting is invalid.
     """
     task = task_with(env, specs, measure, learner, show=show, references=references)
     rewards = {**({BASE: "Base"} if base else {}), **{name: name for name in task.specs}}
@@ -91,15 +90,15 @@ def task_with(
     show: bool = False,
     references: bool = True,
 ) -> Task:
-    """A task, with specs of one's own, if there are some, in place of its own ones.
+    """Find a task and replace its specs, measure and learner by those given.
 
     Args:
-        env: What `rewardspec.lab.tasks.get` takes.
-        specs: The texts of spec files by name.
-        measure: A formula or an atom that measures success, in place of the task's own measure.
-        learner: The learner, in place of the task's own.
-        show: As for `own_study`.
-        references: As for `own_study`.
+        env: Argument of `rewardspec.lab.tasks.get`.
+        specs: Texts of spec files by name; if empty, the task keeps its specs.
+        measure: A formula or an atom that measures success.
+        learner: The learner.
+        show: See `own_study`.
+        references: See `own_study`.
     """
     if ":" in env and not references:
         raise Error(
@@ -108,16 +107,16 @@ def task_with(
         )
     task = with_learner(registry.get(env, specs={}), learner)
     read = spec_to_show if show else loads_spec
-    loaded = {name: _with_atoms(read(text), task) for name, text in specs.items()}
+    loaded = {name: task.with_atoms(read(text)) for name, text in specs.items()}
     return measured_by(task.replace(specs=loaded) if loaded else task, measure)
 
 
 def measured_by(task: Task, measure: str | None) -> Task:
-    """The task with another measure of success.
+    """Replace the measure of success of a task.
 
     Args:
         task: The task, whose specs have the atoms.
-        measure: A formula, whose value at the end of an episode counts, or an atom, whose last label does.
+        measure: A formula, measured at the end of an episode, or an atom, measured by its last label.
     """
     if measure is None:
         return task
@@ -125,10 +124,6 @@ def measured_by(task: Task, measure: str | None) -> Task:
     last = isinstance(formula, Atom)
     words = f"The last label of `{measure}`." if last else ""
     return task.replace(measures={"success": Measure.of_formula(patterns.stay(formula) if last else formula, words)})
-
-
-def _with_atoms(spec: Spec, task: Task) -> Spec:
-    return spec if spec.atom_functions or not task.atoms else spec.replace(atoms=task.atoms)
 
 
 def _listed(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Where a result comes from: the versions, the command and the kind of machine, told in words that name nobody."""
+"""Provenance of results: versions, command line and kind of machine, without personal data."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import PurePath
 
 _PACKAGES = ("rewardspec", "numpy", "jax", "optax", "gymnasium")
 _PRIVATE = ("--address",)
-"""Options whose value tells where somebody's machines are."""
+"""Options whose values are private."""
 
 
 def versions() -> dict[str, str]:
-    """The versions of what a result depends on; packages that are not installed are left out.
+    """Return the versions of the packages that a result depends on, if installed.
 
     Example:
         >>> list(versions())[:3]
@@ -30,28 +30,36 @@ def versions() -> dict[str, str]:
     return found
 
 
-def machine() -> str:
-    """The machine in general words: system, kind of processor and how many cores may be used.
+def machine(device: str = "host") -> str:
+    """Describe the machine: system, kind of processor, number of usable cores, and the accelerator that was used.
+
+    Args:
+        device: Where training took place; see `rewardspec.lab.learning.device_training`.
 
     Example:
         >>> machine()  # doctest: +SKIP
         'Linux, x86_64, 2 cores'
     """
     cores = usable_cores()
-    return f"{platform.system()}, {platform.machine()}, {cores} core{'s' if cores != 1 else ''}"
+    words = f"{platform.system()}, {platform.machine()}, {cores} core{'s' if cores != 1 else ''}"
+    if device in ("host", "cpu"):
+        return words
+    import jax
+
+    return f"{words}, {jax.devices(device)[0].device_kind}"
 
 
 def usable_cores() -> int:
-    """How many cores this process may use."""
-    allowed = getattr(os, "sched_getaffinity", None)  # Linux alone tells
+    """Return the number of cores that this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)  # only on Linux
     return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """The command as somebody else would type it: directories by their last name, addresses left out.
+    """Return the command line without private parts: absolute paths become names, addresses are removed.
 
     Args:
-        arguments: What followed `rewardspec`.
+        arguments: The arguments of `rewardspec`.
 
     Example:
         >>> command_line(["reproduce", "-o", "/home/ada/results", "--address=10.0.0.7:6379"])

@@ -1,6 +1,6 @@
-"""The report: one page that holds everything it shows, to be opened from a disk, sent by mail or put on the web.
+"""Report of a study: a self-contained HTML page.
 
-This module gathers what the page shows; `templates/report.html` lays it out, with every text escaped by Jinja.
+This module collects the content; `templates/report.html` lays it out, with all text escaped by Jinja.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import html
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from rewardspec.audit.auditing import LEARNER_DISCOUNT, audit_task
 from rewardspec.drawing import theme
@@ -31,6 +31,15 @@ from rewardspec.lab.tasks.task import Task
 from rewardspec.logic.formulas import Formula
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 from rewardspec.synthesis.quantitative.synthesize import synthesize
+from rewardspec.types import JsonObject
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+Content: TypeAlias = JsonObject
+"""Variables of the template."""
+Safe: TypeAlias = "Callable[[str], Markup]"
+"""Marks HTML as safe, so that Jinja does not escape it."""
 
 TEMPLATES = Path(__file__).parent / "templates"
 _TONES = {"ahead": "good", "aligned": "good", "behind": "bad", "misaligned": "bad"}
@@ -66,14 +75,14 @@ def report(
     hint: str = "",
     further: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """The page as HTML.
+    """Render the report as HTML.
 
     Args:
         results: All summaries.
         drawn: The learning curves.
-        picture: The figure of all of them as SVG, or None where nothing can be drawn.
-        hint: What to say in its place.
-        further: The figures of further measures as SVG, by the measure's name.
+        picture: The figure of all curves as SVG, or None if matplotlib is missing.
+        hint: Text in place of the figure.
+        further: The figures of further measures as SVG, by measure.
 
     Raises:
         MissingExtraError: Jinja is not installed.
@@ -130,10 +139,10 @@ def report(
 _PROFILES = "For each reward, the share of runs that complete more than a given part of the task."
 
 
-def _sections(study: Study, tables: Mapping[str, Table]) -> list[dict[str, Any]]:
-    """The table of contents; the ids are those of the template."""
+def _sections(study: Study, tables: Mapping[str, Table]) -> list[Content]:
+    """Build the table of contents, with the ids of the template."""
 
-    def section(key: str, title: str, *parts: dict[str, Any]) -> dict[str, Any]:
+    def section(key: str, title: str, *parts: Content) -> Content:
         return {"id": key, "title": title, "parts": parts}
 
     first, *others = (section(name, table.title) for name, table in tables.items())
@@ -166,7 +175,7 @@ def _tiles(results: Summaries) -> Iterator[tuple[str, str]]:
     yield duration(sum(cell.seconds for cell in cells)), "of training"
 
 
-def _contrast(results: Summaries, contrast: Contrast) -> dict[str, Any]:
+def _contrast(results: Summaries, contrast: Contrast) -> Content:
     found = compare(results, contrast)
     counts = {name: sum(one.standing == name for one in found) for name in ("ahead", "level", "behind")}
     tally = ", ".join(f"{name} in {count}" for name, count in counts.items())
@@ -177,7 +186,7 @@ def _contrast(results: Summaries, contrast: Contrast) -> dict[str, Any]:
     }
 
 
-def _compared(study: Study, found: Comparison, *, named: bool) -> dict[str, Any]:
+def _compared(study: Study, found: Comparison, *, named: bool) -> Content:
     task = study.tasks[found.task]
     scale = 100 if (task.measure if found.measure is None else task.measures[found.measure]).share else 1
     difference = found.difference
@@ -193,13 +202,13 @@ def _compared(study: Study, found: Comparison, *, named: bool) -> dict[str, Any]
 # Tasks.
 
 
-def _task_page(results: Summaries, drawn: Curves, name: str, safe: Any) -> dict[str, Any]:
-    """A task's own section: what it is about, how its runs went, and what its rewards are."""
+def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Content:
+    """Build the section of a task: description, results and rewards."""
     study, task = results.study, results.study.tasks[name]
     own = {reward: drawn[name, reward] for reward in study.rewards if (name, reward) in drawn}
     said = f"Learning curves of {task.title}."
     limit = "" if task.max_episode_steps is None else f", {task.max_episode_steps} steps"
-    # An environment without an id need not be registered: as `rewardspec train` takes it.
+    # An environment without an id may not be registered; show it in the form of `rewardspec train`.
     made = f'gymnasium.make("{task.id}")' if task.id else task.env if isinstance(task.env, str) else repr(task.env)
     return {
         "task": task,
@@ -258,7 +267,7 @@ def _amount(value: float) -> str:
     return GAP if math.isnan(value) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _card(study: Study, task: Task, reward: str, safe: Any) -> dict[str, Any]:
+def _card(study: Study, task: Task, reward: str, safe: Safe) -> Content:
     setup = study.reward(task, reward)
     formulas = () if setup.spec is None else tuple(dict.fromkeys(pair.formula for pair in setup.spec.pairs))
     return {
@@ -274,31 +283,31 @@ def _card(study: Study, task: Task, reward: str, safe: Any) -> dict[str, Any]:
 def _machine_or_reason(formula: Formula, automaton: bool) -> str:
     try:
         return _machine(formula, automaton)
-    except Error as error:  # too large for a picture, or to be made at all
+    except Error as error:  # too large to draw or to synthesize
         return f'<p class="note">{html.escape(str(error))}</p>'
 
 
 @functools.cache
 def _machine(formula: Formula, automaton: bool) -> str:
-    """A formula's machine; many tasks share formulas."""
+    """Draw the machine of a formula; many tasks share formulas."""
     monitor = synthesize_boolean(formula) if automaton else synthesize(formula)
     return machine(monitor.to_svg())
 
 
 def _verdicts(study: Study, task: Task) -> Iterator[tuple[str, str, str, str]]:
-    """The audit of the rewards as they are used here; a name and a reason for one that cannot be solved."""
+    """Audit the rewards of this study; yield the reason for those that cannot be solved."""
     for reward in study.rewards:
         try:
             for found in audit_task(task, {reward: study.reward(task, reward).spec or base_spec()}):
                 yield reward, found.verdict, _TONES.get(found.verdict, ""), found.sentence
-        except Error as error:  # too large, without a table, or with atoms that were not imported
+        except Error as error:  # too large, no transition table, or atoms that were not imported
             yield reward, "", "", str(error)
 
 
 # Settings and where the results come from.
 
 
-def _settings(results: Summaries) -> Iterator[dict[str, Any]]:
+def _settings(results: Summaries) -> Iterator[Content]:
     cells = results.all()
     groups: dict[str, list[Summary]] = {}
     for cell in cells:
@@ -307,7 +316,7 @@ def _settings(results: Summaries) -> Iterator[dict[str, Any]]:
         names = []
         for task in dict.fromkeys(cell.task for cell in members):
             rewards = [cell.reward for cell in members if cell.task == task]
-            # Only settings that hold for some of a row's rewards need say for which.
+            # Name the rewards only if the settings differ within a row.
             whole = len(rewards) == sum(cell.task == task for cell in cells)
             names.append(results.study.tasks[task].title + ("" if whole else f" ({', '.join(rewards)})"))
         yield {
@@ -333,12 +342,12 @@ def _versions(cells: list[Summary]) -> list[tuple[str, str]]:
 
 
 def plot(svg: str, key: str, description: str) -> str:
-    """A plot for the page, in the page's own colors, with names of its parts that no other plot has.
+    """Prepare a plot for the page: page colors and unique ids.
 
     Args:
         svg: The plot's SVG document.
-        key: A name that no other plot of the page has.
-        description: What it shows, for people who cannot see it.
+        key: Unique name on the page.
+        description: Alternative text.
     """
     body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", _without_prologue(svg), flags=re.DOTALL)
     used = set(re.findall(r"(?:url\(#|href=\"#)([^\")]+)", body))
@@ -351,7 +360,7 @@ def plot(svg: str, key: str, description: str) -> str:
 
 
 def machine(svg: str) -> str:
-    """A monitor's diagram for the page, in the page's own colors; a wide one is scrolled rather than made tiny."""
+    """Prepare a monitor's diagram for the page: page colors, and scrolling if it is wide."""
     own_colors = re.compile("<style>.*?</style>", flags=re.DOTALL)
     body = _recolored(own_colors.sub("", _without_prologue(svg)), _MACHINE_COLORS)
     width = re.search(r'\bwidth="([\d.]+)"', body)
@@ -360,7 +369,7 @@ def machine(svg: str) -> str:
 
 
 def _without_prologue(svg: str) -> str:
-    """The picture itself; inside a page it needs neither an XML prologue nor namespaces."""
+    """Remove the XML prologue and the namespaces, which HTML does not need."""
     return re.sub(r' (?:xmlns(?::\w+)?|version)="[^"]*"', "", svg[svg.index("<svg") :]).strip()
 
 

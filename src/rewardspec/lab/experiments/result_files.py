@@ -1,6 +1,6 @@
-"""The file of one job's result: the columns of its log and a header, as NumPy arrays in a zip file.
+"""Result files of jobs: the columns of a log and a header, as NumPy arrays in an `.npz` file.
 
-Any tool that reads `.npz` can read one. Nothing is pickled, and the same result is the same file, byte for byte.
+Nothing is pickled, and equal results give byte-identical files.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from rewardspec.errors import Error
 from rewardspec.lab.experiments.jobs import Job, digest
 from rewardspec.lab.learning.array_files import ArrayFile, DamagedFileError, Declared, write_arrays
 from rewardspec.lab.learning.training_log import TrainingLog
+from rewardspec.types import JsonObject
 
 FORMAT = 1
 _KIND = "rewardspec result"
@@ -22,33 +22,33 @@ _NAME = re.compile(r"(?P<task>[\w.+-]+)-(?P<reward>[\w.+]+)-seeds(?P<first>\d+)-
 
 
 class ResultFileError(Error, ValueError):
-    """A result file that is damaged, foreign, of another version, or not what its name says."""
+    """A result file that is damaged, foreign, of another version, or does not match its name."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """The result of a job, as its file holds it: the log of its runs, and where it comes from.
+    """The result of a job: the log of its runs and its provenance.
 
     Attributes:
-        task: The task's name.
-        reward: The reward's name.
+        task: Name of the task.
+        reward: Name of the reward.
         first: The first seed.
-        count: How many seeds.
-        config: The learner's settings.
-        setup: What the reward was.
-        log: What the runs did.
+        count: Number of seeds.
+        config: Settings of the learner.
+        setup: Description of the reward.
+        log: The episodes.
         seconds: Wall-clock seconds of training.
-        command: The command that asked for it.
-        versions: The versions of what it was trained with.
-        device: What it was trained on, in general words.
+        command: The command line.
+        versions: Versions of the packages.
+        device: The kind of machine.
     """
 
     task: str
     reward: str
     first: int
     count: int
-    config: Mapping[str, Any]
-    setup: Mapping[str, Any]
+    config: JsonObject
+    setup: JsonObject
     log: TrainingLog
     seconds: float
     command: str
@@ -57,14 +57,14 @@ class Result:
 
     @property
     def key(self) -> str:
-        """The name under which it belongs."""
+        """Name of its file."""
         last = self.first + self.count - 1
         return f"{self.task}-{self.reward}-seeds{self.first}-{last}-{digest(self.config, self.setup)}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Name:
-    """What the name of a result file says."""
+    """The parts of the name of a result file."""
 
     task: str
     reward: str
@@ -74,7 +74,7 @@ class Name:
 
     @classmethod
     def of(cls, stem: str) -> Name | None:
-        """Read a name without its ending; None for one that no job has.
+        """Parse a file name without its suffix; return None if it is not the name of a result.
 
         Example:
             >>> Name.of("taxi-base-seeds0-499-0123abcd").last
@@ -91,7 +91,7 @@ class Name:
 def encode(
     job: Job, log: TrainingLog, *, seconds: float, command: str, versions: Mapping[str, str], device: str
 ) -> bytes:
-    """The content of a job's result file."""
+    """Encode the result file of a job."""
     header = {
         "kind": _KIND,
         "format": FORMAT,
@@ -110,10 +110,10 @@ def encode(
 
 
 def read(path: Path) -> Result:
-    """The result in a file, every byte of it checked.
+    """Read and check a result file.
 
     Raises:
-        ResultFileError: It is not a whole result of this version, or not the one its name promises.
+        ResultFileError: It is not a complete result of this version, or does not match its name.
     """
     try:
         with ArrayFile(path) as file:
@@ -131,7 +131,7 @@ def read(path: Path) -> Result:
 
 
 def _without_log(path: Path, file: ArrayFile) -> Result:
-    """The result that a file's header describes."""
+    """Read the header of a result file."""
     foreign = f"{path.name!r} is not a result of rewardspec"
     try:
         header = file.header()
@@ -163,7 +163,7 @@ def _without_log(path: Path, file: ArrayFile) -> Result:
 
 
 def _check_declared(result: Result, declared: Mapping[str, Declared]) -> None:
-    """Raise ValueError where a column cannot be that of the job: it cannot have had so many episodes."""
+    """Raise a ValueError if a column does not have one number for each possible episode."""
     most = result.count * int(result.config["episodes" if "episodes" in result.config else "total_steps"])
     for column, (shape, dtype) in declared.items():
         if len(shape) != 1 or shape[0] > most or dtype.kind not in "fiub":

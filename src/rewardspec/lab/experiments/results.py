@@ -1,10 +1,10 @@
-"""The directory of a study's results: one file for each job that is done, and the plan of which belong to which cell.
+"""Directory of a study's results: one file for each finished job, and a plan that assigns jobs to cells.
 
-Files are written whole or not at all, by one process at a time, so that killing it loses the jobs in flight and nothing
-else. What is damaged is told and kept aside, never used and never deleted.
+Files are written atomically, by one process at a time, so killing it loses only the running jobs. Damaged files are
+reported and renamed, never used or deleted.
 
-One directory may hold results of several configurations of a cell, after a change of budget or of a spec. The plan says
-which of them the last call was about; a cell that it was not about keeps the plan it had.
+A directory may hold results of several configurations of a cell, after a change of budget or spec. The plan lists the
+jobs of the last call; cells outside that call keep their former plan.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from rewardspec.atomic_files import remove_leftovers, write_whole
 from rewardspec.errors import Error, MissingExtraError
@@ -24,11 +23,12 @@ from rewardspec.lab.experiments.jobs import Job
 from rewardspec.lab.experiments.result_files import Name, Result, ResultFileError, read
 from rewardspec.lab.experiments.study import Cell, Study, merged_description, study_of
 from rewardspec.lab.learning.training_log import TrainingLog
+from rewardspec.types import JsonObject
 
 PLAN = "plan.json"
 _PLAN_FORMAT = 1
-_PAPER = {"study": "paper"}
-"""The study of a directory that does not say which."""
+_PAPER: JsonObject = {"study": "paper"}
+"""The study of a directory without a description."""
 Notify = Callable[[str], None]
 """Callback that takes a message for the user."""
 Plan = Mapping[tuple[str, str], tuple[str, ...]]
@@ -36,7 +36,7 @@ Plan = Mapping[tuple[str, str], tuple[str, ...]]
 
 
 def to_stderr(message: str) -> None:
-    """Print a message where it does not mix with output."""
+    """Print a message to the standard error stream."""
     print(message, file=sys.stderr)
 
 
@@ -44,9 +44,9 @@ class Results:
     """The results in one directory.
 
     Args:
-        directory: Where they are, or will be.
-        report: Told of what is damaged, foreign or left out.
-        references: Whether the module of the environment that the plan names may be imported to read the results.
+        directory: The directory.
+        report: Called with a message for each damaged, foreign or ignored file.
+        references: Whether the module of the plan's environment may be imported to read the results.
     """
 
     def __init__(
@@ -59,24 +59,24 @@ class Results:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Context in which no other process writes here.
+        """Hold the lock of the directory.
 
         Raises:
             Error: Another process is writing here, or nothing can be written here.
         """
         _check_writable(self.jobs)
         with _locked(self.directory):
-            # Whoever left these is gone: it would hold the lock.
+            # The process that left these has ended: it would hold the lock.
             remove_leftovers(self.jobs)
             remove_leftovers(self.directory)
             yield
 
     def path(self, job: Job) -> Path:
-        """Where a job's result belongs."""
+        """Return the path of a job's result."""
         return self.jobs / f"{job.key}.npz"
 
     def is_done(self, job: Job) -> bool:
-        """Whether a job has a sound result here. A damaged one is renamed, so that the job can be done again."""
+        """Return whether a job has a valid result. Rename a damaged one, so that the job runs again."""
         path = self.path(job)
         if not path.exists():
             return False
@@ -85,7 +85,7 @@ class Results:
         except ResultFileError as error:
             aside = _free_name(path)
             path.rename(aside)
-            self.report(f"{error} It is kept as {aside.name!r}, and {job.label} is done again.")
+            self.report(f"{error} It is kept as {aside.name!r}, and {job.label} runs again.")
             return False
         return True
 
@@ -93,16 +93,16 @@ class Results:
         """Write a job's result.
 
         Raises:
-            OSError: It cannot be written; no part of it is left.
+            OSError: It cannot be written; no partial file is left.
         """
         write_whole(self.path(job), content)
 
-    def plan(self, jobs: Iterable[Job], study: Mapping[str, Any]) -> None:
-        """Note which jobs make which cells, in place of what was planned for these cells before.
+    def plan(self, jobs: Iterable[Job], study: JsonObject) -> None:
+        """Write the plan: replace the jobs of the given cells.
 
         Args:
             jobs: The jobs.
-            study: The description of the study that they belong to.
+            study: Description of the study.
 
         Raises:
             Error: The directory holds the results of another study.
@@ -121,14 +121,14 @@ class Results:
         write_whole(self.directory / PLAN, json.dumps(content, indent=1).encode())
 
     def study(self) -> Study:
-        """The study whose results these are, to be shown: functions that its specs name are not imported."""
+        """Load the study, without importing the functions that its specs refer to."""
         return self._shown(self._read_plan()[0])
 
-    def _shown(self, description: Mapping[str, Any]) -> Study:
+    def _shown(self, description: JsonObject) -> Study:
         return study_of(description, show=True, references=self.references)
 
     def cells(self) -> Iterator[Cell]:
-        """Finished cells in the order of the table; where there is a plan of a cell, of its planned jobs alone."""
+        """Yield the finished cells in the order of the table; a planned cell has only its planned jobs."""
         description, plan = self._read_plan()
         known = self._shown(description).cells
         found = self._by_cell(known)
@@ -141,8 +141,8 @@ class Results:
             if results:
                 yield _merged(results)
 
-    def _read_plan(self) -> tuple[Mapping[str, Any], Plan]:
-        """The study, and the plan; empty where there is none, or, which is reported, where it cannot be read."""
+    def _read_plan(self) -> tuple[JsonObject, Plan]:
+        """Read the study and the plan; the plan is empty if the file is missing or, with a report, unreadable."""
         try:
             content = json.loads((self.directory / PLAN).read_text(encoding="utf-8"))
             if content["format"] != _PLAN_FORMAT:
@@ -160,7 +160,7 @@ class Results:
         for path in sorted(self.jobs.glob("*.npz")):
             name = Name.of(path.stem)
             if name is None or (name.task, name.reward) not in known:
-                self.report(f"{path.name!r} is not the result of a known job; it is left alone.")
+                self.report(f"{path.name!r} is not the result of a known job; it is ignored.")
             else:
                 found.setdefault((name.task, name.reward), []).append(path)
         return found
@@ -170,22 +170,25 @@ class Results:
             try:
                 yield read(path)
             except ResultFileError as error:
-                self.report(f"{error} It is left out.")
+                self.report(f"{error} It is ignored.")
 
 
 def open_results(
     directory: str | os.PathLike[str], *, report: Notify = to_stderr, references: bool = False
 ) -> tuple[Study, Iterator[Cell]]:
-    """The study of the results in a directory, and its cells one after the other, so that not all are in memory.
+    """Open a directory of results.
 
     Args:
         directory: The directory.
-        report: Told of files that are damaged, foreign or left out.
+        report: Called with a message for each damaged, foreign or ignored file.
         references: Whether the module of an environment `module:…` may be imported, which runs its code. Functions that
-            specs name are never imported for this.
+            specs refer to are never imported.
+
+    Returns:
+        The study, and an iterator over its cells, which loads one at a time.
 
     Raises:
-        Error: There is no such directory, it holds no results, or those of an environment that may not be imported.
+        Error: The directory does not exist, has no results, or its environment may not be imported.
     """
     results = Results(directory, report, references=references)
     how = f"with: rewardspec reproduce -o {directory}"
@@ -206,7 +209,7 @@ def _planned(stored: Sequence[Path], planned: Sequence[str]) -> list[Path]:
 
 
 def _largest_group(stored: Sequence[Path]) -> list[Path]:
-    """Of the files of one cell, those of the configuration with the most seeds, no seed twice."""
+    """Choose the files of the configuration with the most seeds, without duplicate seeds."""
     groups: dict[str, list[tuple[Name, Path]]] = {}
     for path in stored:
         name = Name.of(path.stem)
@@ -254,7 +257,7 @@ def _free_name(path: Path) -> Path:
 
 
 def _check_writable(directory: Path) -> None:
-    """Make a directory, and write something into it to see that this can be done, before anything is trained."""
+    """Create the directory and check that files can be written, before anything is trained."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         probe = directory / ".probe"
@@ -269,12 +272,12 @@ def _check_writable(directory: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Hold the directory's lock, which the system releases when the process ends, however it ends."""
+    """Hold the directory's lock, which the system releases when the process ends."""
     try:
         import filelock
     except ImportError:
         raise MissingExtraError("filelock", "learn", "Training into a directory") from None
-    holder = directory / ".holder"  # the lock file itself cannot be read on Windows while it is held
+    holder = directory / ".holder"  # a held lock file cannot be read on Windows
     lock = filelock.FileLock(directory / ".lock", blocking=False)
     try:
         lock.acquire()

@@ -1,4 +1,4 @@
-"""Running the jobs of a study: those that are not done yet are trained, and their results stored."""
+"""Run the pending jobs of a study and store their results."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import contextlib
 import dataclasses
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from rewardspec.errors import Error
 from rewardspec.lab.experiments import provenance
@@ -18,8 +17,11 @@ from rewardspec.lab.experiments.jobs import Job
 from rewardspec.lab.experiments.result_files import encode
 from rewardspec.lab.experiments.results import Results
 from rewardspec.lab.experiments.study import study_of
+from rewardspec.lab.learning.device_training import computing_on
+from rewardspec.lab.learning.settings import PPO, QLearning
 from rewardspec.lab.learning.training import train
 from rewardspec.lab.learning.training_log import Progress
+from rewardspec.types import JsonObject
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,10 +29,10 @@ class Tally:
     """Result of `run_jobs`.
 
     Attributes:
-        done: How many jobs it did.
-        skipped: How many were done before.
-        failed: Those that cannot be done, and why.
-        seconds: How long it took.
+        done: Number of jobs that were run.
+        skipped: Number of jobs that had results already.
+        failed: The failures.
+        seconds: Elapsed time.
     """
 
     done: int
@@ -40,7 +42,7 @@ class Tally:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C was pressed; the message says what is done and how to resume."""
+    """Ctrl-C was pressed; the message tells how many jobs are done and how to resume."""
 
 
 def run_jobs(
@@ -49,21 +51,21 @@ def run_jobs(
     engine: Engine,
     work: Work,
     *,
-    study: Mapping[str, Any],
+    study: JsonObject,
     display: Display | None = None,
 ) -> Tally:
-    """Do the jobs whose results are not there yet. Kill it at any moment: the same call goes on where it was.
+    """Run the jobs that have no result yet. After an interruption, the same call resumes.
 
     Args:
-        directory: Where results are kept.
+        directory: Directory of the results.
         jobs: The jobs.
-        engine: Where they run.
-        work: Does a job.
-        study: The description of the study that the jobs belong to.
-        display: Shows progress; what suits the standard error stream by default.
+        engine: The engine that runs them.
+        work: Runs a job.
+        study: Description of the study.
+        display: Progress display; by default on the standard error stream.
 
     Raises:
-        Error: Nothing can be written there, another process is writing there, or there are results of another study.
+        Error: The directory is not writable, in use by another process, or has the results of another study.
         Interrupted: Ctrl-C was pressed.
     """
     display = display_for(sys.stderr) if display is None else display
@@ -86,7 +88,7 @@ def run_jobs(
                     elif isinstance(event, Failed):
                         known = any(event.reason == other.reason for other in failed)
                         failed.append(event)
-                        # What breaks one job breaks many: the details are told once.
+                        # One cause often breaks many jobs; show its details once.
                         event = dataclasses.replace(event, details="") if known else event
                     progress.see(event)
                     display.show(progress, event)
@@ -94,7 +96,7 @@ def run_jobs(
     except KeyboardInterrupt:
         raise Interrupted(
             f"Interrupted: {stored} of {len(jobs)} jobs are done and kept in {str(directory)!r}. "
-            "Run the same command again to go on."
+            "Run the same command again to resume."
         ) from None
     finally:
         display.close()
@@ -106,42 +108,51 @@ def _store(results: Results, event: Finished, stored: int) -> None:
     except OSError as error:
         raise Error(
             f"The result of {event.job.label} cannot be written into {str(results.jobs)!r}: {error.strerror}. "
-            f"Those that are done, {stored} so far, are safe. Make room there and run the same command again: it goes "
-            "on from where it was."
+            f"Results stored so far ({stored}) are safe. Make room there and run the same command again to resume."
         ) from None
 
 
 @dataclasses.dataclass(frozen=True)
 class Trainer:
-    """Does jobs by training; sent to workers, so it holds plain values alone.
+    """Work function that trains. It is sent to workers, so its attributes are JSON data.
 
     Attributes:
-        command: The command that asks for the jobs, for the record.
-        study: The description of the study.
+        command: The command line, stored with the results.
+        study: Description of the study.
+        checkpoints: Directory for the checkpoints of compiled training, if workers share one with this process.
     """
 
     command: str
-    study: Mapping[str, Any]
+    study: JsonObject
+    checkpoints: str | None = None
 
     def __call__(self, job: Job, advance: Progress) -> bytes:
-        """Do a job."""
+        """Train the runs of a job and return its result file."""
         study = study_of(self.study)
         task = study.tasks[job.task]
         reward = study.reward(task, job.reward)
-        training = train(
-            task,
-            reward.spec,
-            observe=reward.observe,
-            config=job.config,
-            seeds=job.seeds,
-            progress=advance,
-            source=job.setup.get("source", "gymnasium"),
-        )
+        device = job.setup.get("device", "host")
+        # A worker that has an accelerator keeps other jobs off it.
+        on_cpu = device == "host" and isinstance(job.config, PPO | QLearning) and "JAX_PLATFORMS" not in os.environ
+        with computing_on("host") if on_cpu else contextlib.nullcontext():
+            training = train(
+                task,
+                reward.spec,
+                observe=reward.observe,
+                config=job.config,
+                seeds=job.seeds,
+                progress=advance,
+                source=job.setup.get("source", "gymnasium"),
+                device=device,
+                checkpoint=None
+                if self.checkpoints is None
+                else os.path.join(self.checkpoints, f"{job.key}.checkpoint"),
+            )
         return encode(
             job,
             training.log,
             seconds=training.seconds,
             command=self.command,
             versions=provenance.versions(),
-            device=provenance.machine(),
+            device=provenance.machine(device),
         )

@@ -1,9 +1,8 @@
 """Statistics of runs: means with intervals, the interquartile mean with a bootstrap, moving averages, profiles.
 
-The methods are those that reinforcement learning has agreed on (Agarwal et al., "Deep Reinforcement Learning at the
-Edge of the Statistical Precipice", 2021), written here because SciPy's bootstrap knows no strata. Episodes of one run
-depend on each other, so that an interval over all episodes pooled, which is what the paper prints, is narrower than
-what is known. Intervals over runs take each run's mean as one observation.
+The methods are those of Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (2021),
+implemented here because SciPy's bootstrap has no strata. Episodes of one run are dependent, so the interval over all
+episodes pooled, as in the paper, is too narrow. Intervals over runs take each run's mean as one observation.
 """
 
 from __future__ import annotations
@@ -13,22 +12,20 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardspec.errors import Error
 from rewardspec.lab.learning.settings import Unit
 from rewardspec.lab.learning.training_log import TrainingLog
-
-Floats = NDArray[np.float64]
+from rewardspec.types import Bools, Floats, Ints
 
 NORMAL_95 = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""
 FINAL_SHARE = 0.1
-"""The last share of training that counts as the end of it."""
+"""Share of training that counts as its end."""
 WINDOW = 21
 """The paper's window for smoothing curves, in episodes."""
 RESAMPLES = 2000
-"""How often the bootstrap draws anew."""
+"""Number of bootstrap samples."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,8 +34,8 @@ class Estimate:
 
     Attributes:
         value: The number.
-        low: Lower end of the interval; NaN where nothing is known of it.
-        high: Upper end of the interval; likewise.
+        low: Lower end of the interval; NaN if unknown.
+        high: Upper end of the interval; NaN if unknown.
     """
 
     value: float
@@ -55,7 +52,7 @@ class Estimate:
 
 
 def pooled_mean(values: Floats) -> Estimate:
-    """The mean of all values and its normal 95 % interval, as the paper has it: as if all were independent.
+    """Compute the mean of all values and its normal 95 % interval, as if they were independent, as in the paper.
 
     Example:
         >>> print(pooled_mean(np.array([0.0, 1.0] * 50)))
@@ -65,7 +62,7 @@ def pooled_mean(values: Floats) -> Estimate:
 
 
 def mean_over_runs(run_means: Floats) -> Estimate:
-    """The mean of the runs' own means and its 95 % interval by Student's t, which is NaN for a single run.
+    """Compute the mean of the runs' means and its 95 % interval by Student's t, which is NaN for a single run.
 
     Example:
         >>> print(mean_over_runs(np.array([0.4, 0.5, 0.6])))
@@ -75,19 +72,19 @@ def mean_over_runs(run_means: Floats) -> Estimate:
 
 
 def t_quantile(freedom: int) -> float:
-    """The 97.5 % quantile of Student's t.
+    """Return the 97.5 % quantile of Student's t.
 
     Example:
         >>> [round(t_quantile(n), 3) for n in (1, 2, 4, 9, 499)]
         [12.706, 4.303, 2.776, 2.262, 1.965]
     """
-    from scipy.special import stdtrit  # comes with JAX, and takes its time to import
+    from scipy.special import stdtrit  # installed with JAX, and slow to import
 
     return float(stdtrit(freedom, 0.975))
 
 
-def run_means(log: TrainingLog, column: Floats, chosen: NDArray[np.bool_] | None = None) -> Floats:
-    """Each run's mean of a column, over the chosen episodes; runs that have none are left out."""
+def run_means(log: TrainingLog, column: Floats, chosen: Bools | None = None) -> Floats:
+    """Compute each run's mean of a column over the chosen episodes; runs without any are left out."""
     run = log.run if chosen is None else log.run[chosen]
     values = column if chosen is None else column[chosen]
     counts = np.bincount(run, minlength=log.runs)
@@ -96,8 +93,8 @@ def run_means(log: TrainingLog, column: Floats, chosen: NDArray[np.bool_] | None
     return means
 
 
-def in_the_end(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> NDArray[np.bool_]:
-    """Which episodes belong to the last share of their run: of its episodes, or of its steps; always the very last.
+def in_the_end(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> Bools:
+    """Select the episodes in the last share of their run, by episodes or steps; always the last one.
 
     Example:
         >>> from rewardspec.lab.learning.training_log import COLUMNS
@@ -111,8 +108,8 @@ def in_the_end(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> NDAr
     return np.asarray(late)
 
 
-def at_the_start(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> NDArray[np.bool_]:
-    """Which episodes belong to the first share of their run: of its episodes, or of its steps; always the very first.
+def at_the_start(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> Bools:
+    """Select the episodes in the first share of their run, by episodes or steps; always the first one.
 
     Example:
         >>> from rewardspec.lab.learning.training_log import COLUMNS
@@ -126,8 +123,8 @@ def at_the_start(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> ND
     return np.asarray(early)
 
 
-def _places(log: TrainingLog, unit: Unit) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where in its run each episode ended, and where the last one of the run did."""
+def _places(log: TrainingLog, unit: Unit) -> tuple[Ints, Ints]:
+    """Return the position of each episode in its run, and that of the run's last episode."""
     counts = np.bincount(log.run, minlength=log.runs)
     ends = np.cumsum(counts)
     position = log.end_step if unit == "steps" else np.arange(len(log)) - (ends - counts)[log.run] + 1
@@ -138,7 +135,7 @@ def _places(log: TrainingLog, unit: Unit) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def iqm(values: Floats) -> float:
-    """The interquartile mean: of the middle half of the values, the quarters' edges counted by the part inside.
+    """Compute the interquartile mean, with fractional weights at the quartiles.
 
     Example:
         >>> iqm(np.array([0.0, 1.0, 2.0, 90.0])), round(iqm(np.array([1.0, 3.0, 5.0, 7.0, 9.0, 11.0])), 6)
@@ -149,7 +146,7 @@ def iqm(values: Floats) -> float:
 
 
 def bootstrapped_iqm(strata: Sequence[Floats], *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
-    """The interquartile mean over runs with its 95 % percentile interval by the stratified bootstrap.
+    """Compute the interquartile mean over runs with its 95 % percentile interval by the stratified bootstrap.
 
     Runs are drawn anew within each stratum, such as an environment, and every stratum weighs the same however many
     runs it has.
@@ -182,14 +179,14 @@ def bootstrapped_iqm(strata: Sequence[Floats], *, resamples: int = RESAMPLES, se
     return Estimate(float(_middle_means(ordered, even[None])[0]), float(low), float(high))
 
 
-def _times_drawn(rng: np.random.Generator, count: int, runs: int) -> NDArray[np.int64]:
-    """How often each run is drawn, which says as much as which are, and spares sorting them; shape (count, runs)."""
+def _times_drawn(rng: np.random.Generator, count: int, runs: int) -> Ints:
+    """Count how often each run is drawn, which avoids sorting the draws; shape (count, runs)."""
     drawn = rng.integers(runs, size=(count, runs)) + runs * np.arange(count)[:, None]
     return np.bincount(drawn.ravel(), minlength=count * runs).reshape(count, runs)
 
 
 def _middle_means(ordered: Floats, weights: Floats) -> Floats:
-    """The mean of the middle half of the mass, for each row of weights, which add up to 1."""
+    """Compute the mean of the middle half of the mass for each row of weights, which sum to 1."""
     reached = np.cumsum(weights, axis=1)
     inside = np.diff(np.clip(reached, 0.25, 0.75), axis=1, prepend=0.25)
     means: Floats = 2.0 * (inside @ ordered)
@@ -200,7 +197,7 @@ def _middle_means(ordered: Floats, weights: Floats) -> Floats:
 
 
 def moving_average(values: Floats, window: int = WINDOW) -> Floats:
-    """The centred moving average along the last axis; at the ends, of the part of the window that is there.
+    """Compute the centered moving average along the last axis, with a truncated window at the ends.
 
     Example:
         >>> moving_average(np.array([0.0, 3.0, 6.0, 9.0]), window=3)
@@ -214,7 +211,7 @@ def moving_average(values: Floats, window: int = WINDOW) -> Floats:
 
 
 def performance_profile(scores: Floats, thresholds: Floats) -> Floats:
-    """The share of the runs that score more than each threshold.
+    """Compute the share of the runs that score more than each threshold.
 
     Example:
         >>> performance_profile(np.array([0.2, 0.4, 0.6]), np.array([0.0, 0.4, 1.0])).round(2)

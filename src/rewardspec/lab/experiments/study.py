@@ -1,39 +1,42 @@
-"""Studies: which tasks are trained with which rewards, and how much. A study is the rows and columns of a table.
+"""Studies: tasks, rewards and training budgets. A study is a table with a row for each task and a column per reward.
 
-A `Cell` of the table is a task with a reward; its runs, one for each seed, are divided into jobs, which are trained
-anywhere and in any order. The paper's evaluation is one study (`rewardspec.lab.paper`), a comparison of one's
-own specs another (`rewardspec.lab.experiments.own_study`).
+A `Cell` of the table is a task with a reward. Its runs, one for each seed, are divided into jobs, which run anywhere
+and in any order. The paper's evaluation (`rewardspec.lab.paper`) is a study, and so is a comparison of your own specs
+(`rewardspec.lab.experiments.own_study`).
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from rewardspec.episodes.features import OBSERVE
 from rewardspec.errors import Error, did_you_mean
 from rewardspec.lab.experiments.convergence import Rule
 from rewardspec.lab.experiments.jobs import Job, expected_seconds
+from rewardspec.lab.learning.device_training import device_for
 from rewardspec.lab.learning.env_batches import Source
 from rewardspec.lab.learning.envpool_batch import is_pooled
 from rewardspec.lab.learning.settings import Config, Unit
 from rewardspec.lab.learning.training_log import TrainingLog
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
+from rewardspec.types import JsonObject
 
 BASE = "base"
-"""The name of the environment's own reward in every study."""
+"""Name of the environment's own reward in every study."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Reward:
-    """What pays the learner, and what it is shown.
+    """A reward and the learner's observation of its monitor.
 
     Attributes:
-        spec: The spec that pays, or None for the environment's own reward.
-        observe: What of the monitor the learner sees, as the wrapper's `observe` says it.
-        note: Why this choice, in a sentence.
-        text: The text of the file that the spec comes from, if any: a change in it gives results another name.
+        spec: The spec, or None for the environment's own reward.
+        observe: Part of the monitor's state that the learner observes, as the wrapper's `observe`.
+        note: The idea in a sentence.
+        text: Text of the spec file, if any. A change of it changes the names of results.
     """
 
     spec: Spec | None
@@ -41,10 +44,10 @@ class Reward:
     note: str = ""
     text: str | None = None
 
-    def describe(self) -> dict[str, Any]:
-        """The reward in plain values, which change with it and so give its results another name.
+    def describe(self) -> JsonObject:
+        """Return the reward as JSON data, which determines the names of its results.
 
-        Atoms are told by their functions' names: what changes within a function is not seen.
+        Atoms are identified by the names of their functions; changes inside a function are not detected.
         """
         spec = self.spec
         if spec is None:
@@ -71,14 +74,14 @@ class Reward:
         }
 
 
-def _function_name(function: Any) -> str:
+def _function_name(function: object) -> str:
     return str(getattr(function, "__qualname__", None) or type(function).__qualname__)
 
 
 def own_reward(task: Task, name: str) -> Reward:
-    """The environment's own reward, or one of the task's specs, whose registers the learner sees.
+    """Return the environment's own reward, or one of the task's specs with `observe="registers"`.
 
-    On the registers the reward is Markov.
+    With the registers observed, the reward is Markov.
     """
     if name == BASE:
         return Reward(None, None, "The environment's own reward.")
@@ -87,12 +90,12 @@ def own_reward(task: Task, name: str) -> Reward:
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
-    """How much one cell is trained.
+    """Training budget of a cell.
 
     Attributes:
-        seeds: How many runs, with the seeds from 0 on.
-        block: How many of them are trained together, as one job.
-        config: The learner's settings.
+        seeds: Number of runs, with seeds from 0.
+        block: Number of runs in a job.
+        config: Settings of the learner.
     """
 
     seeds: int
@@ -107,14 +110,14 @@ class Budget:
 
 @dataclasses.dataclass(frozen=True)
 class Contrast:
-    """A comparison that a study is about: one reward beside the best of some others.
+    """A comparison of one reward with the best of some others.
 
     Attributes:
-        name: Its name for programs.
-        title: Its name for people.
-        reward: The one reward.
-        others: The others.
-        measure: The measure of success that they are compared by; the first of a task's by default.
+        name: Key in files.
+        title: Name for display.
+        reward: The reward.
+        others: The rewards it is compared with.
+        measure: The measure of success; by default the first measure of a task.
     """
 
     name: str
@@ -126,10 +129,10 @@ class Contrast:
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
-    """What a publication reports of a cell.
+    """Published numbers of a cell.
 
     Attributes:
-        episode: Mean episode of convergence; None where it prints None.
+        episode: Mean episode of convergence, or None as printed.
         seconds: Mean seconds until then.
         completion: Task completion in percent.
         half_width: Half the width of its 95 % interval.
@@ -146,7 +149,7 @@ class Reference:
 
 
 References: TypeAlias = Mapping[str, Mapping[str, Reference]]
-"""What a publication reports, by task and reward."""
+"""Published numbers by task and reward."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -154,19 +157,19 @@ class Study:
     """Tasks and rewards that are compared.
 
     Attributes:
-        title: What it is about.
-        lead: The same in a few sentences.
-        tasks: The tasks by name, the rows of its table.
-        rewards: The rewards by name, the columns, with their titles.
-        budget: How much a task is trained; the second argument asks for the small budget.
-        reward: A task's reward of some name.
-        contrasts: What is compared with what.
-        references: What a publication reports, to be shown beside the results.
-        rivals: The rewards that others are measured by when a star says that one led to a suboptimal policy.
-        is_full: Whether a cell was given all that `references` speak of: from the task, settings and number of runs.
-        convergence: When the runs of a task count as converged.
-        notes: How its setting differs from the tasks' own, point by point.
-        description: The study in plain values, from which `study_of` makes it again, elsewhere or later.
+        title: Title.
+        lead: Summary in a few sentences.
+        tasks: The tasks by name, the rows of the table.
+        rewards: The titles of the rewards by name, the columns of the table.
+        budget: Function of a task and `quick` that returns the budget of a cell.
+        reward: Function of a task and a name that returns a reward.
+        contrasts: The comparisons.
+        references: Published numbers, shown beside the results.
+        rivals: The rewards that the star of a suboptimal policy compares with.
+        is_full: Function of a task, settings and number of runs: whether a cell had the budget of `references`.
+        convergence: Function of a task that returns its convergence rule.
+        notes: Differences from the tasks' own settings.
+        description: The study as JSON data, from which `study_of` rebuilds it.
     """
 
     title: str
@@ -178,21 +181,21 @@ class Study:
     contrasts: tuple[Contrast, ...] = ()
     references: References = dataclasses.field(default_factory=dict)
     rivals: tuple[str, ...] = ()
-    is_full: Callable[[Task, Mapping[str, Any], int], bool] = lambda task, config, runs: True
+    is_full: Callable[[Task, JsonObject, int], bool] = lambda task, config, runs: True
     convergence: Callable[[Task], Rule] = lambda task: Rule()
     notes: tuple[str, ...] = ()
-    description: Mapping[str, Any]
+    description: JsonObject
 
     @property
     def cells(self) -> tuple[tuple[str, str], ...]:
-        """Every cell there can be, by task and reward, in the order of the table."""
+        """All cells, by task and reward, in the order of the table."""
         return tuple((task, reward) for task in self.tasks for reward in self.rewards)
 
     def checked_reward(self, name: str) -> str:
-        """The name of a reward of this study.
+        """Return the name of a reward of this study.
 
         Raises:
-            Error: There is none of that name.
+            Error: There is no reward of that name.
         """
         if name not in self.rewards:
             known = ", ".join(self.rewards)
@@ -208,28 +211,36 @@ class Study:
         seeds: int | None = None,
         block: int | None = None,
         source: Source = "gymnasium",
+        device: str | None = "host",
     ) -> list[Job]:
-        """The jobs of the study.
+        """Return the jobs of the study.
 
         Args:
-            tasks: Some of its tasks, by name; all by default.
-            rewards: Some of its rewards; all by default.
+            tasks: Names of tasks; all by default.
+            rewards: Names of rewards; all by default.
             quick: Whether to take the small budgets.
-            seeds: How many runs each cell has, where that is not to be the budget's number.
-            block: How many of them are one job, likewise.
-            source: Where environments come from for which there is no array physics.
+            seeds: Number of runs of a cell; by default that of the budget.
+            block: Number of runs in a job; by default that of the budget.
+            source: Source of environments without array physics.
+            device: Device for the tasks that can be compiled; None for the processor where compiling pays. See
+                `rewardspec.lab.learning.device_training.device_for`.
         """
         chosen = [self.checked_reward(name) for name in (rewards if rewards is not None else self.rewards)]
-        changes: dict[str, Any] = {}
-        changes |= {name: value for name, value in (("seeds", seeds), ("block", block)) if value is not None}
+        changes = {name: value for name, value in (("seeds", seeds), ("block", block)) if value is not None}
         jobs: list[Job] = []
         for name in dict.fromkeys(tasks if tasks is not None else self.tasks):
             task = self.tasks[name]
-            budget = dataclasses.replace(self.budget(task, quick), **changes)
+            budget = dataclasses.replace(self.budget(task, quick), **changes)  # type: ignore[arg-type]
             for reward in dict.fromkeys(chosen):
-                setup = self.reward(task, reward).describe()
+                paid = self.reward(task, reward)
+                setup = paid.describe()
                 if source != "gymnasium" and is_pooled(task):
-                    setup["source"] = source  # other random numbers, so other results
+                    setup["source"] = source  # which draws other random numbers
+                runs = min(budget.block, budget.seeds)
+                can = device if paid.observe in (None, *OBSERVE) else "host"  # a count of steps is not compiled
+                trained_on = device_for(task, paid.spec, budget.config, runs, can)
+                if trained_on != "host":
+                    setup["device"] = trained_on  # likewise
                 for first in range(0, budget.seeds, budget.block):
                     count = min(budget.block, budget.seeds - first)
                     cost = expected_seconds(task, budget.config, count)
@@ -239,26 +250,26 @@ class Study:
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One cell of the table: a task, a reward, and the runs that learned from it.
+    """Results of one cell of the table, merged from its jobs.
 
     Attributes:
-        task: The task's name.
-        reward: The reward's name.
-        log: The episodes; blocks of seeds merged, runs numbered through.
-        seconds: Wall-clock seconds of training, those of all blocks added up.
-        config: The learner's settings.
-        observe: What the learner saw of the monitor, as the wrapper's `observe` says it; None for nothing.
-        payment: How the spec paid; None where the environment's own reward was learned from.
+        task: Name of the task.
+        reward: Name of the reward.
+        log: The episodes of all runs.
+        seconds: Wall-clock seconds of training, summed over jobs.
+        config: Settings of the learner.
+        observe: Part of the monitor's state that the learner observed, or None.
+        payment: Payment of the spec; None for the environment's own reward.
         commands: The commands that trained it.
-        versions: The versions of what it was trained with.
-        devices: The kinds of machine that trained it, in words.
+        versions: Versions of the packages.
+        devices: The kinds of machine that trained it.
     """
 
     task: str
     reward: str
     log: TrainingLog
     seconds: float
-    config: Mapping[str, Any]
+    config: JsonObject
     observe: str | None
     payment: str | None
     commands: tuple[str, ...]
@@ -267,20 +278,20 @@ class Cell:
 
     @property
     def unit(self) -> Unit:
-        """What the training budget is counted in."""
+        """Unit of the training budget."""
         return "episodes" if "episodes" in self.config else "steps"
 
 
-def study_of(description: Mapping[str, Any], *, show: bool = False, references: bool = True) -> Study:
-    """The study that a description describes.
+def study_of(description: JsonObject, *, show: bool = False, references: bool = True) -> Study:
+    """Rebuild a study from its description.
 
     Args:
-        description: The description, which may come from a file.
-        show: Whether its results are only to be shown; functions that specs name are not imported then.
+        description: The description, possibly from a file.
+        show: Whether results are only shown; then functions that specs refer to are not imported.
         references: Whether the module of an environment `module:…` may be imported, which runs its code.
 
     Raises:
-        Error: It describes none that this version knows, or one that may not be imported.
+        Error: The kind of study is unknown, or its environment may not be imported.
     """
     kind = description.get("study")
     if kind == "paper":
@@ -295,8 +306,8 @@ def study_of(description: Mapping[str, Any], *, show: bool = False, references: 
     raise Error(f"There is no study {kind!r} in this version of rewardspec. Use the version that wrote it.")
 
 
-def merged_description(old: Mapping[str, Any], new: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The description of a study that is taken up again, perhaps with further rewards.
+def merged_description(old: JsonObject, new: JsonObject) -> JsonObject:
+    """Merge the descriptions of a study that is resumed, possibly with further rewards.
 
     Raises:
         Error: They describe different studies.

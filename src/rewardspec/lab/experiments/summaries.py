@@ -1,14 +1,12 @@
-"""Summaries: a cell of a million episodes in a few numbers, and all cells side by side."""
+"""Summaries of cells, and the table of all summaries."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardspec.errors import Error
 from rewardspec.lab.experiments.convergence import convergence_of
@@ -21,39 +19,40 @@ from rewardspec.lab.experiments.statistics import (
     run_means,
 )
 from rewardspec.lab.experiments.study import Cell, Study
+from rewardspec.types import Floats, Json, JsonObject
 
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """What is reported of one cell. Task completion is the task's first measure of success, a share or not.
+    """Summary of a cell. Task completion is the task's first measure of success.
 
     Attributes:
-        task: The task's name.
-        reward: The reward's name.
-        full_budget: Whether it was given all that the study's references speak of.
-        runs: How many runs there were.
-        episodes: How many episodes they finished, together.
-        steps: How many steps these took, together.
+        task: Name of the task.
+        reward: Name of the reward.
+        full_budget: Whether the cell had the budget of the study's references.
+        runs: Number of runs.
+        episodes: Number of finished episodes of all runs.
+        steps: Number of steps in these episodes.
         seconds: Wall-clock seconds of training.
         completion: Mean task completion over all episodes of all runs; the interval treats episodes as independent.
-        completion_over_runs: The mean of the runs' means, with the interval over runs.
+        completion_over_runs: Mean of the runs' means, with the interval over runs.
         iqm: Interquartile mean of the runs' means, with a bootstrapped interval.
-        final: Task completion in the last tenth of training: the mean of the runs' means, with the interval over runs.
-        final_reward: What the learner was paid for an episode in that tenth.
-        final_base_reward: What the environment itself pays for an episode in that tenth.
-        further_measures: The further measures of success over all of training, by name: means over runs.
-        final_measures: The same in that tenth.
+        final: Task completion in the last tenth of training: mean of the runs' means, with the interval over runs.
+        final_reward: Mean return of the learner in the last tenth.
+        final_base_reward: Mean return by the environment's own reward in the last tenth.
+        further_measures: Further measures of success over all of training, by name: means over runs.
+        final_measures: Further measures in the last tenth.
         violated: Share of all episodes that violated a veto of the spec.
-        final_violated: Share of those in the last tenth that did.
-        convergence_episode: Mean episode of convergence, as the study takes it; None if too few runs converged.
-        convergence_seconds: Mean seconds until then, of a run's share of the time.
+        final_violated: The same in the last tenth.
+        convergence_episode: Mean episode of convergence by the study's rule; None if too few runs converged.
+        convergence_seconds: Mean seconds until convergence, of a run's share of the time.
         converged: Share of the runs that converged.
-        convergence_episode_counting_zero: Mean over all runs, where a run that did not converge counts as 0.
-        config: The learner's settings.
-        observe: What the learner saw of the monitor.
-        payment: How the spec paid.
+        convergence_episode_counting_zero: Mean over all runs, with 0 for runs that did not converge.
+        config: Settings of the learner.
+        observe: Part of the monitor's state that the learner observed.
+        payment: Payment of the spec.
         commands: The commands that trained it.
-        versions: The versions of what it was trained with.
+        versions: Versions of the packages.
         devices: The kinds of machine that trained it.
         run_scores: Each run's mean task completion, shape (runs,).
         final_scores: Each run's mean task completion in the last tenth, shape (runs,).
@@ -80,17 +79,17 @@ class Summary:
     convergence_seconds: float | None
     converged: float
     convergence_episode_counting_zero: float
-    config: Mapping[str, Any]
+    config: JsonObject
     observe: str | None
     payment: str | None
     commands: tuple[str, ...]
     versions: Mapping[str, str]
     devices: tuple[str, ...]
-    run_scores: NDArray[np.float64]
-    final_scores: NDArray[np.float64]
+    run_scores: Floats
+    final_scores: Floats
 
-    def as_json(self) -> dict[str, Any]:
-        """The summary as JSON data, without the single runs; what is not known is null."""
+    def as_json(self) -> JsonObject:
+        """Return the summary as JSON data, without the scores of single runs; unknown values are null."""
         return {
             field.name: as_json_data(getattr(self, field.name))
             for field in dataclasses.fields(self)
@@ -99,7 +98,7 @@ class Summary:
 
 
 def summarize(cell: Cell, study: Study) -> Summary:
-    """A cell of a study in a few numbers.
+    """Summarize a cell of a study.
 
     Raises:
         Error: No run of the cell finished an episode.
@@ -145,14 +144,14 @@ def summarize(cell: Cell, study: Study) -> Summary:
 
 
 class Summaries:
-    """The summaries of all cells of a study that there are, by task and reward.
+    """Summaries of the finished cells of a study.
 
     Args:
         study: The study.
-        summaries: The cells' summaries, in any order.
+        summaries: The summaries in any order.
 
     Raises:
-        Error: Two of them are of the same cell, or one is of none of the study's.
+        Error: Two are of the same cell, or one is not of this study.
     """
 
     def __init__(self, study: Study, summaries: Iterable[Summary]) -> None:
@@ -170,35 +169,35 @@ class Summaries:
             self._cells[key] = summary
 
     def get(self, task: str, reward: str) -> Summary | None:
-        """The summary of a cell, if there is one."""
+        """Return the summary of a cell, or None."""
         return self._cells.get((task, reward))
 
     def of(self, task: str) -> dict[str, Summary]:
-        """The summaries of a task by reward."""
+        """Return the summaries of a task by reward."""
         return {reward: self._cells[task, reward] for reward in self.study.rewards if (task, reward) in self._cells}
 
     def tasks(self) -> list[str]:
-        """The names of the tasks that have results, in the study's order."""
+        """Return the names of the tasks with results, in the study's order."""
         return [task for task in self.study.tasks if self.of(task)]
 
     def all(self) -> list[Summary]:
-        """All summaries, in the table's order."""
+        """Return all summaries in the order of the table."""
         return [self._cells[key] for key in self.study.cells if key in self._cells]
 
     def complete(self) -> list[dict[str, Summary]]:
-        """The rows that have results of every reward."""
+        """Return the rows with results of every reward."""
         return [row for row in map(self.of, self.study.tasks) if len(row) == len(self.study.rewards)]
 
     def missing(self) -> list[tuple[str, str]]:
-        """The cells that there are no results of."""
+        """Return the cells without results."""
         return [key for key in self.study.cells if key not in self._cells]
 
     def short_of_budget(self) -> list[Summary]:
-        """The cells that were given less than the references speak of, so that their numbers do not compare."""
+        """Return the cells with less than the budget of the references, which are not comparable with them."""
         return [summary for summary in self.all() if not summary.full_budget]
 
     def is_starred(self, task: str, reward: str) -> bool:
-        """Whether a cell converged to a suboptimal policy: a rival completes more of the task."""
+        """Return whether a cell converged to a suboptimal policy: a rival completes more of the task."""
         cell = self.get(task, reward)
         if cell is None or cell.convergence_episode is None:
             return False
@@ -206,8 +205,8 @@ class Summaries:
         return any(other is not None and other.completion.value > cell.completion.value for other in others)
 
 
-def as_json_data(value: Any) -> Any:
-    """A value as JSON data; what is not a number is null.
+def as_json_data(value: object) -> Json:
+    """Convert a value to JSON data; NaN and infinity become null.
 
     Example:
         >>> as_json_data(Estimate(0.5, math.nan, np.float64(0.75)))

@@ -1,8 +1,7 @@
-"""The tables of a study: a line for each task, a column for each reward, and published numbers below ours.
+"""Tables of a study: a line for each task, a column for each reward, and published numbers below ours.
 
-A `Table` holds texts and marks; `table_formats` writes it down. The first says how much of the task was completed,
-with the interval over all episodes that the paper prints, the second when rewards converged. The third adds what
-readers want besides: how the runs ended, and how sure that is, with intervals over runs.
+A `Table` holds texts and marks; `table_formats` formats it. The tables show task completion with the paper's interval
+over all episodes, convergence, further measures, and the end of training with intervals over runs.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from rewardspec.lab.tasks.task import Task
 
 Source: TypeAlias = Literal["ours", "paper"]
 GAP = "–"
-"""What stands where there is no result."""
+"""Text of a missing result."""
 NEVER = "None"
-"""What stands where rewards did not converge."""
+"""Text of a cell that did not converge."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,8 +28,8 @@ class Entry:
     """One number of a table.
 
     Attributes:
-        text: The number as text; empty where there is nothing to say.
-        star: Whether it has the star of a suboptimal policy.
+        text: The number as text; may be empty.
+        star: Whether the policy is suboptimal.
         bold: Whether it is the best of its row.
     """
 
@@ -45,7 +44,7 @@ class Line:
 
     Attributes:
         task: The task.
-        source: Whose numbers these are.
+        source: Source of the numbers.
         groups: The numbers by group and reward.
     """
 
@@ -56,14 +55,14 @@ class Line:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """A table before it is written down.
+    """A table, independent of its format.
 
     Attributes:
-        title: What it shows.
-        groups: The titles of its groups of columns; each has a column for every reward.
-        columns: The titles of the rewards.
-        lines: Its lines, in the study's order, a publication's own after ours.
-        notes: How to read it.
+        title: Title.
+        groups: Titles of the groups of columns; each group has a column for every reward.
+        columns: Titles of the rewards.
+        lines: Lines in the study's order, published ones after ours.
+        notes: Notes below the table.
     """
 
     title: str
@@ -73,7 +72,7 @@ class Table:
     notes: tuple[str, ...]
 
     def families(self) -> dict[str, list[Line]]:
-        """The lines by the task's family; where there is but one, its name is empty."""
+        """Group the lines by the task's family; a single family has an empty name."""
         found: dict[str, list[Line]] = {}
         for line in self.lines:
             found.setdefault(line.task.family, []).append(line)
@@ -81,7 +80,7 @@ class Table:
 
 
 def tables_of(results: Summaries) -> dict[str, Table]:
-    """The tables of a study, by a short name, the most telling first."""
+    """Make the tables of a study by name, the most important first."""
     study = results.study
     tables = {"table": completion_table(results)}
     if study.references:
@@ -93,10 +92,15 @@ def tables_of(results: Summaries) -> dict[str, Table]:
 
 
 def completion_table(results: Summaries) -> Table:
-    """How much of the task was completed: beside published numbers over episodes, as those are; else over runs."""
+    """Make the table of task completion: with published numbers, means over episodes; else means over runs."""
     study = results.study
     if study.references:
-        group = _Group(_measured(study), _pooled_text, lambda cell: cell.completion.value, reference=_completion_of)
+        group = _Group(
+            _measured(study),
+            lambda cell, _: percent_text(cell.completion),
+            lambda cell: cell.completion.value,
+            lambda published: (f"{published.completion:.2f} ± {published.half_width:.2f}", False),
+        )
         notes = [
             "Lines marked “paper” are the paper's own numbers"
             + ("; “best” is a column of ours." if "best" in study.rewards else "."),
@@ -104,7 +108,7 @@ def completion_table(results: Summaries) -> Table:
             "the best of the row.",
         ]
     else:
-        # Episodes that fail may be the longest, so that a run that never succeeds has the fewest.
+        # Failed episodes may be longer, so a run that never succeeds would have less weight in a mean over episodes.
         group = _Group(
             _measured(study),
             lambda cell, task: _text(cell.completion_over_runs, task),
@@ -118,7 +122,7 @@ def completion_table(results: Summaries) -> Table:
 
 
 def differences_table(results: Summaries) -> Table:
-    """Ours less what is published, in percentage points."""
+    """Make the table of differences to the published numbers, in percentage points."""
     study = results.study
     found = [
         100.0 * cell.completion.value - study.references[cell.task][cell.reward].completion
@@ -139,10 +143,20 @@ def differences_table(results: Summaries) -> Table:
 
 
 def convergence_table(results: Summaries) -> Table:
-    """When rewards converged, in episodes and in seconds, ours and published."""
+    """Make the table of convergence in episodes and seconds."""
     groups = [
-        _Group("Mean episode", _episode_text, reference=_episode_of, starred=True),
-        _Group("Mean seconds", _seconds_text, reference=_seconds_of, starred=True),
+        _Group(
+            "Mean episode",
+            lambda cell, _: episode_text(cell.convergence_episode),
+            reference=lambda published: (episode_text(published.episode), published.episode_star),
+            starred=True,
+        ),
+        _Group(
+            "Mean seconds",
+            lambda cell, _: seconds_text(cell.convergence_seconds),
+            reference=lambda published: (seconds_text(published.seconds), published.seconds_star),
+            starred=True,
+        ),
     ]
     rivals = "another of the paper's rewards" if results.study.references else "another reward"
     notes = [
@@ -153,7 +167,7 @@ def convergence_table(results: Summaries) -> Table:
 
 
 def further_table(results: Summaries, name: str) -> Table:
-    """A further measure of success, over all of training and at its end."""
+    """Make the table of a further measure of success, over all of training and at its end."""
     words = {
         task.title: measure.words.rstrip(".")
         for task in results.study.tasks.values()
@@ -167,14 +181,17 @@ def further_table(results: Summaries, name: str) -> Table:
 
 
 def _counting(study: Study) -> str:
-    """How the means of convergence are taken."""
-    if any(study.convergence(task).counts_all for task in study.tasks.values()):
-        return "mean over all runs, one that did not converge counting as 0, and None where none did"
-    return "mean over the runs whose rewards converged; None where fewer than half did"
+    """Describe the means of convergence."""
+    all_runs = "mean over all runs, one that did not converge counting as 0, and None where none did"
+    converged = "mean over the runs whose rewards converged; None where fewer than half did"
+    counts = {study.convergence(task).counts_all: task.learner for task in study.tasks.values()}
+    if len(counts) == 2:
+        return f"for {counts[True]} {all_runs}; for {counts[False]} {converged}"
+    return all_runs if True in counts else converged
 
 
 def ends_table(results: Summaries) -> Table:
-    """What the paper does not give: the end of training, the interquartile mean, and how many runs converged."""
+    """Make the table of the end of training, the interquartile mean and the share of converged runs."""
     unit = _unit(results.study)
     groups = [
         _Group(f"Last tenth{unit}", lambda cell, task: _text(cell.final, task), lambda cell: cell.final.value),
@@ -194,7 +211,7 @@ def ends_table(results: Summaries) -> Table:
 
 @dataclasses.dataclass(frozen=True)
 class _Group:
-    """A group of columns: what it shows of a cell and of a published one, and the measure whose best is bold."""
+    """A group of columns: the texts of our and of published cells, and the measure whose best is bold."""
 
     title: str
     show: Callable[[Summary, Task], str]
@@ -203,20 +220,8 @@ class _Group:
     starred: bool = False
 
 
-def _completion_of(cell: Reference) -> tuple[str, bool]:
-    return f"{cell.completion:.2f} ± {cell.half_width:.2f}", False
-
-
-def _episode_of(cell: Reference) -> tuple[str, bool]:
-    return episode_text(cell.episode), cell.episode_star
-
-
-def _seconds_of(cell: Reference) -> tuple[str, bool]:
-    return seconds_text(cell.seconds), cell.seconds_star
-
-
 def _further(name: str, title: str, *, late: bool) -> _Group:
-    """A group for one of the further measures, which not every task need have."""
+    """Make the group of a further measure, which some tasks may lack."""
 
     def found(cell: Summary) -> Estimate | None:
         return (cell.final_measures if late else cell.further_measures).get(name)
@@ -241,25 +246,13 @@ def _unit(study: Study) -> str:
 
 
 def _measured(study: Study) -> str:
-    """What the first measure is called."""
+    """Return the title of the first measure."""
     names = {next(iter(task.measures)).replace("_", " ").capitalize() for task in study.tasks.values()}
     return (names.pop() if len(names) == 1 else "Score") + _unit(study)
 
 
 def _text(estimate: Estimate, task: Task) -> str:
     return estimate_text(estimate, task.measure.share)
-
-
-def _pooled_text(cell: Summary, task: Task) -> str:
-    return percent_text(cell.completion)
-
-
-def _episode_text(cell: Summary, task: Task) -> str:
-    return episode_text(cell.convergence_episode)
-
-
-def _seconds_text(cell: Summary, task: Task) -> str:
-    return seconds_text(cell.convergence_seconds)
 
 
 # Lines.
@@ -325,7 +318,7 @@ def _remarks(results: Summaries) -> Iterator[str]:
 
 
 def _named(study: Study, cells: Iterable[tuple[str, str]]) -> str:
-    """Cells in words, those of a task together."""
+    """List cells by task."""
     rows: dict[str, list[str]] = {}
     for task, reward in cells:
         rows.setdefault(task, []).append(reward)
@@ -339,7 +332,7 @@ def _named(study: Study, cells: Iterable[tuple[str, str]]) -> str:
 
 
 def episode_text(value: float | None) -> str:
-    """A number of episodes.
+    """Format a number of episodes.
 
     Example:
         >>> episode_text(2.304), episode_text(1301.4), episode_text(None)
@@ -349,7 +342,7 @@ def episode_text(value: float | None) -> str:
 
 
 def seconds_text(value: float | None) -> str:
-    """Seconds: two decimals, or two digits where that would be too little.
+    """Format seconds with two decimals, or two digits for small values.
 
     Example:
         >>> seconds_text(133.951), seconds_text(0.04), seconds_text(0.00312), seconds_text(None)
@@ -363,7 +356,7 @@ def seconds_text(value: float | None) -> str:
 
 
 def percent_text(estimate: Estimate) -> str:
-    """A share in percent with half its interval, or with the interval where that is cut off at 0 or at 100.
+    """Format a share in percent with half the width of its interval, or with the interval clipped to [0, 100].
 
     Example:
         >>> percent_text(Estimate(0.5, 0.49, 0.51)), percent_text(Estimate(0.4, -0.7, 1.5))
@@ -378,7 +371,7 @@ def percent_text(estimate: Estimate) -> str:
 
 
 def estimate_text(estimate: Estimate, share: bool) -> str:
-    """A number with its interval: a share in percent, whose interval ends at 0 and at 100.
+    """Format a number with its interval; a share in percent, clipped to [0, 100].
 
     Example:
         >>> estimate_text(Estimate(0.416, -0.67, 1.5), share=True)

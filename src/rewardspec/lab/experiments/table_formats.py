@@ -1,4 +1,4 @@
-"""Tables written down: as Markdown, as LaTeX, as plain text for a terminal, and all numbers as CSV."""
+"""Format tables as Markdown, LaTeX and plain text, and all numbers as CSV."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import csv
 import io
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rewardspec.lab.experiments.statistics import Estimate
 from rewardspec.lab.experiments.summaries import Summaries
@@ -16,10 +15,10 @@ from rewardspec.lab.experiments.table import Entry, Line, Table
 
 
 def to_markdown(table: Table) -> str:
-    """A table in GitHub's Markdown, with its title above and its notes below."""
+    """Format a table as Markdown, with its title above and its notes below."""
     heads = [f"{group}: {column}" for group in table.groups for column in table.columns]
     heads = list(table.columns) if len(table.groups) == 1 else heads
-    beside = any(line.source != "ours" for line in table.lines)  # only then does a line have to say whose it is
+    beside = any(line.source != "ours" for line in table.lines)  # then each line names its source
     lines = [f"### {table.title}", "", _markdown_row(["", *[""] * beside, *heads])]
     lines.append(f"|---|{'---|' * beside}{'--:|' * len(heads)}")
     for line in table.lines:
@@ -45,7 +44,7 @@ _PREAMBLE = r"""% Needs in the preamble: \usepackage{booktabs,multirow,graphicx}
 
 
 def to_latex(table: Table, label: str) -> str:
-    r"""A table for `\input` with the rules and groups of columns of the paper's, and its numbers in small italics."""
+    r"""Format a table for `\input`, in the layout of the paper's table, with its numbers in small italics."""
     width = len(table.columns)
     groups = [rf"\multicolumn{{{width}}}{{c}}{{\textbf{{{_tex(group)}}}}}" for group in table.groups]
     first = range(3, 3 + width * len(groups), width)
@@ -102,11 +101,11 @@ def _tex(text: str) -> str:
 # Plain text.
 
 _MARK = "•"
-"""What stands before the best of a row, where nothing can be bold."""
+"""Mark of the best of a row, instead of bold."""
 
 
 def to_text(table: Table, width: int = 120) -> str:
-    """A table for the terminal: as many groups of columns beside each other as fit, the others below them."""
+    """Format a table as text; groups of columns that do not fit into the width follow below."""
     blocks: list[list[str]] = []
     chosen: list[int] = []
     for number in range(len(table.groups)):
@@ -163,7 +162,7 @@ _PAPER = ("episode", "seconds", "completion", "half_width")
 
 
 def to_csv(results: Summaries) -> str:
-    """All numbers, one line for each cell of the table, ours and published ones; shares in [0, 1], gaps empty."""
+    """Format all numbers as CSV, one line for each cell; shares are in [0, 1], missing values empty."""
     further = tuple(dict.fromkeys(name for cell in results.all() for name in cell.final_measures))
     heads = ["environment", "reward", *_NUMBERS, *_SHARES]
     estimates = (*_ESTIMATES, *(f"final_{name}" for name in further))
@@ -200,7 +199,7 @@ def _csv_published(results: Summaries, task: str, reward: str) -> Iterator[str]:
     yield str(int(cell.episode_star))
 
 
-def _csv(value: Any) -> str:
+def _csv(value: float | None) -> str:
     if value is None or value != value:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""A played episode as an animated GIF, or as a row of stills."""
+"""Recordings of episodes, as an animated GIF or as a row of stills."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import gymnasium as gym
 import numpy as np
@@ -16,18 +17,22 @@ from rewardspec.atomic_files import write_whole
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.lab.learning.playing import Episode, play
 from rewardspec.lab.learning.policies import Policy
+from rewardspec.types import Array
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 ENDINGS = (".gif", ".png")
 _WIDTH = 320
-"""Frames are made this wide at most."""
+"""Maximum width of a frame in pixels."""
 _FRAMES = 200
-"""A longer episode is shown in larger steps."""
+"""Maximum number of frames; longer episodes are subsampled."""
 _STILLS = 8
 _GAP, _FRAME = 3, "#dddddd"
 
 
 def check_recording(path: str | os.PathLike[str]) -> None:
-    """Raise an Error unless a recording could be written there; to be asked before training, not after it."""
+    """Raise an Error unless a recording can be written to this file; call it before training."""
     _pillow()
     target = Path(path)
     if target.suffix.lower() not in ENDINGS:
@@ -39,7 +44,7 @@ def check_recording(path: str | os.PathLike[str]) -> None:
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
-    """Raise an Error unless a file could be written there."""
+    """Raise an Error unless a file can be written at this path."""
     target = Path(path)
     if not target.parent.is_dir():
         raise Error(f"Cannot write {str(target)!r}: the directory {str(target.parent)!r} does not exist.")
@@ -50,17 +55,17 @@ def check_target(path: str | os.PathLike[str]) -> None:
 
 
 def record(policy: Policy, path: str | os.PathLike[str], *, run: int = 0, seed: int = 0) -> Episode:
-    """Play one episode and write what it looked like.
+    """Play one episode and write its recording.
 
     Args:
         policy: The policies.
-        path: A file that ends in `.gif`, for a moving picture, or in `.png`, for a row of stills.
-        run: The number of the run whose policy plays.
+        path: Output file: `.gif` for an animation, `.png` for a row of stills.
+        run: Number of the run whose policy plays.
         seed: Seed of the reset.
     """
     check_recording(path)
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pygame complains of a screen that is not there or needed
+        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pygame would look for a screen
     try:
         episode = play(policy, run=run, seed=seed, pictures=True)
     except gym.error.DependencyNotInstalled:
@@ -74,8 +79,8 @@ def record(policy: Policy, path: str | os.PathLike[str], *, run: int = 0, seed: 
     return episode
 
 
-def moving(frames: Sequence[Any], seconds: float = 8.0) -> bytes:
-    """Frames as a GIF that lasts so many seconds, or less when it has few frames, and rests on the last one."""
+def moving(frames: Sequence[Array], seconds: float = 8.0) -> bytes:
+    """Encode frames as a GIF of at most `seconds`, which pauses on the last frame."""
     shown = [_image(frames[k]) for k in _spread(len(frames), _FRAMES)]
     pace = min(200, max(30, round(1000 * seconds / len(shown))))
     buffer = io.BytesIO()
@@ -85,8 +90,8 @@ def moving(frames: Sequence[Any], seconds: float = 8.0) -> bytes:
     return buffer.getvalue()
 
 
-def stills(frames: Sequence[Any]) -> bytes:
-    """A few frames from the first to the last, in rows, each with its step, as a PNG."""
+def stills(frames: Sequence[Array]) -> bytes:
+    """Arrange a few frames from first to last in rows, labeled with their steps, as a PNG."""
     from PIL import ImageDraw
 
     steps = _spread(len(frames), _STILLS)
@@ -107,7 +112,7 @@ def stills(frames: Sequence[Any]) -> bytes:
 
 
 def _spread(count: int, most: int) -> list[int]:
-    """At most so many numbers from 0 to `count - 1`, evenly spread, both ends included.
+    """Choose at most `most` evenly spaced numbers from 0 to `count - 1`, both included.
 
     Example:
         >>> _spread(10, 4), _spread(2, 4)
@@ -116,16 +121,17 @@ def _spread(count: int, most: int) -> list[int]:
     return [round(place) for place in np.linspace(0, count - 1, min(count, most))]
 
 
-def _image(frame: Any) -> Any:
-    image = _pillow().fromarray(np.asarray(frame, dtype=np.uint8))
+def _image(frame: Array) -> Image:
+    image: Image = _pillow().fromarray(np.asarray(frame, dtype=np.uint8))
     if image.width > _WIDTH:
         image = image.resize((_WIDTH, round(image.height * _WIDTH / image.width)))
     return image
 
 
-def _pillow() -> Any:
+def _pillow() -> ModuleType:
     try:
         from PIL import Image
     except ImportError:
         raise MissingExtraError("pillow", "plot", "Recording an episode") from None
-    return Image
+    module: ModuleType = Image
+    return module

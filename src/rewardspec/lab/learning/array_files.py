@@ -1,7 +1,7 @@
-"""Archives of arrays, `.npz` files: written the same way every time, and read by readers that trust nothing.
+"""Reproducible `.npz` files, read without trust.
 
-A few hundred kilobytes of compressed zeros can become gigabytes. What an archive declares about its arrays is therefore
-compared with what is expected of them before any is read, and one that is read takes no more memory than it declared.
+A few hundred kilobytes of compressed zeros can expand to gigabytes. Callers therefore check the declared shapes before
+reading, and reading an array takes no more memory than it declares.
 """
 
 from __future__ import annotations
@@ -18,27 +18,29 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardspec.types import Array, Json
+
 _HEADER_BYTES = 2**22
-"""The longest header of any archive of ours, by far; it holds settings and a spec as text."""
+"""Maximum size of a header, which holds settings and a spec as text."""
 _PREFIX_BYTES = 2**14
-"""What comes before the numbers of an array: NumPy itself refuses longer ones."""
-_DATE = (1980, 1, 1, 0, 0, 0)  # a file's content should not depend on when it was written
-_LEVEL = 1  # logs shrink to a tenth at the fastest level, and little more at the others
+"""Maximum size of the NumPy header of an array."""
+_DATE = (1980, 1, 1, 0, 0, 0)  # the content does not depend on the time of writing
+_LEVEL = 1  # the fastest level compresses logs to a tenth; others gain little
 
 
 class DamagedFileError(ValueError):
-    """A file that holds no arrays, or no longer all of them; the message says why, without the file's name."""
+    """A file that is not a complete archive of arrays; the message gives the reason without the file's name."""
 
 
 class Declared(NamedTuple):
-    """What an archive says about one of its arrays."""
+    """Declared shape and type of an array."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
 
-def write_arrays(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """The content of an archive: a header as JSON, and arrays. The same arrays are the same bytes."""
+def write_arrays(header: Json, arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
+    """Encode an archive: a header as JSON, and arrays. Equal arrays give equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, array in {"header": np.array(json.dumps(header)), **arrays}.items():
@@ -49,23 +51,23 @@ def write_arrays(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
 
 
 class ArrayFile:
-    """An archive that is open for reading; a context manager, which closes it. Nothing is unpickled.
+    """An archive open for reading, as a context manager. Nothing is unpickled.
 
     Args:
         path: The file.
 
     Attributes:
-        declared: What it says about its arrays, by name, the header left out.
+        declared: Declared shapes and types by name, without the header.
 
     Raises:
         OSError: The file cannot be read.
-        DamagedFileError: It is not a whole archive of arrays.
+        DamagedFileError: It is not a complete archive of arrays.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(open(path, "rb"))
-            with _damage_told():
+            with _as_damage():
                 if not zipfile.is_zipfile(file):
                     raise ValueError("it is not a zip file")
                 self._archive = stack.enter_context(zipfile.ZipFile(file))
@@ -80,11 +82,11 @@ class ArrayFile:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def header(self) -> Any:
-        """The header, from JSON.
+    def header(self) -> Json:
+        """Read the header.
 
         Raises:
-            DamagedFileError: There is none, or it cannot be read.
+            DamagedFileError: The header is missing or unreadable.
         """
         if self._header is None:
             raise DamagedFileError("it has no header")
@@ -96,8 +98,8 @@ class ArrayFile:
         except (ValueError, RecursionError) as error:
             raise DamagedFileError(f"its header cannot be read ({type(error).__name__})") from None
 
-    def read(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, the header left out; look at `declared` first.
+    def read(self) -> dict[str, Array]:
+        """Read the arrays by name, without the header. Check `declared` first.
 
         Raises:
             DamagedFileError: An array is damaged.
@@ -115,17 +117,16 @@ class ArrayFile:
             raise ValueError(f"{entry.filename!r} is not as long as it says")
         return Declared(shape, dtype)
 
-    def _read(self, name: str) -> NDArray[Any]:
-        with _damage_told():
-            # To its end before it is looked into: only then is the sum checked that the archive keeps of it.
+    def _read(self, name: str) -> Array:
+        with _as_damage():
+            # Read the entry to its end first, because only then does zipfile verify its checksum.
             content = self._archive.read(self._entries[name])
-            array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-        return array
+            return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
 
 
 @contextlib.contextmanager
-def _damage_told() -> Iterator[None]:
-    """The parsers of zip files, compressed streams and array headers raise a dozen kinds of exception between them."""
+def _as_damage() -> Iterator[None]:
+    """Convert the many exceptions of the zip, zlib and array parsers to `DamagedFileError`."""
     try:
         yield
     except Exception as error:

@@ -1,151 +1,168 @@
-"""The classic control environments on arrays: the physics of Gymnasium's, many copies at the price of one.
+"""The classic control environments as functions of arrays, for NumPy and for JAX.
 
-Each follows the equations of motion, the integrator and the limits of Gymnasium's environment of that name, draws its
-first states from the same random numbers, and is tested against it step by step.
+Each follows the equations of motion, the integrator and the limits of Gymnasium's environment of that name, and is
+tested against it step by step. A state is a float array of shape (numbers,), or (numbers, n) for n environments:
+`PhysicsBatch` steps many environments in NumPy, `PhysicsEnv` one in JAX, to be vectorized with `jax.vmap`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+import math
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
-import gymnasium as gym
 import numpy as np
-from gymnasium.utils import seeding
-from numpy.typing import NDArray
 
 from rewardspec.environments import find_spec
-from rewardspec.lab.learning.env_batches import Step
 from rewardspec.lab.tasks.task import Task
+from rewardspec.spec.atoms.label_functions import namespace
+from rewardspec.types import Action, Array, Number
 
-Floats = NDArray[np.float32]
-State = NDArray[np.float64]  # shape (numbers, n)
+Draw: TypeAlias = Callable[[Array, Array], Array]
+"""Draw uniform random numbers between `low` and `high`, two numbers or two arrays of the same shape."""
 GRAVITY = 9.8
 
 
 class Physics(Protocol):
-    """How one kind of environment moves. A state is an array of shape (numbers, n)."""
+    """Dynamics of one kind of environment."""
 
-    def begin(self, rng: np.random.Generator) -> Sequence[float] | State:
-        """The first state of one episode."""
+    def begin(self, draw: Draw) -> Array:
+        """Return the first state of one episode, shape (numbers,).
+
+        In NumPy, with the `uniform` of Gymnasium's generator as `draw`, it is Gymnasium's first state.
+        """
         ...
 
-    def move(self, state: State, actions: Any) -> tuple[State, Any, Any]:
-        """The next states, the rewards, and whether each episode is over."""
+    def move(self, state: Array, action: Action) -> tuple[Array, Number, Number]:
+        """Return the next state, the reward, and whether the episode terminated.
+
+        Args:
+            state: The state, shape (numbers,) or (numbers, n).
+            action: The action: a number or shape (n,); for continuous actions shape (1,) or (n, 1).
+        """
         ...
 
-    def observe(self, state: State) -> Floats:
-        """The observations, shape (n, size)."""
+    def observe(self, state: Array) -> Array:
+        """Return the observation, shape (size,) or (n, size)."""
         ...
 
 
 class CartPole:
     """A pole of mass 0.1 and half-length 0.5 on a cart of mass 1, pushed with a force of 10; Euler steps of 0.02 s."""
 
-    def begin(self, rng: np.random.Generator) -> State:
-        """Near the middle, nearly upright."""
-        return rng.uniform(low=-0.05, high=0.05, size=4)
+    def begin(self, draw: Draw) -> Array:
+        """Start near the middle, nearly upright."""
+        return draw(np.full(4, -0.05), np.full(4, 0.05))
 
-    def move(self, state: State, actions: Any) -> tuple[State, Any, Any]:
-        """Over when the cart leaves the track or the pole leans by more than 12 degrees."""
+    def move(self, state: Array, action: Action) -> tuple[Array, Number, Number]:
+        """Terminate when the cart leaves the track or the pole leans by more than 12 degrees."""
+        xp = namespace(state)
         _, speed, angle, spin = state
-        force = np.where(actions == 1, 10.0, -10.0)
-        cos, sin = np.cos(angle), np.sin(angle)
+        force = xp.where(action == 1, 10.0, -10.0)
+        cos, sin = xp.cos(angle), xp.sin(angle)
         push = (force + 0.05 * spin * spin * sin) / 1.1
         angular = (GRAVITY * sin - cos * push) / (0.5 * (4.0 / 3.0 - 0.1 * (cos * cos) / 1.1))
         linear = push - 0.05 * angular * cos / 1.1
-        after = state + 0.02 * np.array([speed, linear, spin, angular])
-        over = (np.abs(after[0]) > 2.4) | (np.abs(after[2]) > 12 * 2 * np.pi / 360)
-        return after, 1.0, over
+        after = state + 0.02 * xp.stack([speed, linear, spin, angular])
+        terminated = (abs(after[0]) > 2.4) | (abs(after[2]) > 12 * 2 * math.pi / 360)
+        return after, 1.0, terminated
 
-    def observe(self, state: State) -> Floats:
-        """The state itself."""
-        return state.T.astype(np.float32)
+    def observe(self, state: Array) -> Array:
+        """Return the state itself."""
+        return state.T
 
 
 class MountainCar:
     """A car in a valley, with an engine too weak to climb out of it."""
 
-    def begin(self, rng: np.random.Generator) -> Sequence[float]:
-        """At rest near the bottom."""
-        return (rng.uniform(low=-0.6, high=-0.4), 0.0)
+    def begin(self, draw: Draw) -> Array:
+        """Start at rest near the bottom."""
+        position = draw(-0.6, -0.4)
+        return namespace(position).stack([position, position * 0.0])
 
-    def move(self, state: State, actions: Any) -> tuple[State, Any, Any]:
-        """Over at the flag; the wall to the left stops the car."""
+    def move(self, state: Array, action: Action) -> tuple[Array, Number, Number]:
+        """Terminate at the flag; the wall to the left stops the car."""
+        xp = namespace(state)
         position, speed = state
-        speed = np.clip(speed + (actions - 1) * 0.001 - np.cos(3.0 * position) * 0.0025, -0.07, 0.07)
-        position = np.clip(position + speed, -1.2, 0.6)
-        speed = np.where((position == -1.2) & (speed < 0.0), 0.0, speed)
-        return np.array([position, speed]), -1.0, (position >= 0.5) & (speed >= 0.0)
+        speed = xp.clip(speed + (action - 1) * 0.001 - xp.cos(3.0 * position) * 0.0025, -0.07, 0.07)
+        position = xp.clip(position + speed, -1.2, 0.6)
+        speed = xp.where((position == -1.2) & (speed < 0.0), 0.0, speed)
+        return xp.stack([position, speed]), -1.0, (position >= 0.5) & (speed >= 0.0)
 
-    def observe(self, state: State) -> Floats:
-        """The state itself."""
-        return state.T.astype(np.float32)
+    def observe(self, state: Array) -> Array:
+        """Return the state itself."""
+        return state.T
 
 
 class Pendulum:
     """A rod of mass and length 1 with a motor of torque up to 2; Euler steps of 0.05 s."""
 
-    def begin(self, rng: np.random.Generator) -> State:
-        """At any angle, turning slowly."""
-        return rng.uniform(low=[-np.pi, -1.0], high=[np.pi, 1.0])
+    def begin(self, draw: Draw) -> Array:
+        """Start at any angle, turning slowly."""
+        return draw(np.array([-math.pi, -1.0]), np.array([math.pi, 1.0]))
 
-    def move(self, state: State, actions: Any) -> tuple[State, Any, Any]:
-        """Never over; each step costs by angle, speed and torque."""
+    def move(self, state: Array, action: Action) -> tuple[Array, Number, Number]:
+        """Never terminate; each step costs by angle, speed and torque."""
+        xp = namespace(state)
         angle, speed = state
-        torque = np.clip(actions[:, 0], -2.0, 2.0)
-        cost = ((angle + np.pi) % (2.0 * np.pi) - np.pi) ** 2 + 0.1 * speed**2 + 0.001 * torque**2
-        speed = np.clip(speed + (15.0 * np.sin(angle) + 3.0 * torque) * 0.05, -8.0, 8.0)
-        return np.array([angle + speed * 0.05, speed]), -cost, False
+        torque = xp.clip(action[..., 0], -2.0, 2.0)
+        cost = ((angle + math.pi) % (2.0 * math.pi) - math.pi) ** 2 + 0.1 * speed**2 + 0.001 * torque**2
+        speed = xp.clip(speed + (15.0 * xp.sin(angle) + 3.0 * torque) * 0.05, -8.0, 8.0)
+        return xp.stack([angle + speed * 0.05, speed]), -cost, False
 
-    def observe(self, state: State) -> Floats:
-        """Cosine and sine of the angle, and the speed."""
-        return np.stack([np.cos(state[0]), np.sin(state[0]), state[1]], axis=1).astype(np.float32)
+    def observe(self, state: Array) -> Array:
+        """Return cosine and sine of the angle, and the speed."""
+        xp = namespace(state)
+        return xp.stack([xp.cos(state[0]), xp.sin(state[0]), state[1]], -1)
 
 
 class Acrobot:
     """Two links of mass and length 1 and a motor of torque 1 between them; Runge-Kutta steps of 0.2 s."""
 
-    def begin(self, rng: np.random.Generator) -> State:
-        """Hanging, nearly at rest."""
-        return rng.uniform(low=-0.1, high=0.1, size=4).astype(np.float32).astype(np.float64)
+    def begin(self, draw: Draw) -> Array:
+        """Start hanging, nearly at rest."""
+        return draw(np.full(4, -0.1), np.full(4, 0.1)).astype(np.float32)
 
-    def move(self, state: State, actions: Any) -> tuple[State, Any, Any]:
-        """Over when the free end is above the line."""
-        torque = actions - 1.0
+    def move(self, state: Array, action: Action) -> tuple[Array, Number, Number]:
+        """Terminate when the free end is above the line."""
+        xp = namespace(state)
+        torque = action - 1.0
         first = self._slope(state, torque)
         second = self._slope(state + 0.1 * first, torque)
         third = self._slope(state + 0.1 * second, torque)
         fourth = self._slope(state + 0.2 * third, torque)
-        after = state + 0.2 / 6.0 * (first + 2.0 * second + 2.0 * third + fourth)
-        after[:2] = _into_one_turn(after[:2])
-        after[2:] = np.clip(after[2:].T, (-4 * np.pi, -9 * np.pi), (4 * np.pi, 9 * np.pi)).T
-        over = -np.cos(after[0]) - np.cos(after[0] + after[1]) > 1.0
-        return after, np.where(over, 0.0, -1.0), over
+        angle1, angle2, spin1, spin2 = state + 0.2 / 6.0 * (first + 2.0 * second + 2.0 * third + fourth)
+        angle1, angle2 = _into_one_turn(angle1), _into_one_turn(angle2)
+        spin1, spin2 = xp.clip(spin1, -4 * math.pi, 4 * math.pi), xp.clip(spin2, -9 * math.pi, 9 * math.pi)
+        terminated = -xp.cos(angle1) - xp.cos(angle1 + angle2) > 1.0
+        return xp.stack([angle1, angle2, spin1, spin2]), xp.where(terminated, 0.0, -1.0), terminated
 
     @staticmethod
-    def _slope(state: State, torque: Any) -> State:
-        """The equations of motion of Sutton and Barto's book."""
+    def _slope(state: Array, torque: Array) -> Array:
+        """Evaluate the equations of motion of Sutton and Barto's book."""
+        xp = namespace(state)
         angle1, angle2, spin1, spin2 = state
-        cos2, sin2 = np.cos(angle2), np.sin(angle2)
+        cos2, sin2 = xp.cos(angle2), xp.sin(angle2)
         inertia = 3.5 + cos2
         coupling = 1.25 + 0.5 * cos2
-        weight2 = 0.5 * GRAVITY * np.sin(angle1 + angle2)
-        weight1 = weight2 + 1.5 * GRAVITY * np.sin(angle1) - 0.5 * sin2 * spin2 * (spin2 + 2.0 * spin1)
+        weight2 = 0.5 * GRAVITY * xp.sin(angle1 + angle2)
+        weight1 = weight2 + 1.5 * GRAVITY * xp.sin(angle1) - 0.5 * sin2 * spin2 * (spin2 + 2.0 * spin1)
         share = coupling / inertia
         turn2 = (torque + share * weight1 - 0.5 * spin1 * spin1 * sin2 - weight2) / (1.25 - coupling * share)
-        return np.array([spin1, spin2, -(coupling * turn2 + weight1) / inertia, turn2])
+        return xp.stack([spin1, spin2, -(coupling * turn2 + weight1) / inertia, turn2])
 
-    def observe(self, state: State) -> Floats:
-        """Cosine and sine of both angles, and the speeds."""
-        cos, sin = np.cos(state[:2]), np.sin(state[:2])
-        return np.stack([cos[0], sin[0], cos[1], sin[1], state[2], state[3]], axis=1).astype(np.float32)
+    def observe(self, state: Array) -> Array:
+        """Return cosine and sine of both angles, and the speeds."""
+        xp = namespace(state)
+        angle1, angle2, spin1, spin2 = state
+        return xp.stack([xp.cos(angle1), xp.sin(angle1), xp.cos(angle2), xp.sin(angle2), spin1, spin2], -1)
 
 
-def _into_one_turn(angles: State) -> State:
-    """Angles in [-π, π]; those within stay exactly as they are."""
-    turns = np.ceil((np.abs(angles) - np.pi) / (2.0 * np.pi))
-    return angles - np.sign(angles) * np.maximum(turns, 0.0) * (2.0 * np.pi)
+def _into_one_turn(angle: Array) -> Array:
+    """Wrap an angle to [-π, π]; one within stays exactly as it is."""
+    xp = namespace(angle)
+    turns = xp.ceil((abs(angle) - math.pi) / (2.0 * math.pi))
+    return angle - xp.sign(angle) * xp.maximum(turns, 0.0) * (2.0 * math.pi)
 
 
 _CLASSES: dict[str, type[Physics]] = {
@@ -159,62 +176,7 @@ _CLASSES: dict[str, type[Physics]] = {
 
 
 def physics_of(task: Task) -> Physics | None:
-    """The physics of a task's environment, where it is one of these, made without further arguments."""
+    """Return the physics of a task's environment, if it is one of these and made without further arguments."""
     spec = find_spec(task.env)
     known = _CLASSES.get(spec.entry_point) if isinstance(spec.entry_point, str) and not spec.kwargs else None
     return None if known is None else known()
-
-
-class PhysicsBatch:
-    """Copies of an environment as one array.
-
-    Args:
-        task: The task.
-        seeds: The seed of each copy's first reset.
-        physics: How its environment moves.
-    """
-
-    def __init__(self, task: Task, seeds: Sequence[int], physics: Physics) -> None:
-        env = task.make()
-        self.observation_space: gym.Space[Any] = env.observation_space
-        self.action_space: gym.Space[Any] = env.action_space
-        env.close()
-        self.task = task
-        self.seeds = tuple(seeds)
-        self.physics = physics
-        self._steps = np.zeros(len(self.seeds), dtype=np.int64)
-
-    def __len__(self) -> int:
-        """The number of copies."""
-        return len(self.seeds)
-
-    def reset(self) -> tuple[Floats, None]:
-        """The first observations."""
-        self._rngs = [seeding.np_random(seed)[0] for seed in self.seeds]
-        self._steps[:] = 0
-        self._state = np.array([self.physics.begin(rng) for rng in self._rngs], dtype=np.float64).T
-        return self.physics.observe(self._state), None
-
-    def step(self, actions: Any) -> Step:
-        """One step of every copy."""
-        self._state, paid, over = self.physics.move(self._state, actions)
-        next_obs = self.physics.observe(self._state)
-        reward = np.broadcast_to(np.asarray(paid, dtype=np.float64), self._steps.shape)
-        if self.task.base_bonus is not None:
-            reward = reward + self.task.base_bonus(None, actions, next_obs)
-        terminated = np.broadcast_to(np.asarray(over), self._steps.shape)
-        self._steps += 1
-        truncated = (self._steps >= (self.task.max_episode_steps or np.inf)) & ~terminated
-        ended = np.flatnonzero(terminated | truncated)
-        obs = next_obs
-        if len(ended):
-            # A copy: the caller may still hold the arrays of the last step.
-            self._state = self._state.copy()
-            self._state[:, ended] = np.array([self.physics.begin(self._rngs[k]) for k in ended]).T
-            self._steps[ended] = 0
-            obs = next_obs.copy()
-            obs[ended] = self.physics.observe(self._state[:, ended])
-        return Step(next_obs, reward, terminated, truncated, obs)
-
-    def close(self) -> None:
-        """Nothing to release."""

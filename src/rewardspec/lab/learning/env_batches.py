@@ -1,25 +1,26 @@
-"""Batches of environments: copies of one environment, stepped together, where PPO's experience comes from."""
+"""Batches of environments: copies of one environment that are stepped together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
-import gymnasium as gym
 import numpy as np
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 from numpy.typing import NDArray
 
+from rewardspec import types
 from rewardspec.errors import Error, did_you_mean
 from rewardspec.lab.learning.spaces import batched
 from rewardspec.lab.tasks.measures import RecordMeasures
 from rewardspec.lab.tasks.task import Task
+from rewardspec.types import Action, AnySpace, Environment, InfoDict, Observation
 
 Booleans = NDArray[np.bool_]
-Info = Mapping[str, Any] | None
-"""The infos of a batch, as Gymnasium's vector environments give them; None where there is nothing in them."""
+Info = types.Info | None
+"""The infos of a batch, in the format of Gymnasium's vector environments; None if all are empty."""
 Source = Literal["gymnasium", "envpool"]
-"""Where environments come from for which there is no array physics."""
+"""Source of environments without array physics."""
 
 
 class Step(NamedTuple):
@@ -28,45 +29,45 @@ class Step(NamedTuple):
     Observations are batches of the environment's observation space: arrays of shape (n, size) for a vector.
 
     Attributes:
-        next_obs: The observations the actions led to, the last of an episode included.
+        next_obs: The observations after the actions, before autoreset.
         reward: The environment's own rewards, shape (n,).
-        terminated: Where an episode ended for good, shape (n,).
-        truncated: Where it was cut off by the time limit, shape (n,).
-        obs: What the next actions are chosen on: `next_obs`, or the first observation of a new episode where one ended.
-        info: The infos that came with `next_obs`.
-        first_info: Those of the new episodes where one ended.
+        terminated: Whether an episode terminated, shape (n,).
+        truncated: Whether an episode was truncated, shape (n,).
+        obs: The observations after autoreset: the initial ones of new episodes, otherwise `next_obs`.
+        info: The infos of `next_obs`.
+        first_info: The infos of the resets.
     """
 
-    next_obs: Any
+    next_obs: Observation
     reward: NDArray[np.float64]
     terminated: Booleans
     truncated: Booleans
-    obs: Any
+    obs: Observation
     info: Info = None
     first_info: Info = None
 
 
 class EnvBatch(Protocol):
-    """Copies of one environment, stepped together; an episode that ends is followed by the next one at once.
+    """Copies of one environment, stepped together, with autoreset in the same step.
 
     Attributes:
         observation_space: The observations of one environment.
         action_space: The actions of one environment.
     """
 
-    observation_space: gym.Space[Any]
-    action_space: gym.Space[Any]
+    observation_space: AnySpace
+    action_space: AnySpace
 
     def __len__(self) -> int:
         """The number of copies."""
         ...
 
-    def reset(self) -> tuple[Any, Info]:
-        """The first observations, from the seeds the batch was made with, and their infos."""
+    def reset(self) -> tuple[Observation, Info]:
+        """Return the initial observations, from the seeds of the batch, and their infos."""
         ...
 
-    def step(self, actions: Any) -> Step:
-        """One step of every copy. Continuous actions should lie within the space's bounds."""
+    def step(self, actions: Action) -> Step:
+        """Step every copy. Continuous actions should lie within the space's bounds."""
         ...
 
     def close(self) -> None:
@@ -75,19 +76,20 @@ class EnvBatch(Protocol):
 
 
 def make_batch(task: Task, seeds: Sequence[int], source: Source = "gymnasium") -> EnvBatch:
-    """The quickest batch there is for a task: the task's own, or array physics where there is some, or a loop.
+    """Make the fastest batch of a task: the task's own, else array physics, else EnvPool or a loop.
 
     Args:
         task: The task.
         seeds: The seed of each copy's first reset.
-        source: `"gymnasium"` for its environments in a loop; `"envpool"` for those that EnvPool has.
+        source: `"gymnasium"` for a loop over its environments; `"envpool"` for EnvPool, where it has them.
 
     Raises:
         Error: There is no such source.
         MissingExtraError: It is not installed.
     """
-    from rewardspec.lab.learning.array_physics import PhysicsBatch, physics_of
+    from rewardspec.lab.learning.array_physics import physics_of
     from rewardspec.lab.learning.envpool_batch import PooledBatch, is_pooled
+    from rewardspec.lab.learning.physics_batch import PhysicsBatch
 
     if source not in get_args(Source):
         known = get_args(Source)
@@ -102,9 +104,9 @@ def make_batch(task: Task, seeds: Sequence[int], source: Source = "gymnasium") -
 
 
 class LoopedBatch:
-    """Copies of a task's environment, stepped one after the other, without the wrappers that a batch does not need.
+    """Copies of a task's environment, stepped in a loop, without the wrappers that a batch does not need.
 
-    The time limit and the measures are the batch's and the learner's affair, and checking every action costs more than
+    The batch applies the time limit and the learner computes the measures. Checking every action would cost more than
     a step of some environments.
 
     Args:
@@ -115,28 +117,28 @@ class LoopedBatch:
 
     def __init__(self, task: Task, seeds: Sequence[int], **options: Any) -> None:
         made = [task.make(disable_env_checker=True, **options) for _ in seeds]
-        self.envs: list[gym.Env[Any, Any]] = [_bare(env, task.max_episode_steps) for env in made]
+        self.envs: list[Environment] = [_bare(env, task.max_episode_steps) for env in made]
         self.seeds = tuple(seeds)
         self.limit = task.max_episode_steps or np.inf
-        self.action_space: gym.Space[Any] = self.envs[0].action_space
-        self.observation_space: gym.Space[Any] = self.envs[0].observation_space
+        self.action_space: AnySpace = self.envs[0].action_space
+        self.observation_space: AnySpace = self.envs[0].observation_space
         self._steps = np.zeros(len(self.envs), dtype=np.int64)
 
     def __len__(self) -> int:
         """The number of copies."""
         return len(self.envs)
 
-    def reset(self) -> tuple[Any, Info]:
-        """The first observations, and their infos."""
+    def reset(self) -> tuple[Observation, Info]:
+        """Return the initial observations and infos."""
         self._steps[:] = 0
         first = [env.reset(seed=seed) for env, seed in zip(self.envs, self.seeds, strict=True)]
         return batched(self.observation_space, [obs for obs, _ in first]), batched_infos([info for _, info in first])
 
-    def step(self, actions: Any) -> Step:
-        """One step of every copy."""
+    def step(self, actions: Action) -> Step:
+        """Step every copy."""
         count = len(self.envs)
-        seen: list[Any] = [None] * count
-        infos: list[dict[str, Any]] = [{}] * count
+        seen: list[Observation] = [None] * count
+        infos: list[InfoDict] = [{}] * count
         reward = np.empty(count)
         terminated, truncated = np.empty(count, dtype=bool), np.empty(count, dtype=bool)
         choices = actions.tolist() if actions.ndim == 1 else actions
@@ -163,8 +165,8 @@ class LoopedBatch:
             env.close()
 
 
-def _bare(env: gym.Env[Any, Any], limit: int | None) -> gym.Env[Any, Any]:
-    """An environment without the wrappers whose work a batch does itself; those of its own stay."""
+def _bare(env: Environment, limit: int | None) -> Environment:
+    """Remove the wrappers whose work the batch does itself, and keep the environment's own."""
     while isinstance(env, RecordMeasures | OrderEnforcing | PassiveEnvChecker) or (
         isinstance(env, TimeLimit) and env._max_episode_steps == limit
     ):
@@ -172,8 +174,8 @@ def _bare(env: gym.Env[Any, Any], limit: int | None) -> gym.Env[Any, Any]:
     return env
 
 
-def batched_infos(infos: Sequence[Mapping[str, Any]]) -> Info:
-    """The infos of single environments as a vector environment gives them: an array and a mask for each key.
+def batched_infos(infos: Sequence[types.Info]) -> Info:
+    """Batch infos in the format of vector environments: an array and a mask for each key.
 
     Gymnasium's own function for this is a private method of its vector environments.
 
@@ -183,7 +185,7 @@ def batched_infos(infos: Sequence[Mapping[str, Any]]) -> Info:
     """
     if not any(infos):
         return None
-    batched: dict[str, Any] = {}
+    batched: InfoDict = {}
     for key in dict.fromkeys(key for info in infos for key in info):
         mask = np.array([key in info for info in infos])
         given = [info[key] for info in infos if key in info]

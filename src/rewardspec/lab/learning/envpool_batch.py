@@ -1,18 +1,17 @@
-"""A batch from EnvPool, whose environments are written in C++: two to three times as quick as a loop for Box2D."""
+"""Batches of EnvPool, whose C++ environments are two to three times as fast as a loop for Box2D."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
-import gymnasium as gym
 import numpy as np
 
 from rewardspec.errors import MissingExtraError
 from rewardspec.lab.learning.env_batches import Step
 from rewardspec.lab.tasks.task import Task
+from rewardspec.types import Action, AnySpace, Array, Info, Observation
 
 _POOLED = {
     "BipedalWalker-v3": "BipedalWalker-v3",
@@ -20,11 +19,11 @@ _POOLED = {
     "rewardspec/BipedalWalker-v0": "BipedalWalker-v3",
     "rewardspec/LunarLander-v0": "LunarLander-v3",
 }
-"""Environments that EnvPool has, and its names for them; array physics is quicker where it exists."""
+"""EnvPool's names of environments; those with array physics are left out because it is faster."""
 
 
 def is_pooled(task: Task) -> bool:
-    """Whether EnvPool has the task's environment."""
+    """Return whether EnvPool has the task's environment."""
     return _name(task) is not None
 
 
@@ -35,7 +34,7 @@ def _name(task: Task) -> str | None:
 class PooledBatch:
     """Copies of a task's environment in EnvPool.
 
-    The dynamics are Gymnasium's, but not the random numbers: a seed gives other episodes than there.
+    The dynamics are those of Gymnasium. The random numbers differ, so a seed gives other episodes.
 
     Args:
         task: A task whose environment EnvPool has.
@@ -51,7 +50,7 @@ class PooledBatch:
         except ImportError:
             raise MissingExtraError("envpool", "envpool", "The source `envpool`") from None
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of bounds of its own spaces, which it gives in another precision
+            warnings.simplefilter("ignore")  # about the precision of its spaces' bounds
             self.envs = envpool.make(
                 _name(task),
                 env_type="gymnasium",
@@ -60,8 +59,8 @@ class PooledBatch:
                 env_seed=[int(seed) % 2**31 for seed in seeds],  # EnvPool takes signed integers
                 max_episode_steps=task.max_episode_steps,
             )
-            self.action_space: gym.Space[Any] = self.envs.action_space
-            self.observation_space: gym.Space[Any] = self.envs.observation_space
+            self.action_space: AnySpace = self.envs.action_space
+            self.observation_space: AnySpace = self.envs.observation_space
         self._count = len(seeds)
         self._dtype = np.dtype(self.action_space.dtype)
 
@@ -69,13 +68,13 @@ class PooledBatch:
         """The number of copies."""
         return self._count
 
-    def reset(self) -> tuple[Any, None]:
-        """The first observations."""
+    def reset(self) -> tuple[Observation, None]:
+        """Return the initial observations."""
         obs, info = self.envs.reset()
         return self._in_order(obs, info), None
 
-    def step(self, actions: Any) -> Step:
-        """One step of every copy."""
+    def step(self, actions: Action) -> Step:
+        """Step every copy."""
         actions = np.ascontiguousarray(actions, dtype=self._dtype if self._dtype.kind == "f" else np.int32)
         obs, reward, terminated, truncated, info = self.envs.step(actions)
         next_obs, reward, terminated, truncated = (
@@ -84,7 +83,7 @@ class PooledBatch:
         ended = np.flatnonzero(terminated | truncated)
         after = next_obs
         if len(ended):
-            # At once, before EnvPool would do so in the next step.
+            # Reset now; EnvPool would do so in the next step.
             begun, info = self.envs.reset(ended.astype(np.int32))
             after = next_obs.copy()
             after[info["env_id"]] = begun
@@ -94,14 +93,14 @@ class PooledBatch:
         """Release the threads."""
         self.envs.close()
 
-    def _in_order(self, array: Any, info: Any) -> Any:
-        """The rows in the order of the copies, as an array of our own."""
+    def _in_order(self, array: Array, info: Info) -> Array:
+        """Copy the rows in the order of the copies."""
         ordered = np.empty_like(array)
         ordered[info["env_id"]] = array
         return ordered
 
 
 def _threads(copies: int) -> int:
-    """As many threads as there are cores for this process: a worker among others is told so by `NPROC`."""
+    """Return the number of cores of this process, which `NPROC` gives in a worker."""
     cores = os.environ.get("NPROC", "")
     return min(copies, int(cores) if cores.isdigit() and int(cores) else os.cpu_count() or 1)

@@ -1,25 +1,25 @@
-"""Checks that what is learned from, and what is learned, are finite numbers: a single NaN makes a whole policy NaN."""
+"""Checks for NaN and infinity in training data and parameters: a single NaN makes a whole policy NaN."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
 from rewardspec.errors import Error
+from rewardspec.types import Array
 
 
-def require_finite(numbers: Any, what: str, where: Callable[[int], str]) -> None:
-    """Check what environments gave in one step.
+def require_finite(numbers: Array, what: str, where: Callable[[int], str]) -> None:
+    """Check the observations or rewards of one step.
 
     Args:
-        numbers: An array whose first axis is the environments.
-        what: What it is, such as `"The reward of CartPole-v1"`.
-        where: Which environment and step a row is of, in words; called where a number is not finite.
+        numbers: Array of shape (environments, …).
+        what: Description of the numbers, such as `"The reward of CartPole-v1"`.
+        where: Function that describes the environment and step of a row.
 
     Raises:
-        Error: A number is NaN or infinite. Names the first.
+        Error: A number is NaN or infinite. The message names the first.
 
     Example:
         >>> require_finite(np.array([0.5, np.nan]), "The reward", lambda k: f"in environment {k}")
@@ -40,16 +40,16 @@ a policy that learns from it is NaN as a whole. Mend the environment, or wrap it
     )
 
 
-def require_finite_policy(parameters: Mapping[str, Any], learner: str, when: str) -> None:
-    """Check what was learned.
+def require_finite_policy(parameters: Mapping[str, Array], learner: str, when: str) -> None:
+    """Check learned parameters.
 
     Args:
         parameters: Arrays by name.
-        learner: Who learned it.
-        when: After how much training, in words.
+        learner: Name of the learner.
+        when: Amount of training, such as `"after 2,048 steps"`.
 
     Raises:
-        Error: A number is NaN or infinite, as after a step that was too long.
+        Error: A number is NaN or infinite.
     """
     for name, array in parameters.items():
         if not np.isfinite(array).all():

@@ -1,11 +1,11 @@
-"""A finite environment with its reward, as tables that a compiled program can look everything up in."""
+"""Lookup tables of a finite environment with its reward, for compiled programs."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,22 +16,49 @@ from rewardspec.finite.products import Product, base_spec, build_product
 from rewardspec.lab.tasks.measures import Ending
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Array
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int32]
 
 
-TABLE_OBSERVE = (None, "registers", "alternation")
-"""What a learner of tables can be shown of a monitor; see `finite_tables`."""
+TABLE_OBSERVE = (None, "registers", "registers-and-steps", "start-and-parity")
+"""Values of `observe` for a tabular learner, see `finite_tables`."""
+
+
+class Phases(NamedTuple):
+    """Phases of an episode: 0, 1, 2, …, each for one step, where the last is followed by `back`.
+
+    Attributes:
+        number: Number of phases.
+        back: The phase after the last.
+
+    Example:
+        >>> [START_AND_PARITY.after(steps) for steps in range(6)]
+        [0, 1, 2, 1, 2, 1]
+    """
+
+    number: int
+    back: int
+
+    def after(self, steps: int) -> int:
+        """Return the phase after a number of steps."""
+        return steps if steps < self.number else self.back + (steps - self.back) % (self.number - self.back)
+
+
+ONE_PHASE = Phases(1, 0)
+"""The phases of a learner that observes none."""
+START_AND_PARITY = Phases(3, 1)
+"""The control state of the quantitative monitor in the paper's figure: 0, 1, 2, 1, 2, …."""
 
 
 class FormulaTables(NamedTuple):
-    """A formula that measures success, beside the same environment; outcomes are numbered alike.
+    """Tables of a formula that measures success, with the same numbering of outcomes.
 
     Attributes:
-        starts: Its node at each of the environment's starts.
-        successor: The node after each outcome, or -1 where the episode ends, shape (M, A, O).
-        value: The formula's value by then, shape (M, A, O).
+        starts: Node of each initial state of the environment.
+        successor: The node after each outcome, or -1 at the end of the episode, shape (M, A, O).
+        value: The formula's value after each outcome, shape (M, A, O).
     """
 
     starts: Integers
@@ -43,30 +70,31 @@ class FormulaTables(NamedTuple):
 class FiniteTables:
     """Transition tables of the product of an environment and a spec.
 
-    N is the number of nodes, A of actions, and O the most outcomes that an action has; an outcome that does not exist
-    has probability 0.
+    N is the number of nodes, A of actions, and O the maximum number of outcomes of an action. Missing outcomes have
+    probability 0.
 
     Attributes:
         task: The task.
-        product: The product; a node of it has two in the tables where the learner sees whether steps are even.
-        observed: What the learner sees at each node, numbered from 0, shape (N,).
-        observations: How many different observations there are.
-        group: The environment's state at each node, without any memory, numbered from 0, shape (N,): nodes of one group
-            differ in memory alone, so that what happens in one tells what would happen in the others.
-        starts: The nodes where an episode can start.
-        start_chances: Cumulative probability of starting there, same shape.
+        product: The product. If the learner observes a phase, the tables have a copy of its nodes for each phase.
+        observed: Number of the observation at each node, shape (N,).
+        observations: Number of different observations.
+        group: Number of the environment's state at each node, without memory, shape (N,). Nodes of a group differ in
+            memory only, so a transition of one also determines those of the others.
+        starts: The initial nodes, shape (S,).
+        start_chances: Cumulative probability of the initial nodes, shape (S,).
         chances: Cumulative probability of the outcomes, shape (N, A, O).
-        successor: The node after each outcome, or -1 where the episode ends, shape (N, A, O).
-        reward: What it pays, shape (N, A, O).
-        truncated_reward: What it pays where the episode is cut off there, shape (N, A, O).
-        base_reward: What the environment itself pays, shape (N, A, O).
+        successor: The node after each outcome, or -1 at the end of the episode, shape (N, A, O).
+        reward: Reward of each outcome, shape (N, A, O).
+        truncated_reward: Reward if the episode is truncated after the outcome, shape (N, A, O).
+        base_reward: The environment's own reward, shape (N, A, O).
         last_state: The environment's state after each outcome, shape (N, A, O).
-        measures: The task's measures that are read off the last state, of an episode that ends there, by name, shape
-            (N, A, O).
-        violated: Whether a veto is violated by then, shape (N, A, O).
-        formulas: The task's measures that are formulas, by name.
-        potential: What guides the learner, at each node: it learns from the reward and the discounted change of this,
-            which keeps optimal policies optimal; None for nothing, shape (N,).
+        measures: The measures that read the last state, for an episode that ends with the outcome, by name, each of
+            shape (N, A, O).
+        violated: Whether a veto is violated after each outcome, shape (N, A, O).
+        formulas: The measures that are formulas, by name.
+        potential: Shaping potential of each node, or None, shape (N,). The learner adds its discounted difference to
+            the reward, which preserves optimal policies.
+        phases: The phases of an episode that the learner observes.
     """
 
     task: Task
@@ -86,13 +114,14 @@ class FiniteTables:
     violated: NDArray[np.bool_]
     formulas: dict[str, FormulaTables]
     potential: Floats | None = None
+    phases: Phases = ONE_PHASE
 
     def without_memory(self) -> FiniteTables:
-        """The same for a learner that sees the environment's state, and nothing of what has happened."""
+        """Return the tables of a learner that observes the environment's state only."""
         return dataclasses.replace(self, observed=self.group, observations=int(self.group.max()) + 1)
 
     def members(self) -> Integers:
-        """The nodes of each group, and -1 where it has fewer than others, shape (groups, largest)."""
+        """Return the nodes of each group, padded with -1, shape (groups, largest)."""
         order = np.argsort(self.group, kind="stable")
         sizes = np.bincount(self.group)
         place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -101,26 +130,25 @@ class FiniteTables:
         return found
 
     def seen(self, node: int, steps: int) -> int:
-        """The number of what the learner sees at a node of the product after so many steps: a row of its table."""
-        nodes = len(self.product)
-        return int(self.observed[node + nodes * (steps % (len(self.observed) // nodes))])
+        """Return the observation at a node of the product after a number of steps: a row of the learned table."""
+        return int(self.observed[node + len(self.product) * self.phases.after(steps)])
 
     @property
     def completion(self) -> Floats:
-        """The task's first measure, read off the last state, of an episode that ends there, shape (N, A, O)."""
+        """The task's first measure, for an episode that ends with the outcome, shape (N, A, O)."""
         return self.measures[next(iter(self.task.measures))]
 
 
 def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteTables:
-    """The tables of one environment under one reward.
+    """Build the tables of an environment with a reward.
 
     Args:
         task: A task with a finite model.
-        spec: The spec that pays, or None for the environment's own reward.
-        observe: `"registers"` for a learner that sees the node, state and configuration of the monitor; None for one
-            that sees the state alone; `"alternation"` for one that sees the state and whether the number of steps is
-            even, which is all that the control state of the paper's printed construction tells. Of a state, it sees
-            what the task's `shown` says.
+        spec: The spec, or None for the environment's own reward.
+        observe: Observation of the learner: None for the state; `"registers"` for the state and the monitor's
+            configuration; `"registers-and-steps"` for these and the number of steps; `"start-and-parity"` for the state
+            and the control state of the paper's figure, which is 0, 1, 2, 1, 2, …. The task's `shown` may reduce the
+            state.
 
     Example:
         >>> from rewardspec import tasks
@@ -134,7 +162,7 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
         raise Error(f"A table can be learned on the state alone (observe=None) or with the registers. Got {observe!r}.")
     with contextlib.closing(task.make()) as env:
         model = finite_model(env)
-        place = getattr(env.unwrapped, "place", None)  # of environments that have a memory of their own
+        place = getattr(env.unwrapped, "place", None)  # of environments with a memory
     product = build_product(model, base_spec() if spec is None else spec)
     rows = product.row
     _require_finite(task, product)
@@ -146,7 +174,7 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
     chances = np.cumsum(table(model.probability[rows], 0.0), axis=-1)
     if not np.allclose(chances[..., -1], 1.0):
         raise Error(f"Some action of {task.title} has outcomes whose probabilities do not add up to 1.")
-    chances[..., -1] = 2.0  # the last outcome, whatever the rounding
+    chances[..., -1] = 2.0  # rounding must not leave a gap after the last outcome
     start_chances = np.cumsum(product.initial)
     start_chances[-1] = 2.0
     states = Ending(np.arange(model.states), None, None, None)
@@ -179,11 +207,21 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
             if measure.formula is not None
         },
     )
-    return _alternating(tables) if observe == "alternation" else tables
+    if observe == "start-and-parity":
+        return _phased(tables, START_AND_PARITY)
+    if observe == "registers-and-steps":
+        return _phased(tables, _step_count(task))
+    return tables
+
+
+def _step_count(task: Task) -> Phases:
+    if task.max_episode_steps is None:
+        raise Error(f"A table of the number of steps needs a limit of steps, and {task.title} has none.")
+    return Phases(task.max_episode_steps, task.max_episode_steps - 1)
 
 
 def _require_finite(task: Task, product: Product) -> None:
-    """Raise an Error where the spec pays what no 32-bit float holds, such as the infinite robustness of `X a`."""
+    """Raise an Error if a reward is not a finite 32-bit float, such as the infinite robustness of `X a`."""
     for rewards in (product.reward, product.truncated_reward):
         with np.errstate(over="ignore"):
             bad = np.flatnonzero(~np.isfinite(rewards.astype(np.float32)))
@@ -196,39 +234,42 @@ def _require_finite(task: Task, product: Product) -> None:
             )
 
 
-def _alternating(tables: FiniteTables) -> FiniteTables:
-    """The same with every node twice: for an even number of steps so far and, behind those, for an odd one."""
-    nodes = len(tables.observed)
-    to_odd = np.where(tables.successor < 0, -1, tables.successor + nodes).astype(np.int32)
-    twice: dict[str, Any] = {
-        name: np.concatenate([getattr(tables, name)] * 2)
+def _phased(tables: FiniteTables, phases: Phases) -> FiniteTables:
+    """Copy every node for each phase: those of phase k are N·k, N·k + 1, …, where N is the number of nodes."""
+    nodes, count = len(tables.observed), phases.number
+    after = [*range(1, count), phases.back]
+    copies: dict[str, Array] = {
+        name: np.concatenate([getattr(tables, name)] * count)
         for name in ("group", "chances", "reward", "truncated_reward", "base_reward", "last_state", "violated")
     }
+    successors = [np.where(tables.successor < 0, -1, tables.successor + nodes * phase) for phase in after]
     return dataclasses.replace(
         tables,
-        **twice,
-        observed=np.concatenate([tables.observed, tables.observed + tables.observations]),
-        observations=2 * tables.observations,
-        successor=np.concatenate([to_odd, tables.successor]),
-        measures={name: np.concatenate([column] * 2) for name, column in tables.measures.items()},
+        **copies,
+        observed=np.concatenate([tables.observed + np.int32(tables.observations * k) for k in range(count)]),
+        observations=count * tables.observations,
+        successor=np.concatenate(successors).astype(np.int32),
+        measures={name: np.concatenate([column] * count) for name, column in tables.measures.items()},
+        phases=phases,
     )
 
 
 def _observed(task: Task, product: Product, observe: str | None) -> Integers:
-    """The number of what the learner sees at each node; with the registers and all of the state, the node's own."""
+    """Number the observations of all nodes; with registers and the full state, they are the nodes."""
     nodes = len(product)
-    if observe == "registers" and task.shown is None:
+    registers = observe in ("registers", "registers-and-steps")
+    if registers and task.shown is None:
         return np.arange(nodes, dtype=np.int32)
     shown = product.state if task.shown is None else np.asarray(task.shown(product.state))
-    columns = [shown.reshape(nodes, -1), product.configuration[:, None]][: 1 + (observe == "registers")]
+    columns = [shown.reshape(nodes, -1), product.configuration[:, None]][: 1 + registers]
     _, observed = np.unique(np.concatenate(columns, axis=1), axis=0, return_inverse=True)
     return observed.reshape(nodes).astype(np.int32)
 
 
 def _dense(product: Product) -> Callable[[NDArray[np.generic], float], NDArray[np.generic]]:
-    """A function that makes a table of shape (N, A, O) from a column of a product's transitions."""
+    """Return a function that makes a table of shape (N, A, O) from a column of a product's transitions."""
     model, rows = product.model, product.row
-    # Transitions are ordered by node and action, so that an outcome's place among its like counts up from 0.
+    # Transitions are sorted by node and action, so outcomes of an action are consecutive.
     group = product.node * model.actions + model.action[rows]
     outcome = np.arange(len(group)) - np.searchsorted(group, group)
     shape = (len(product), model.actions, int(outcome.max()) + 1)
@@ -246,5 +287,5 @@ def _formula_tables(product: Product) -> FormulaTables:
     return FormulaTables(
         starts=product.starts.astype(np.int32),
         successor=table(product.successor, -1).astype(np.int32),
-        value=table(product.reward, 0).astype(np.float32),  # it pays its value at every step
+        value=table(product.reward, 0).astype(np.float32),  # the reward is the value of the formula
     )

@@ -1,29 +1,26 @@
-"""Guidance for tasks in stages: potentials from a machine, or a formula, and a labeling alone.
+"""Shaping potentials for tasks in stages, from a machine or a formula and its labels.
 
-A potential Φ pays a learner γ Φ(after) - Φ(before) on top of its reward, which keeps optimal policies optimal. Two are
-offered, both functions of the machine's state and of what is seen:
+A potential Φ adds γ Φ(after) - Φ(before) to the reward, which preserves optimal policies. Two are available:
 
-* `stage_potential` knows the machine: the share of the literals that are met already, of those that have to be met on
-  the shortest way to the goal, as `rewardspec.synthesis.quantitative.owed` counts them. It needs Boolean labels.
-* `Guidance` knows how near what is owed next is. From a machine's state u, a guard leads to each other state t; with
-  *nearness* in place of labels, 1 where an atom holds and less with every step away from there, the guard's value says
-  how near t is. So
+* `stage_potential` depends on the machine's state: the share of the literals on the shortest path to the goal that are
+  met already, as `rewardspec.synthesis.quantitative.owed` counts them. It needs Boolean labels.
+* `Guidance` also depends on the observation. It replaces labels by *nearness*, which is 1 where an atom holds and
+  decays with the distance in steps. The value of the guard from state u to state t is then the nearness of t, and
 
       Φ(u, x) = the largest, over edges from u to another state t, of nearness(guard, x) · Φ̄(t)
 
-  where Φ̄(t) is the mean of Φ(t, ·) over what can be seen, and 1/γ where t is the goal: with nearness γ^steps, a goal
-  that is d steps away is worth γ^(d - 1). A conjunction is the product of its parts, as one that has to go to each of
-  them; what must not hold counts for nothing, since it seldom does.
+  where Φ̄(t) is the mean of Φ(t, ·) over all observations, and 1/γ if t is the goal: with nearness γ^steps, a goal at
+  distance d has the value γ^(d - 1). The nearness of a conjunction is the product of its parts; negated atoms are
+  ignored.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardspec.errors import SpecError
 from rewardspec.lab.learning.finite_tables import FiniteTables
@@ -32,21 +29,20 @@ from rewardspec.logic.formulas import And, Atom, Constant, Formula, FormulaLike,
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.spec.reward_machine import RewardMachine
 from rewardspec.synthesis.quantitative.owed import cheapest_literals
-
-Floats = NDArray[np.float64]
+from rewardspec.types import Array, Floats, Number
 
 
 class Guidance:
-    """How near what a machine owes next is, as a potential.
+    """Potential by the nearness of the machine's next state.
 
     Args:
-        machine: A reward machine, or a formula, which stands for `RewardMachine.of_formula`.
-        nearness: For each atom its nearness in the states that can be seen, or in a sample of them, shape (N,).
+        machine: A reward machine, or a formula for `RewardMachine.from_formula`.
+        nearness: Nearness of each atom in all observations, or in a sample of them, shape (N,).
         discount: The learner's discount.
 
     Attributes:
         machine: The machine.
-        means: For each state the mean of the potential over those that can be seen; 1/γ for the goal.
+        means: Mean of the potential over the observations, by state; 1/γ for the goal.
 
     Example:
         >>> steps = np.arange(4.0)  # in a corridor of four cells with the key at one end and the door at the other
@@ -58,20 +54,20 @@ class Guidance:
         [0.81, 0.9, 1.0, 1.11]
     """
 
-    def __init__(self, machine: RewardMachine | FormulaLike, nearness: Mapping[str, Any], discount: float) -> None:
-        self.machine = machine if isinstance(machine, RewardMachine) else RewardMachine.of_formula(machine)
+    def __init__(self, machine: RewardMachine | FormulaLike, nearness: Mapping[str, Array], discount: float) -> None:
+        self.machine = machine if isinstance(machine, RewardMachine) else RewardMachine.from_formula(machine)
         self._ways = _ways(self.machine)
         goals = _goals(self.machine)
         self.means: dict[int, float] = dict.fromkeys(self.machine.states, 0.0)
         self.means |= dict.fromkeys(goals, 1.0 / discount)
-        for _ in self.machine.states:  # no way that visits a state twice is better than one that does not
+        for _ in self.machine.states:  # best paths visit no state twice
             found = {state: float(np.mean(self(state, nearness))) for state in self.machine.states}
             if all(found[state] == self.means[state] for state in found):
                 break
             self.means |= found
 
-    def __call__(self, state: int, nearness: Mapping[str, Any]) -> Floats:
-        """The potential in a state of the machine, for each entry of the nearness; 0 where the episode has ended."""
+    def __call__(self, state: int, nearness: Mapping[str, Array]) -> Floats:
+        """Compute the potential in a state of the machine, shape (N,); 0 in terminal states."""
         values = [self.means.get(target, 0.0) * _near(guard, nearness) for guard, target in self._ways.get(state, ())]
         shape = np.shape(next(iter(nearness.values()), 0.0))
         found: Floats = (
@@ -81,13 +77,13 @@ class Guidance:
 
 
 def stage_potential(machine: RewardMachine | FormulaLike) -> dict[int, float]:
-    """For each state of a machine the share of the literals that are met, of those on the shortest way to its goal.
+    """Compute for each state of a machine the share of literals met, of those on the shortest path to its goal.
 
     Example:
         >>> stage_potential("F(key & F(door & F goal))")
         {0: 0.0, 1: 0.33333333333333337, 2: 0.6666666666666667}
     """
-    machine = machine if isinstance(machine, RewardMachine) else RewardMachine.of_formula(machine)
+    machine = machine if isinstance(machine, RewardMachine) else RewardMachine.from_formula(machine)
     ways = _ways(machine)
     left: dict[int, float] = dict.fromkeys(_goals(machine), 0.0)
     for _ in machine.states:
@@ -106,13 +102,13 @@ def guided(
     by: Literal["nearness", "straight", "progress"] = "nearness",
     discount: float = 0.9,
 ) -> FiniteTables:
-    """The tables of a world with reward machines, with a potential that guides the learner.
+    """Add a shaping potential to the tables of a world with reward machines.
 
     Args:
         tables: The tables.
         env: The world.
-        by: Whether by nearness to what is owed next, in steps or as if there were no walls (`"straight"`); or by the
-            share of what is done (`"progress"`).
+        by: `Guidance` by the distance in steps (`"nearness"`) or without walls (`"straight"`), or `stage_potential`
+            (`"progress"`).
         discount: The learner's discount.
 
     Example:
@@ -136,7 +132,7 @@ def guided(
 
 
 def _ways(machine: RewardMachine) -> dict[int, Sequence[tuple[Formula, int]]]:
-    """For each state the edges to other states, with guards in negation normal form."""
+    """Return for each state the edges to other states, with guards in negation normal form."""
     return {
         state: [(to_nnf(edge.guard), edge.target) for edge in machine.edges if edge.source == state != edge.target]
         for state in machine.states
@@ -148,13 +144,13 @@ def _goals(machine: RewardMachine) -> set[int]:
 
 
 def _owed(guard: Formula) -> float:
-    """The fewest literals that make a guard true."""
+    """Return the smallest number of literals that make a guard true."""
     literals = cheapest_literals(guard)
     return np.inf if literals is None else len(literals)
 
 
-def _near(guard: Formula, nearness: Mapping[str, Any]) -> Any:
-    def near(part: Formula, args: tuple[Any, ...]) -> Any:
+def _near(guard: Formula, nearness: Mapping[str, Array]) -> Number:
+    def near(part: Formula, args: tuple[Number, ...]) -> Number:
         match part:
             case Constant():
                 return float(part.value)

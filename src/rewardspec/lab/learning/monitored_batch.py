@@ -1,46 +1,48 @@
-"""A batch of environments with a spec as its reward, and a record of every episode: what PPO plays."""
+"""Batches of environments with a spec as reward and a log of every episode, for PPO."""
 
 from __future__ import annotations
 
 import time
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.episodes.batched_spaces import take
-from rewardspec.episodes.engine import Episodes
-from rewardspec.episodes.features import Features, Observe
+from rewardspec.episodes.engine import BatchEngine, Transition
+from rewardspec.episodes.features import Features
 from rewardspec.lab.learning.env_batches import EnvBatch
 from rewardspec.lab.learning.finite_numbers import require_finite
+from rewardspec.lab.learning.observing import counts_steps, features_of
 from rewardspec.lab.learning.spaces import Actions, flattener, observation_size
 from rewardspec.lab.learning.training_log import TrainingLog
 from rewardspec.lab.tasks.measures import Ending, formula_measures
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Action, Array, Bools, MachineState, Observation
 
 Floats = NDArray[np.float32]
 
 
 class MonitoredBatch:
-    """The environments of several runs, side by side: rewards from a spec, observations with the monitor's numbers.
+    """The environments of several runs in one batch, with rewards from a spec and features of its monitor.
 
-    Environments of the same run are neighbors in the batch.
+    The environments of a run are consecutive.
 
     Args:
-        task: The task, whose measures of success are recorded.
-        batch: The environments.
-        runs: Among how many runs they are divided.
-        spec: The spec that pays, or None for the environment's own reward.
-        observe: What of the monitor is appended to the observation; see `rewardspec.episodes.features`.
+        task: The task, whose measures of success are logged.
+        batch: The n environments.
+        runs: Number of runs.
+        spec: The spec, or None for the environment's own reward.
+        observe: Part of the monitor's state that is appended to observations; see `rewardspec.lab.learning.observing`.
 
     Attributes:
-        observation_size: Numbers in an observation, the monitor's included.
-        actions: How actions are chosen.
-        obs: The environments' own observations, as they are.
+        observation_size: Size of an observation, with the monitor's features.
+        actions: The action space of the policy.
+        obs: The environments' own observations.
         keeps_last: Whether to keep `last`.
-        last: What a policy would have seen next where an episode ended by the last step, had it gone on; elsewhere
-            what it does see. None where none ended.
+        last: Observations before autoreset: the final ones of episodes that ended with the last step, and the current
+            ones of the others, shape (n, observation_size). None if no episode ended.
     """
 
     def __init__(self, task: Task, batch: EnvBatch, runs: int, spec: Spec | None, observe: str | None) -> None:
@@ -49,11 +51,12 @@ class MonitoredBatch:
         self.runs = runs
         self.spec = spec
         self.actions = Actions(batch.action_space)
-        self.features = None if spec is None or observe is None else Features(spec, cast("Observe", observe))
+        self.features = None if spec is None or observe is None else Features(spec, features_of(observe))
         if self.features is not None and not self.features.names:
             self.features = None  # the product is Markov as it is
+        self._counts = counts_steps(observe)
         extra = 0 if self.features is None else len(self.features.names)
-        self.observation_size = observation_size(batch.observation_space) + extra
+        self.observation_size = observation_size(batch.observation_space) + extra + self._counts
         self.keeps_last = False
         self.last: Floats | None = None
         self._flatten = flattener(batch.observation_space)
@@ -66,21 +69,22 @@ class MonitoredBatch:
         self._paid = np.zeros(count)
         self._base = np.zeros(count)
         self._steps = 0
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[dict[str, Array]] = []
 
-    def _beside(self, spec: Spec) -> Episodes:
-        return Episodes(spec, len(self.batch), self.batch.observation_space, self.batch.action_space)
+    def _beside(self, spec: Spec) -> BatchEngine:
+        batch = self.batch
+        return BatchEngine(spec, len(batch), observation_space=batch.observation_space, action_space=batch.action_space)
 
     def reset(self) -> Floats:
-        """The first observations; the clock of the record starts."""
+        """Reset the environments and the clock of the log; return observations of shape (n, observation_size)."""
         self.obs, info = self.batch.reset()
-        self._state: Any = None if self._payer is None else self._payer.start(self.obs, info)
-        self._measured: Any = None if self._measurer is None else self._measurer.start(self.obs, info)
+        self._state: MachineState = None if self._payer is None else self._payer.start(self.obs, info)[0]
+        self._measured: MachineState = None if self._measurer is None else self._measurer.start(self.obs, info)[0]
         self._began = time.perf_counter()
         return self._shown(self.obs)
 
-    def step(self, actions: Any) -> tuple[Floats, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """One step of every environment: observations, rewards, and where an episode ended or was cut off.
+    def step(self, actions: Action) -> tuple[Floats, NDArray[np.float64], Bools, Bools]:
+        """Step every environment; return observations, rewards, terminations and truncations.
 
         Raises:
             Error: An observation or a reward is NaN or infinite.
@@ -89,12 +93,15 @@ class MonitoredBatch:
         reward = step.reward
         self._length += 1
         require_finite(reward, f"The reward of {self.task.title}", self._where)
-        transition = (self.obs, actions, step.next_obs, step.reward, step.terminated, step.truncated, step.info)
+        transition = Transition(
+            self.obs, actions, step.next_obs, step.info, step.reward, step.terminated, step.truncated
+        )
         if self._payer is not None:
-            self._state, reward = self._payer.advance(self._state, *transition)
+            self._state, paid = self._payer.advance(self._state, transition, step=self._length)
+            reward = paid.reward
             require_finite(reward, f"The reward that the spec pays in {self.task.title}", self._where)
         if self._measurer is not None:
-            self._measured, _ = self._measurer.advance(self._measured, *transition)
+            self._measured, _ = self._measurer.advance(self._measured, transition, step=self._length)
         self._steps += len(self.batch) // self.runs
         self._paid += reward
         self._base += step.reward
@@ -109,10 +116,10 @@ class MonitoredBatch:
         self.obs = step.obs
         return self._shown(self.obs), reward, step.terminated, step.truncated
 
-    def _record(self, ended: NDArray[np.intp], last_obs: Any, terminated: NDArray[np.bool_]) -> None:
+    def _record(self, ended: NDArray[np.intp], last_obs: Observation, terminated: Bools) -> None:
         seconds = time.perf_counter() - self._began
         violated = np.zeros(len(self.batch), dtype=bool) if self.spec is None else self.spec.violated(self._state)
-        # Fancy indexing copies, so that the sums can be set to 0 below.
+        # Indexing by an array copies, so the sums can be reset below.
         row = {
             "run": self._run[ended],
             "end_step": np.full(len(ended), self._steps),
@@ -133,21 +140,25 @@ class MonitoredBatch:
         self._paid[ended] = 0.0
         self._base[ended] = 0.0
 
-    def _shown(self, obs: Any) -> Floats:
+    def _shown(self, obs: Observation) -> Floats:
         flat = self._flatten(obs)
         require_finite(flat, f"The observation of {self.task.title}", self._where)
-        if self.features is None:
+        if self.features is None and not self._counts:
             return cast("Floats", flat)
-        numbers = self.features.read_batch(self._state, len(self.batch))
-        return np.concatenate((flat, numbers), axis=1, dtype=np.float32, casting="same_kind")
+        parts: list[Array] = [flat]
+        if self.features is not None:
+            parts.append(self.features.read_batch(self._state, len(self.batch)))
+        if self._counts:
+            parts.append(self._length[:, None].astype(np.float32))
+        return np.concatenate(parts, axis=1, dtype=np.float32, casting="same_kind")
 
     def _where(self, env: int) -> str:
-        """Which step of which environment is looked at, for error messages."""
+        """Describe the environment and its step, for error messages."""
         each = len(self.batch) // self.runs
         return f"in environment {env % each} of run {self._run[env]}, after step {self._length[env]} of its episode,"
 
     def log(self) -> TrainingLog:
-        """The episodes finished so far."""
+        """Return the log of the episodes finished so far."""
         if not self._rows:
             return TrainingLog.empty(self.runs, self.task.measures)
         columns = {name: np.concatenate([row[name] for row in self._rows]) for name in self._rows[0]}

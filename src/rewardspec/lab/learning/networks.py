@@ -7,16 +7,25 @@ Parameters are nested dicts of arrays, as JAX takes them: `{"actor": {"w0": …,
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 HIDDEN = (64, 64)
 Parameters = dict[str, Any]
+Encode: TypeAlias = Callable[[dict[str, Any], Any], Any]
+"""Function from a head's parameters and observations to what its first layer sees, shape (…, inputs)."""
 
 
-def initial_parameters(seeds: Sequence[int], inputs: int, outputs: int, *, continuous: bool) -> Parameters:
+def plain(head: dict[str, Any], observations: Any) -> Any:
+    """Return observations as they are."""
+    return observations
+
+
+def initial_parameters(
+    seeds: Sequence[int], inputs: int, outputs: int, *, continuous: bool, hidden: Sequence[int] = HIDDEN
+) -> Parameters:
     """Orthogonal weights: gain √2 for the hidden layers, 0.01 for the policy's output, 1 for the value's.
 
     Args:
@@ -24,11 +33,13 @@ def initial_parameters(seeds: Sequence[int], inputs: int, outputs: int, *, conti
         inputs: Size of an observation.
         outputs: Number of actions, or size of a continuous one.
         continuous: Whether to add a standard deviation, which does not depend on the observation.
+        hidden: Sizes of the hidden layers.
     """
+    sizes, values = (inputs, *hidden, outputs), (inputs, *hidden, 1)
     runs = [
         {
-            "actor": _layers(rng := np.random.default_rng((seed, 0)), inputs, outputs, 0.01),
-            "critic": _layers(rng, inputs, 1, 1.0),
+            "actor": _layers(rng := np.random.default_rng((seed, 0)), sizes, 0.01),
+            "critic": _layers(rng, values, 1.0),
         }
         for seed in seeds
     ]
@@ -41,11 +52,10 @@ def initial_parameters(seeds: Sequence[int], inputs: int, outputs: int, *, conti
     return parameters
 
 
-def _layers(rng: np.random.Generator, inputs: int, outputs: int, gain: float) -> dict[str, np.ndarray[Any, Any]]:
-    sizes = (inputs, *HIDDEN, outputs)
+def _layers(rng: np.random.Generator, sizes: Sequence[int], gain: float) -> dict[str, np.ndarray[Any, Any]]:
     layers = {}
     for k, (rows, columns) in enumerate(itertools.pairwise(sizes)):
-        scale = gain if k == len(HIDDEN) else np.sqrt(2.0)
+        scale = gain if k == len(sizes) - 2 else np.sqrt(2.0)
         layers[f"w{k}"] = (scale * _orthogonal(rng, rows, columns)).astype(np.float32)
         layers[f"b{k}"] = np.zeros(columns, dtype=np.float32)
     return layers
@@ -66,9 +76,10 @@ def forward(head: dict[str, Any], observations: Any, xp: Any) -> Any:
     """
     stacked = head["w0"].ndim == 3
     hidden = observations
-    for k in range(len(HIDDEN) + 1):
+    last = sum(name.startswith("w") for name in head) - 1
+    for k in range(last + 1):
         bias = head[f"b{k}"]
         hidden = hidden @ head[f"w{k}"] + (bias[:, None] if stacked else bias)
-        if k < len(HIDDEN):
+        if k < last:
             hidden = xp.tanh(hidden)
     return hidden

@@ -8,17 +8,15 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias, cast, get_args
-
-from numpy.typing import NDArray
+from typing import Literal, TypeAlias, get_args
 
 from rewardspec.atomic_files import write_whole
-from rewardspec.episodes.features import Features, Observe
+from rewardspec.episodes.features import Features
 from rewardspec.errors import Error, MissingExtraError, PolicyFileError
 from rewardspec.lab.learning.array_files import ArrayFile, DamagedFileError, Declared, write_arrays
 from rewardspec.lab.learning.finite_tables import finite_tables
 from rewardspec.lab.learning.networks import HIDDEN
+from rewardspec.lab.learning.observing import counts_steps, features_of
 from rewardspec.lab.learning.settings import SB3
 from rewardspec.lab.learning.spaces import Actions, observation_size
 from rewardspec.lab.tasks import registry
@@ -26,6 +24,7 @@ from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import loads_spec
 from rewardspec.spec.toml_writing import dumps_spec
+from rewardspec.types import Array, Json, JsonObject
 from rewardspec.wrappers.monitor_reward import readable
 
 FORMAT = "rewardspec policy 1"
@@ -35,18 +34,18 @@ Kind: TypeAlias = Literal["table", "network", "sb3"]
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """The policies that several runs learned for one task under one reward.
+    """The policies of several runs, for one task and one reward.
 
     Attributes:
-        kind: `"table"` for learned values of every observation and action, `"network"` for an actor's layers, `"sb3"`
-            for a policy of Stable-Baselines3.
+        kind: `"table"` for a table of action values, `"network"` for an actor network, `"sb3"` for a policy of
+            Stable-Baselines3.
         task: The task.
-        spec: The spec that paid, or None for the environment's own reward.
-        observe: What of the monitor the policy sees.
+        spec: The spec, or None for the environment's own reward.
+        observe: Part of the monitor's state that the policy observes.
         seeds: The seed of each run.
-        arrays: The numbers, the runs first: `table`; or `w0`, `b0`, …, and `mean` and `variance` where observations are
-            normalized, and `log_std` where actions are continuous; or what SB3 calls its policy's parameters.
-        learner: The settings that a policy of Stable-Baselines3 was made with.
+        arrays: Parameters by name, with the runs as first axis: `table`; or `w0`, `b0`, …, with `mean` and `variance`
+            of normalized observations and `log_std` of continuous actions; or the parameters of an SB3 policy.
+        learner: Settings of a policy of Stable-Baselines3.
     """
 
     kind: Kind
@@ -54,7 +53,7 @@ class Policy:
     spec: Spec | None
     observe: str | None
     seeds: tuple[int, ...]
-    arrays: dict[str, NDArray[Any]]
+    arrays: dict[str, Array]
     learner: SB3 | None = None
 
     def __repr__(self) -> str:
@@ -65,7 +64,7 @@ class Policy:
         return f"<Policy for {self.task.name}: {self.kind} of {runs}, paid by {paid}{seen}; {shapes}>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, in one move, so that nobody ever sees half of it.
+        """Write the policy to a file, atomically.
 
         Raises:
             SpecError: An atom of the spec cannot be saved.
@@ -87,16 +86,16 @@ class Policy:
 
 
 def load_policy(path: str | os.PathLike[str], *, references: bool = True) -> Policy:
-    """The policy in a file.
+    """Load a policy from a file.
 
     Args:
         path: The file.
-        references: Whether its spec may name functions for its atoms, as a spec's TOML file may. Their modules are
-            imported, which runs their code: pass False for a file that you do not trust. Nothing else in it is run.
+        references: Whether the spec may refer to functions of its atoms. Their modules are imported, which runs their
+            code: pass False for an untrusted file. Nothing else in the file is executed.
 
     Raises:
         PolicyFileError: The file cannot be read, or is damaged or foreign.
-        MissingExtraError: The policy's environment, which its arrays are compared with, needs what is not installed.
+        MissingExtraError: The policy's environment needs an optional package.
     """
     name = os.fspath(path)
     try:
@@ -117,8 +116,8 @@ def load_policy(path: str | os.PathLike[str], *, references: bool = True) -> Pol
         raise PolicyFileError(f"The policy {name!r} cannot be used: {error}") from error
 
 
-def _without_arrays(header: Any, references: bool) -> Policy:
-    """The policy that a header describes."""
+def _without_arrays(header: Json, references: bool) -> Policy:
+    """Make the policy of a header, without its arrays."""
     try:
         if header["format"] != FORMAT:
             raise PolicyFileError(f"It has the format {header['format']!r}, and this version reads {FORMAT!r}.")
@@ -138,7 +137,7 @@ def _without_arrays(header: Any, references: bool) -> Policy:
 
 
 def _reference(task: Task) -> str:
-    """What `rewardspec.lab.tasks.get` finds a task by in another process."""
+    """Return the argument with which `rewardspec.lab.tasks.get` finds the task in another process."""
     if task.name in registry.names():
         return task.name
     if isinstance(task.env, str):
@@ -156,7 +155,7 @@ def _task_of(reference: str, references: bool) -> Task:
 
 
 def _check_declared(policy: Policy, declared: dict[str, Declared]) -> None:
-    """Compare what a file says of its arrays with what the task, the spec and the number of runs ask for."""
+    """Check the declared arrays against the task, the spec and the number of runs."""
     if policy.kind not in get_args(Kind):
         raise DamagedFileError(f"it is of the kind {policy.kind!r}, not one of {', '.join(get_args(Kind))}")
     needed = _needed_shapes(policy, "mean" in declared)
@@ -179,11 +178,11 @@ def _needed_shapes(policy: Policy, normalized: bool) -> dict[str, tuple[int, ...
     return parameter_shapes(policy.task, policy.spec, policy.observe, policy.learner)
 
 
-def _rebuilding(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the settings of SB3, those that its policy's parameters depend on.
+def _rebuilding(settings: JsonObject) -> JsonObject:
+    """Select the settings of SB3 that determine its policy's parameters.
 
     Raises:
-        PolicyFileError: Its layers are larger than any that one trains here.
+        PolicyFileError: The network is too large.
     """
     kwargs = dict(settings["options"]).get("policy_kwargs", {})
     sizes = [int(size[:9]) for size in re.findall(r"\d+", json.dumps(kwargs))]
@@ -203,7 +202,7 @@ def _network_shapes(policy: Policy, normalized: bool) -> dict[str, tuple[int, ..
         actions, inputs = Actions(env.action_space), observation_size(env.observation_space)
     outputs, continuous = actions.outputs, actions.continuous
     if policy.spec is not None and policy.observe is not None:
-        inputs += len(Features(policy.spec, cast("Observe", policy.observe)).names)
+        inputs += len(Features(policy.spec, features_of(policy.observe)).names) + counts_steps(policy.observe)
     shapes: dict[str, tuple[int, ...]] = {}
     for k, (rows, columns) in enumerate(itertools.pairwise((inputs, *HIDDEN, outputs))):
         shapes |= {f"w{k}": (rows, columns), f"b{k}": (columns,)}

@@ -1,11 +1,11 @@
-"""Tabular Q-learning: all runs of a cell at once, as one compiled program over the finite product.
+"""Tabular Q-learning of all runs of a cell at once, as one compiled program over the finite product.
 
-Every run has its own table, its own random numbers and its own place in its own episode; one pass of the compiled loop
-takes one step of each. A run whose last episode is over waits for the others. Random numbers depend on the run's seed
-and on the number of the step alone, so that a run does the same whichever runs it is trained beside.
+Every run has its own table, random numbers and episode; an iteration of the compiled loop takes one step of each. A run
+that has finished its last episode waits for the others. Random numbers depend only on the run's seed and the step, so a
+run does not depend on the runs that it is trained with.
 
-With counterfactual experience, a step updates not only the node it left: the same action with the same outcome is
-replayed from every node that differs from it in the monitor's state alone.
+With counterfactual experience, a step also updates all nodes that differ from the current one only in the monitor's
+state, with the same action and outcome.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from __future__ import annotations
 import functools
 import itertools
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,13 @@ from rewardspec.lab.learning.finite_tables import FiniteTables, Integers
 from rewardspec.lab.learning.settings import LARGEST_EXACT, QLearning
 from rewardspec.lab.learning.training_log import Progress, TrainingLog
 from rewardspec.lab.tasks.measures import Ending
+from rewardspec.types import Array
+
+Arrays: TypeAlias = dict[str, Any]
+"""Arrays by name, or nested dictionaries of them."""
 
 _CHUNK = 1_000
-"""Steps between two looks at the clock."""
+"""Steps between clock readings."""
 
 
 def learn_tables(
@@ -39,15 +43,15 @@ def learn_tables(
     """Train one table for each seed.
 
     Args:
-        tables: The environment and its reward; or several that are alike, as the maps of a benchmark are, each of which
-            is trained with every seed. Many runs together take little longer than a few.
+        tables: The environment and its reward; or several of the same shape, such as the maps of a benchmark, each of
+            which is trained with every seed.
         config: The settings.
         seeds: The seed of each run.
-        progress: Called now and then with the episodes finished and to finish, all runs together.
+        progress: Called regularly with the finished and the total number of episodes of all runs.
 
     Returns:
-        The log, and the learned values of shape (runs, observations, actions); of several environments the runs of the
-        first, then those of the second and so on, with 0 for observations that one has not.
+        The log, and the learned values of shape (runs, observations, actions). Runs of several environments follow each
+        other, with 0 for observations that an environment does not have.
     """
     try:
         import jax
@@ -70,7 +74,7 @@ def learn_tables(
         carry, record = compiled(arrays, keys, carry)
         record = np.asarray(record)
         clock.append((clock[-1][0] + _CHUNK, time.perf_counter() - began))
-        step, run = np.nonzero(record[..., 0])  # an episode that ended has a length
+        step, run = np.nonzero(record[..., 0])  # only episodes that ended have a length
         ended.append((run, record[step, run]))
         finished = int(np.asarray(carry["episode"]).sum())
         if config.steps is not None:
@@ -102,15 +106,15 @@ def _check(worlds: Sequence[FiniteTables], config: QLearning) -> None:
         )
 
 
-def _arrays(worlds: Sequence[FiniteTables], config: QLearning, seeds: int) -> dict[str, Any]:
-    """The tables as the program takes them: flat, one entry for each outcome of each action at each node.
+def _arrays(worlds: Sequence[FiniteTables], config: QLearning, seeds: int) -> Arrays:
+    """Flatten the tables for the program: one entry for each outcome of each action at each node.
 
-    Nodes of several environments are numbered one after the other. A node's values are in a row of the learned table,
-    in a slot: those of nodes that learn together share a row.
+    Nodes of several environments are numbered consecutively. The values of a node are in a row and slot of the learned
+    table; nodes that learn together share a row.
     """
     _, actions, outcomes = worlds[0].successor.shape
     first = _offsets(len(tables.observed) for tables in worlds)
-    arrays: dict[str, Any] = {
+    arrays: Arrays = {
         "world": np.repeat(np.arange(len(worlds), dtype=np.int32), seeds),
         "starts": np.stack([tables.starts + k for tables, k in zip(worlds, first, strict=True)]),
         "start_chances": np.stack([tables.start_chances for tables in worlds]),
@@ -123,7 +127,7 @@ def _arrays(worlds: Sequence[FiniteTables], config: QLearning, seeds: int) -> di
         "formulas": {},
     }
     if np.array_equal(arrays["reward"], arrays["truncated_reward"]):
-        del arrays["truncated_reward"]  # looking things up is most of the work
+        del arrays["truncated_reward"]  # saves a lookup, and lookups dominate the time
     for name in worlds[0].formulas:
         own = [tables.formulas[name] for tables in worlds]
         places = _offsets(len(one.successor) for one in own)
@@ -143,7 +147,7 @@ def _arrays(worlds: Sequence[FiniteTables], config: QLearning, seeds: int) -> di
         arrays["slot"] = np.zeros_like(arrays["row"])
         group, slot = np.nonzero(arrays["members"] >= 0)
         arrays["slot"][arrays["members"][group, slot]] = slot
-        # The row that all members of a family go to with the same action and outcome, those that go on.
+        # The common next row of a family's members for the same action and outcome.
         after = np.where(arrays["successor"] < 0, 0, arrays["row"][arrays["successor"]]).reshape(-1, actions, outcomes)
         together = np.zeros((len(arrays["members"]), actions, outcomes), dtype=np.int32)
         np.maximum.at(together, arrays["family"], after)
@@ -166,8 +170,8 @@ def _after(successors: Sequence[Integers], first: Sequence[int]) -> Integers:
     return np.concatenate(parts).astype(np.int32)
 
 
-def _first(tables: FiniteTables, config: QLearning, arrays: Mapping[str, Any], runs: int) -> dict[str, Any]:
-    """Where every run is before its first step; `began` tells the program to draw a start."""
+def _first(tables: FiniteTables, config: QLearning, arrays: Arrays, runs: int) -> Arrays:
+    """Return the initial state of the program; `began` makes it draw an initial node."""
     rows, slots = (int(arrays[name].max()) + 1 for name in ("row", "slot"))
     return {
         "now": np.int32(0),
@@ -182,9 +186,9 @@ def _first(tables: FiniteTables, config: QLearning, arrays: Mapping[str, Any], r
 
 
 def _learned(
-    worlds: Sequence[FiniteTables], arrays: Mapping[str, Any], table: NDArray[np.float32], seeds: int
+    worlds: Sequence[FiniteTables], arrays: Arrays, table: NDArray[np.float32], seeds: int
 ) -> NDArray[np.float32]:
-    """The learned values by observation."""
+    """Return the learned values by observation."""
     rows = table.reshape(len(worlds), seeds, -1, *table.shape[1:])  # worlds, seeds, rows, actions, slots
     observations = max(tables.observations for tables in worlds)
     found = np.zeros((len(worlds), seeds, observations, table.shape[1]), dtype=np.float32)
@@ -196,15 +200,17 @@ def _learned(
 
 
 @functools.lru_cache(maxsize=64)
-def _program(config: QLearning, shape: tuple[int, int], runs: int, formulas: tuple[str, ...]) -> Any:
-    """The compiled loop: `_CHUNK` steps of every run."""
+def _program(
+    config: QLearning, shape: tuple[int, int], runs: int, formulas: tuple[str, ...]
+) -> Any:  # jax.stages.Wrapped
+    """Compile the loop over `_CHUNK` steps of every run."""
     import jax
     import jax.numpy as jnp
 
     actions, outcomes = shape
     run = np.arange(runs, dtype=np.int32)
 
-    def step(arrays: Any, carry: Any, chance: Any) -> Any:
+    def step(arrays: Arrays, carry: Arrays, chance: Array) -> tuple[Arrays, Array]:
         world = arrays["world"]
         if config.starts == "drawn":
             chances = arrays["start_chances"]
@@ -220,7 +226,7 @@ def _program(config: QLearning, shape: tuple[int, int], runs: int, formulas: tup
         rows = len(carry["table"]) // runs
         place = run * rows + arrays["row"][node]
         slots = carry["table"][place]
-        # A row of one node has one slot, and looking things up is most of the work.
+        # Without counterfactual experience there is one slot, which saves a lookup.
         values = slots[:, :, 0]
         if config.counterfactual:
             values = jnp.take_along_axis(slots, arrays["slot"][node][:, None, None], axis=2)[:, :, 0]
@@ -233,7 +239,7 @@ def _program(config: QLearning, shape: tuple[int, int], runs: int, formulas: tup
             best = jnp.argmax(count > jnp.floor(chance[:, 2:3] * count[:, -1:]), axis=1)
         action = jnp.where(explores, random_action, best.astype(jnp.int32))
 
-        # What happens.
+        # Transition.
         choice = node * actions + action
         outcome = choice * outcomes
         if outcomes > 1:
@@ -254,8 +260,8 @@ def _program(config: QLearning, shape: tuple[int, int], runs: int, formulas: tup
             values_at_end.append(one["value"][at])
             after[name] = jnp.maximum(one["successor"][at], 0)
 
-        # Learn: from this node, or from all that differ from it in memory alone, of which some groups have fewer. An
-        # episode that was cut off goes on as far as its value is concerned, unless the settings say otherwise.
+        # Learn at this node, or at all nodes that differ from it only in memory; smaller groups are padded. Truncated
+        # episodes are bootstrapped unless the settings disable it.
         nodes = arrays["members"][arrays["family"][node]] if config.counterfactual else node[:, None]
         if config.steps is None:
             active = carry["episode"] < config.episodes
@@ -286,7 +292,7 @@ def _program(config: QLearning, shape: tuple[int, int], runs: int, formulas: tup
         difference = target - jnp.take_along_axis(slots, action[:, None, None], axis=1)[:, 0]
         table = carry["table"].at[place, action].add(jnp.where(learns, config.learning_rate * difference, 0.0))
 
-        # Record the episodes that ended: other lines have no length.
+        # Record episodes that ended; other lines have length 0.
         paid = carry["paid"] + jnp.stack([reward, arrays["base_reward"][outcome]], axis=1)
         ended = (terminated | truncated) & active
         now = jnp.broadcast_to(carry["now"], run.shape)
@@ -304,14 +310,15 @@ def _program(config: QLearning, shape: tuple[int, int], runs: int, formulas: tup
         }
         return after_step, line.astype(jnp.float32)
 
-    def draw(keys: Any, now: Any) -> Any:
+    def draw(keys: Array, now: Array) -> Array:
         bits = jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, now), (4,)))(keys)
         return (bits >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)  # uniform in [0, 1)
 
-    def advance(arrays: Any, keys: Any, carry: Any) -> Any:
-        # All random numbers of a chunk at once: drawn step by step, they would take longer than the learning.
+    def advance(arrays: Arrays, keys: Array, carry: Arrays) -> tuple[Arrays, Array]:
+        # Draw all random numbers of a chunk at once; drawing them step by step takes longer than learning.
         chances = jax.vmap(lambda now: draw(keys, now))(carry["now"] + jnp.arange(_CHUNK))
-        return jax.lax.scan(functools.partial(step, arrays), carry, chances)
+        final, record = jax.lax.scan(functools.partial(step, arrays), carry, chances)
+        return final, record
 
     return jax.jit(advance, donate_argnums=2)
 

@@ -1,7 +1,6 @@
-"""Training with an algorithm of Stable-Baselines3: one run after the other, logged as our own learners are.
+"""Training with an algorithm of Stable-Baselines3, one run after the other, with the log of the other learners.
 
-Policies are kept as arrays, as those of our own learners: what SB3 itself saves is in part pickled, and loading that
-runs whatever code its author put there.
+Policies are saved as arrays. SB3's own files are partly pickled, and loading them can run any code.
 """
 
 from __future__ import annotations
@@ -10,11 +9,10 @@ import contextlib
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, cast
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardspec.episodes.features import Observe
 from rewardspec.errors import Error, MissingExtraError, did_you_mean
@@ -24,54 +22,61 @@ from rewardspec.lab.learning.spaces import batched, flattener, numbers_of, obser
 from rewardspec.lab.learning.training_log import Progress, TrainingLog
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Action, Array, Environment, MachineState, Observation
 from rewardspec.wrappers.monitor_reward import MonitorReward
 
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.vec_env import VecEnv
+
 _TAKEN = (gym.spaces.Box, gym.spaces.Discrete, gym.spaces.MultiDiscrete, gym.spaces.MultiBinary)
-"""Observation spaces that SB3 takes as they are, in its `MlpPolicy`."""
+"""Observation spaces that SB3's `MlpPolicy` takes unchanged."""
 
 
-def algorithm(name: str) -> Any:
-    """The class of an algorithm of SB3, or of sb3-contrib where that is installed.
+def algorithm(name: str) -> type[BaseAlgorithm]:
+    """Find the class of an algorithm of SB3, or of sb3-contrib if that is installed.
 
     Raises:
-        Error: There is none of that name.
+        Error: There is no algorithm of that name.
         MissingExtraError: Stable-Baselines3 is not installed.
     """
     try:
         import stable_baselines3
-        from stable_baselines3.common.base_class import BaseAlgorithm
+        from stable_baselines3.common.base_class import BaseAlgorithm as Base
     except ImportError:
         raise MissingExtraError("stable-baselines3", "sb3", f"The learner sb3:{name}") from None
-    known = {key: value for key, value in vars(stable_baselines3).items() if _is_algorithm(value, BaseAlgorithm)}
+    known = {key: value for key, value in vars(stable_baselines3).items() if _is_algorithm(value, Base)}
     with contextlib.suppress(ImportError):
         import sb3_contrib
 
-        known = {key: v for key, v in vars(sb3_contrib).items() if _is_algorithm(v, BaseAlgorithm)} | known
+        known = {key: v for key, v in vars(sb3_contrib).items() if _is_algorithm(v, Base)} | known
     if name not in known:
         hint = did_you_mean(name.upper(), known)
         raise Error(f"Stable-Baselines3 has no algorithm {name!r}; known: {', '.join(sorted(known))}.{hint}")
-    return known[name]
+    found: type[BaseAlgorithm] = known[name]
+    return found
 
 
-def _is_algorithm(value: Any, base: type) -> bool:
+def _is_algorithm(value: object, base: type) -> bool:
     return isinstance(value, type) and issubclass(value, base)
 
 
-def make_env(task: Task, spec: Spec | None, observe: str | None, record: bool = False) -> gym.Env[Any, Any]:
-    """A task's environment, paid by the spec, with observations that SB3 takes.
+def make_env(task: Task, spec: Spec | None, observe: str | None, record: bool = False) -> Environment:
+    """Make a task's environment with the spec as reward and observations that SB3 takes.
 
-    Those that are none of SB3's kinds are flattened, texts in them left out.
+    Other observations are flattened, without their texts.
     """
-    env: gym.Env[Any, Any] = task.make()
+    env: Environment = task.make()
     if spec is not None:
         env = MonitorReward(env, spec, cast("Observe | None", observe), record=record)
     return env if isinstance(env.observation_space, _TAKEN) else _Flat(env)
 
 
-class _Flat(gym.ObservationWrapper[Any, Any, Any]):
-    """Observations flattened as for the learners of this library."""
+class _Flat(gym.ObservationWrapper[Observation, Action, Observation]):
+    """Flatten observations as for the learners of this library."""
 
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
+    def __init__(self, env: Environment) -> None:
         super().__init__(env)
         size = observation_size(env.observation_space)
         self._numbers_of = flattener(env.observation_space)
@@ -80,13 +85,13 @@ class _Flat(gym.ObservationWrapper[Any, Any, Any]):
         low, high = (limit.astype(np.float32) for limit in (flat.low, flat.high))
         self.observation_space = gym.spaces.Box(low, high, (size,), dtype=np.float32)
 
-    def observation(self, observation: Any) -> Any:
-        """The observation as a vector."""
+    def observation(self, observation: Observation) -> Array:
+        """Flatten an observation."""
         return self._numbers_of(batched(self.env.observation_space, [observation]))[0]
 
 
-def make_model(env: Any, config: SB3, seed: int | None) -> Any:
-    """A model of the algorithm that has learned nothing yet.
+def make_model(env: Environment | VecEnv, config: SB3, seed: int | None) -> BaseAlgorithm:
+    """Make an untrained model.
 
     Raises:
         Error: The algorithm does not take the environment or the settings.
@@ -114,28 +119,28 @@ def learn_models(
     config: SB3,
     seeds: Sequence[int],
     progress: Progress | None = None,
-) -> tuple[TrainingLog, dict[str, NDArray[Any]]]:
+) -> tuple[TrainingLog, dict[str, Array]]:
     """Train one model for each seed, one after the other.
 
     Args:
         task: The task.
-        spec: The spec that pays, or None for the environment's own reward.
-        observe: What of the monitor the model sees.
+        spec: The spec, or None for the environment's own reward.
+        observe: Part of the monitor's state that the model observes.
         config: The settings.
         seeds: The seed of each run.
-        progress: Called now and then with the steps taken and to take, all runs together.
+        progress: Called regularly with the finished and the total number of steps of all runs.
 
     Returns:
-        The log, and the parameters of the models' policies, the runs first.
+        The log, and the parameters of the models' policies by name, with the runs as first axis.
 
     Raises:
         Error: An observation, a reward or a learned number is not finite.
     """
-    algorithm(config.algorithm)  # its errors before any others
+    algorithm(config.algorithm)  # raises its errors first
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    rows: list[dict[str, Any]] = []
-    parameters: list[dict[str, NDArray[Any]]] = []
+    rows: list[dict[str, float]] = []
+    parameters: list[dict[str, Array]] = []
     callback_class, whole = _callback_class(), config.total_steps * len(seeds)
     for run, seed in enumerate(seeds):
         envs = DummyVecEnv([lambda: make_env(task, spec, observe)] * config.envs)
@@ -156,13 +161,15 @@ def learn_models(
     return TrainingLog.ordered(len(seeds), {name: [row[name] for row in rows] for name in rows[0]}), stacked
 
 
-def _callback_class() -> Any:
-    from stable_baselines3.common.callbacks import BaseCallback
+def _callback_class() -> Callable[..., BaseCallback]:
+    from stable_baselines3.common.callbacks import BaseCallback as Base
 
-    class Recorder(BaseCallback):
-        """Writes a row for each episode that ends."""
+    class Recorder(Base):
+        """Callback that logs a row for each finished episode."""
 
-        def __init__(self, run: int, task: Task, rows: list[dict[str, Any]], tell: Any) -> None:
+        def __init__(
+            self, run: int, task: Task, rows: list[dict[str, float]], tell: Callable[[int], None] | None
+        ) -> None:
             super().__init__()
             self.run, self.task, self.rows, self.tell = run, task, rows, tell
             self.began = time.perf_counter()
@@ -183,7 +190,7 @@ def _callback_class() -> Any:
             require_finite(own, f"The reward of {self.task.title}", self.where)
             require_finite(rewards, f"The reward that the spec pays in {self.task.title}", self.where)
             last = observations
-            if dones.any():  # then those are the first of the next episodes
+            if dones.any():  # then they belong to the next episodes
                 last = np.stack(
                     [info.get("terminal_observation", one) for info, one in zip(infos, observations, strict=True)]
                 )
@@ -214,19 +221,19 @@ def _callback_class() -> Any:
 
 
 def parameter_shapes(task: Task, spec: Spec | None, observe: str | None, config: SB3) -> dict[str, tuple[int, ...]]:
-    """The shapes of the parameters that a model's policy has.
+    """Return the shapes of the parameters of a model's policy.
 
     Raises:
         Error: The algorithm does not take the environment or the settings.
     """
     with contextlib.closing(make_env(task, spec, observe)) as env, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of settings that do not suit one environment
+        warnings.simplefilter("ignore")  # about settings that do not fit a single environment
         model = make_model(env, config, None)
     return {name: tuple(value.shape) for name, value in model.policy.state_dict().items()}
 
 
-def load_zip(path: str, name: str) -> Any:
-    """The model in a file that SB3 saved. Its loading unpickles: only for files from those one trusts.
+def load_zip(path: str, name: str) -> BaseAlgorithm:
+    """Load a model that SB3 saved. This unpickles the file, so use it only for trusted files.
 
     Args:
         path: The file.
@@ -236,22 +243,23 @@ def load_zip(path: str, name: str) -> Any:
         Error: It is not a model of this algorithm.
     """
     try:
-        return algorithm(name).load(path, device="cpu")
+        model: BaseAlgorithm = algorithm(name).load(path, device="cpu")
     except Error:
         raise
-    except Exception as error:  # whatever unpickling brings
+    except Exception as error:  # unpickling can raise anything
         raise Error(f"{path!r} cannot be loaded as a model of {name}: {error}") from error
+    return model
 
 
 def chooser(
-    env: gym.Env[Any, Any], model: Any, parameters: Mapping[str, NDArray[Any]] | None = None
-) -> Callable[[Any, Any], Any]:
-    """A function that gives a model's greedy action, from the environment's own observation and the spec's state.
+    env: Environment, model: BaseAlgorithm, parameters: Mapping[str, Array] | None = None
+) -> Callable[[Observation, MachineState], Action]:
+    """Return a function from the environment's own observation and the spec's state to a model's greedy action.
 
     Args:
-        env: What `make_env` made.
+        env: An environment of `make_env`.
         model: The model.
-        parameters: Those of its policy, where they are not in it yet.
+        parameters: Parameters to load into its policy, or None.
     """
     if parameters is not None:
         import torch
@@ -262,7 +270,7 @@ def chooser(
     extension = inner.extension if isinstance(inner, MonitorReward) else None
     features = None if extension is None else inner._features  # type: ignore[attr-defined]
 
-    def choose(observation: Any, state: Any) -> Any:
+    def choose(observation: Observation, state: MachineState) -> Action:
         if extension is not None and features is not None:
             observation = extension.extend(observation, features.read(state))
         if flat is not None:

@@ -1,22 +1,22 @@
-"""Settings of the learners, `QLearning`, `PPO` and `SB3`: the type says which learner, the values are checked."""
+"""Checked settings of the learners: `QLearning`, `PPO` and `SB3`. The type chooses the learner."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import numbers
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from rewardspec.errors import Error
+from rewardspec.types import JsonObject
 
 Unit: TypeAlias = Literal["episodes", "steps"]
-"""What a training budget is counted in."""
+"""Unit of a training budget."""
 LARGEST_EXACT = 2**24
-"""Up to here a 32-bit float holds every integer, which the episode record of Q-learning relies on.
+"""Largest integer up to which 32-bit floats are exact, as the episode log of Q-learning requires.
 
-The number of an outcome and the length of an episode have to be exact. The step at which an episode ended may pass this
-in a long run: it is only looked up on the clock, and is wrong by less than a ten-millionth of itself.
+The number of an outcome and the length of an episode must be exact. The step at which an episode ended may exceed this
+limit in a long run: it is only used to look up the time, with a relative error below 1e-7.
 """
 
 
@@ -25,22 +25,21 @@ class QLearning:
     """Settings of tabular Q-learning; the defaults are those of the paper's evaluation.
 
     Attributes:
-        unit: What its budget is counted in.
+        unit: Unit of the budget.
         episodes: Episodes of each run.
-        steps: Steps of each run, where they are the budget instead of `episodes`; an episode begun is not counted.
+        steps: Steps of each run, as budget instead of `episodes`; an unfinished episode is not counted.
         max_steps: Steps after which an episode is truncated.
-        learning_rate: Share of the temporal difference by which an entry moves.
+        learning_rate: Learning rate.
         discount: Discount factor.
         epsilon: Probability of a random action in the first episode.
         epsilon_decay: Factor on it after every episode.
-        epsilon_min: Where it stops falling.
-        initial_value: What every entry of the table is at first.
-        ties: Whether the `"first"` of equally good actions is taken, or a `"random"` one.
-        starts: Whether the start of an episode is `"drawn"`, or the environment's starts follow one another
-            `"in turn"`, as where each is a task of its own.
-        bootstrap_truncated: Whether an episode that is truncated goes on as far as its value is concerned.
-        counterfactual: Whether each transition also teaches what it would have been in every other state that the
-            monitor can be in beside the same state of the environment (Toro Icarte et al., JAIR 2022).
+        epsilon_min: Minimum of that probability.
+        initial_value: Initial value of all table entries.
+        ties: Tie-breaking between equally good actions: the `"first"` or a `"random"` one.
+        starts: Whether initial states are `"drawn"`, or cycle `"in turn"`, for environments with one per task.
+        bootstrap_truncated: Whether to bootstrap the value of truncated episodes.
+        counterfactual: Whether each transition also updates all other states of the monitor with the same state of the
+            environment (Toro Icarte et al., JAIR 2022).
     """
 
     unit: ClassVar[Unit] = "episodes"
@@ -74,10 +73,10 @@ class QLearning:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PPO:
-    """Settings of PPO; `PPO.discrete()` and `PPO.continuous()` are those of the paper's evaluation but for truncation.
+    """Settings of PPO. `PPO.discrete()` and `PPO.continuous()` are those of the paper's evaluation except truncation.
 
     Attributes:
-        unit: What its budget is counted in.
+        unit: Unit of the budget.
         total_steps: Steps of each run, in all its environments together.
         rollout_steps: Steps of each environment between two updates.
         envs: Environments of each run.
@@ -88,15 +87,15 @@ class PPO:
         minibatches: Minibatches of each epoch.
         epochs: Passes over a rollout.
         normalize_advantages: Whether to normalize advantages in each minibatch.
-        clip: How far the probability ratio, and the value, may move in one update.
+        clip: Clipping range of the probability ratio and of the value.
         clip_value_loss: Whether the value is clipped as well.
         entropy_coefficient: Weight of the policy's entropy.
         value_coefficient: Weight of the value loss.
-        max_grad_norm: Where the gradient's norm is clipped.
+        max_grad_norm: Maximum norm of the gradient.
         normalize_observations: Whether observations are scaled by their running moments.
         normalize_rewards: Whether rewards are scaled by the deviation of the discounted return so far.
-        bootstrap_truncated: Whether an episode that is truncated goes on as far as its value is concerned, as it does
-            in theory; else it counts as one that terminated, as in CleanRL and so in the paper.
+        bootstrap_truncated: Whether to bootstrap the value of truncated episodes; otherwise they count as terminated,
+            as in CleanRL and in the paper.
     """
 
     unit: ClassVar[Unit] = "steps"
@@ -140,13 +139,13 @@ class PPO:
 
     @classmethod
     def discrete(cls, **changes: Any) -> PPO:
-        """The paper's settings for discrete actions, truncated episodes bootstrapped, with some changed."""
+        """Return the paper's settings for discrete actions, with bootstrapped truncation and `changes`."""
         return cls(**changes)
 
     @classmethod
     def continuous(cls, **changes: Any) -> PPO:
-        """The paper's settings for continuous actions, truncated episodes bootstrapped, with some changed."""
-        settings: dict[str, Any] = {
+        """Return the paper's settings for continuous actions, with bootstrapped truncation and `changes`."""
+        settings: JsonObject = {
             "total_steps": 1_000_000,
             "rollout_steps": 2048,
             "envs": 1,
@@ -162,15 +161,15 @@ class PPO:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SB3:
-    """Settings of an algorithm of Stable-Baselines3; what is not given is as there.
+    """Settings of an algorithm of Stable-Baselines3. Unset options keep SB3's defaults.
 
     Attributes:
-        unit: What its budget is counted in.
+        unit: Unit of the budget.
         algorithm: The name of its class, such as `"PPO"` or `"SAC"`.
         total_steps: Steps of each run, in all its environments together.
         envs: Environments of each run.
-        policy: The name of its kind of policy.
-        options: Further arguments of the class, by name, in plain values.
+        policy: Name of the policy class.
+        options: Further arguments of the algorithm's class, as JSON data.
     """
 
     unit: ClassVar[Unit] = "steps"
@@ -178,7 +177,7 @@ class SB3:
     total_steps: int = 100_000
     envs: int = 1
     policy: str = "MlpPolicy"
-    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    options: JsonObject = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check_counts(self, "total_steps", "envs")
@@ -194,7 +193,7 @@ Config: TypeAlias = QLearning | PPO | SB3
 
 
 def learner_words(learner: str) -> str:
-    """What a learner is called.
+    """Return the display name of a learner.
 
     Example:
         >>> learner_words("q-learning"), learner_words("sb3:SAC")
@@ -205,9 +204,9 @@ def learner_words(learner: str) -> str:
 
 
 def _check_counts(settings: Config, *names: str) -> None:
-    """Raise an Error unless these settings are whole numbers from 1 on."""
+    """Raise an Error unless these settings are positive integers."""
     for name in names:
-        value: Any = getattr(settings, name)
+        value: object = getattr(settings, name)
         if type(value) is bool or not isinstance(value, numbers.Integral):
             raise Error(f"`{name}` should be a whole number. Received {value!r}. Give it as an int.")
         if int(value) < 1:
@@ -222,13 +221,13 @@ def _check_shares(settings: Config, *names: str) -> None:
 
 
 def _number(settings: Config, name: str) -> float:
-    """A setting; NaN, which lies within no limits, where it is not a number. Truth values are none."""
-    value: Any = getattr(settings, name)
+    """Return a setting as a float; NaN, which fails every range check, if it is a bool or not a number."""
+    value: object = getattr(settings, name)
     return float(value) if type(value) is not bool and isinstance(value, numbers.Real) else math.nan
 
 
 def _check_flags(settings: Config, *names: str) -> None:
-    """Raise an Error unless these settings are true or false."""
+    """Raise an Error unless these settings are bools."""
     for name in names:
         value = getattr(settings, name)
         if not isinstance(value, bool):

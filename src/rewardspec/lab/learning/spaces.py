@@ -1,51 +1,48 @@
-"""Spaces as PPO takes them: observations as vectors, actions as a number or a vector."""
+"""Conversion of spaces for PPO: observations to vectors, actions from numbers or vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import concatenate, create_empty_array
-from numpy.typing import NDArray
 
 from rewardspec.errors import Error
+from rewardspec.types import Action, AnySpace, Array, Observation
 
-Floats = NDArray[np.float32]
 
-
-def batched(space: gym.Space[Any], elements: Sequence[Any]) -> Any:
-    """Elements of a space as one batch, as vector environments give it."""
+def batched(space: AnySpace, elements: Sequence[Observation]) -> Observation:
+    """Batch elements of a space, in the format of vector environments."""
     if isinstance(space, spaces.Box):
-        return np.array(elements, dtype=space.dtype)  # several times quicker
-    empty: Any = create_empty_array(space, len(elements))
+        return np.array(elements, dtype=space.dtype)  # several times faster
+    empty: Array = create_empty_array(space, len(elements))
     return concatenate(space, elements, empty)
 
 
-def numbers_of(space: gym.Space[Any]) -> gym.Space[Any]:
-    """A space without its texts, such as a mission in words, which a network does not read."""
+def numbers_of(space: AnySpace) -> AnySpace:
+    """Remove the texts of a space, such as a mission, which a network does not read."""
     if not isinstance(space, spaces.Dict):
         return space
-    # As pairs, because Gymnasium sorts the keys of a dict.
+    # A list of pairs, because Gymnasium sorts the keys of a dict.
     return spaces.Dict([(key, numbers_of(part)) for key, part in space.spaces.items() if not _is_text(part)])
 
 
-def _is_text(space: gym.Space[Any]) -> bool:
+def _is_text(space: AnySpace) -> bool:
     return isinstance(space, spaces.Text) or (space.dtype is not None and space.dtype.kind == "U")
 
 
-def observation_size(space: gym.Space[Any]) -> int:
-    """How many numbers an observation has when it is flat.
+def observation_size(space: AnySpace) -> int:
+    """Return the size of a flattened observation.
 
     Raises:
-        Error: Observations of this space have no fixed number of them.
+        Error: Observations of this space have no fixed size.
     """
     whole = numbers_of(space)
     try:
         flat = None if _is_text(whole) or not whole.is_np_flattenable else gym.spaces.flatten_space(whole)
-    except (NotImplementedError, ValueError):  # a space that is not Gymnasium's; nothing to flatten
+    except (NotImplementedError, ValueError):  # not a space of Gymnasium, or an empty one
         flat = None
     if not isinstance(flat, spaces.Box):
         raise Error(
@@ -56,8 +53,8 @@ def observation_size(space: gym.Space[Any]) -> int:
     return int(flat.shape[0])
 
 
-def flattener(space: gym.Space[Any]) -> Callable[[Any], Any]:
-    """A function that flattens a batch of observations, as `gymnasium.spaces.flatten` does one; shape (n, size)."""
+def flattener(space: AnySpace) -> Callable[[Observation], Array]:
+    """Return a function that flattens a batch of n observations to shape (n, size), as `gymnasium.spaces.flatten`."""
     observation_size(space)
     if isinstance(space, spaces.Box) and len(space.shape) == 1:
         return lambda batch: batch
@@ -65,10 +62,9 @@ def flattener(space: gym.Space[Any]) -> Callable[[Any], Any]:
     return lambda batch: _flat(whole, batch).astype(np.float32)
 
 
-def _flat(space: gym.Space[Any], batch: Any) -> NDArray[Any]:
+def _flat(space: AnySpace, batch: Observation) -> Array:
     if isinstance(space, spaces.Discrete):
-        hot: NDArray[Any] = np.asarray(batch)[:, None] - space.start == np.arange(space.n)
-        return hot
+        return np.asarray(batch)[:, None] - space.start == np.arange(space.n)
     if isinstance(space, spaces.MultiDiscrete):
         columns = (np.asarray(batch) - space.start).reshape(len(batch), -1)
         sizes = space.nvec.ravel()
@@ -81,20 +77,20 @@ def _flat(space: gym.Space[Any], batch: Any) -> NDArray[Any]:
 
 
 class Actions:
-    """The actions of an environment, as PPO chooses them.
+    """Actions of an environment, as outputs of PPO.
 
     Args:
         space: The environment's action space.
 
     Attributes:
-        continuous: Whether an action is a vector of numbers; else it is one of several.
-        outputs: The size of the vector, or how many there are to choose from.
+        continuous: Whether actions are continuous.
+        outputs: Size of a continuous action, or number of discrete actions.
 
     Raises:
-        Error: It is neither Box nor Discrete.
+        Error: The space is neither Box nor Discrete.
     """
 
-    def __init__(self, space: gym.Space[Any]) -> None:
+    def __init__(self, space: AnySpace) -> None:
         if not isinstance(space, spaces.Box | spaces.Discrete):
             raise Error(
                 f"PPO takes actions of a Box or a Discrete space. Received {space}. Wrap the environment so that it "
@@ -104,8 +100,8 @@ class Actions:
         self.continuous = isinstance(space, spaces.Box)
         self.outputs = int(np.prod(space.shape)) if isinstance(space, spaces.Box) else int(space.n)
 
-    def played(self, chosen: Any) -> Any:
-        """What the environments are given, for choices of shape (n, outputs), or from 0 on, of shape (n,)."""
+    def played(self, chosen: Array) -> Action:
+        """Convert outputs of shape (n, outputs), or indices of shape (n,), to actions of the environments."""
         space = self.space
         if isinstance(space, spaces.Discrete):
             return chosen + space.start if space.start else chosen

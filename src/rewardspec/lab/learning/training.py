@@ -6,15 +6,19 @@ import contextlib
 import dataclasses
 import importlib.util
 import operator
+import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rewardspec.episodes.features import OBSERVE
 from rewardspec.errors import Error, MissingExtraError, did_you_mean
+from rewardspec.lab.learning.checkpoints import Checkpoint
+from rewardspec.lab.learning.device_training import checked_device, learn_actors_compiled
 from rewardspec.lab.learning.env_batches import Source
 from rewardspec.lab.learning.envpool_batch import is_pooled
 from rewardspec.lab.learning.finite_tables import TABLE_OBSERVE, finite_tables
+from rewardspec.lab.learning.observing import NETWORK_OBSERVE
 from rewardspec.lab.learning.policies import Policy
 from rewardspec.lab.learning.ppo import learn_actors
 from rewardspec.lab.learning.q_learning import learn_tables
@@ -53,6 +57,8 @@ def train(
     observe: str | None = None,
     progress: Progress | None = None,
     source: Source = "gymnasium",
+    device: str = "host",
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Training:
     """Train a policy for every seed; the same seeds and settings give the same log, but for the seconds in it.
 
@@ -62,10 +68,15 @@ def train(
         config: The learner's settings, which also say which learner: Q-learning is for finite tasks.
         seeds: The seed of each run, from 0 to 2³² - 1.
         observe: What of the monitor the learner sees: None, `"registers"`, for PPO also `"control"` or `"values"`, for
-            Q-learning also `"alternation"`.
+            Q-learning also `"start-and-parity"`; for Q-learning, and for PPO on the host, `"registers-and-steps"`.
         progress: Called now and then with how much is done and of how much: episodes of Q-learning, steps of PPO.
         source: Where environments come from for which there is no array physics: `"gymnasium"`, or `"envpool"` where
             it has them, which is two to three times as quick and draws other random numbers.
+        device: Where PPO trains. `"host"` steps environments of any kind in NumPy. `"cpu"`, `"gpu"` or `"tpu"`
+            compiles everything with JAX for that platform, which needs an environment in JAX: those of classic control
+            have one. Random numbers differ between `"host"` and the others, and rounding between all of them.
+        checkpoint: File to which a compiled training writes its state every few seconds, and from which the same call
+            resumes; removed in the end. None writes none; training on the host writes none.
 
     Example:
         >>> from rewardspec import tasks
@@ -76,13 +87,16 @@ def train(
     """
     seeds = _checked_seeds(seeds)
     spec = None if spec is None else readable(spec)
-    if observe not in (None, *OBSERVE) and not (isinstance(config, QLearning) and observe in TABLE_OBSERVE):
+    known = NETWORK_OBSERVE if isinstance(config, PPO) and device == "host" else (None, *OBSERVE)
+    if observe not in (*known, *(TABLE_OBSERVE if isinstance(config, QLearning) else ())):
         raise Error(
             f"`observe` should be None or one of {', '.join(OBSERVE)}. Received {observe!r}."
             f"{did_you_mean(str(observe), OBSERVE)}"
         )
     if isinstance(config, QLearning) and task.learner != "q-learning":
         raise Error(f"{task.title} has no finite table for QLearning settings. Give PPO settings.")
+    if checked_device(device) != "host" and not isinstance(config, PPO):
+        raise Error(f"Only PPO is compiled for device {device!r}; {task.title} is learned otherwise. Leave it out.")
     began = time.perf_counter()
     if isinstance(config, QLearning):
         log, table = learn_tables(finite_tables(task, spec, observe), config, seeds, progress)
@@ -93,9 +107,35 @@ def train(
         log, arrays = learn_models(task, spec, observe, config, seeds, progress)
         policy = Policy("sb3", task, spec, observe, seeds, arrays, config)
     else:
-        log, arrays = learn_actors(task, spec, observe, config, seeds, progress, source)
+        if device == "host":
+            log, arrays = learn_actors(task, spec, observe, config, seeds, progress, source)
+        else:
+            file = (
+                None
+                if checkpoint is None
+                else Checkpoint(checkpoint, _identity(task, spec, observe, config, seeds, device))
+            )
+            log, arrays = learn_actors_compiled(
+                task, spec, observe, config, seeds, progress, device=checked_device(device), checkpoint=file
+            )
         policy = Policy("network", task, spec, observe, seeds, arrays)
     return Training(log, policy, time.perf_counter() - began)
+
+
+def _identity(
+    task: Task, spec: Spec | None, observe: str | None, config: PPO, seeds: Sequence[int], device: str
+) -> dict[str, Any]:
+    """Describe a training in plain values; functions of atoms by their names."""
+    atoms = {} if spec is None else (spec.atom_functions or {})
+    return {
+        "task": task.name,
+        "device": device,
+        "spec": None if spec is None else repr(spec),
+        "atoms": {name: getattr(atom, "__qualname__", None) or repr(atom) for name, atom in atoms.items()},
+        "observe": observe,
+        "config": dataclasses.asdict(config),
+        "seeds": list(seeds),
+    }
 
 
 def _checked_seeds(seeds: Any) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What training runs did, episode by episode: `TrainingLog`, and how it is written for TensorBoard."""
+"""Logs of training: one row per episode. Export to TensorBoard."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rewardspec.errors import Error, MissingExtraError
+from rewardspec.types import Array, Ints
+
+if TYPE_CHECKING:
+    from tensorboardX import SummaryWriter
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called by a learner now and then with how much is done, and of how much: episodes of Q-learning, steps of PPO."""
+"""Callback with the finished and the total amount of training: episodes of Q-learning, steps of other learners."""
 
 COLUMNS: dict[str, type[np.generic]] = {
     "run": np.int32,
@@ -26,22 +30,22 @@ COLUMNS: dict[str, type[np.generic]] = {
     "violated": np.bool_,
     "seconds": np.float64,
 }
-"""What every log has, and its types; all other columns are measures of success."""
+"""Columns of every log and their types; all other columns are measures of success."""
 
 
 @dataclasses.dataclass(frozen=True)
 class TrainingLog:
-    """One row for each finished episode of each run, ordered by run, then by episode. M is the number of rows.
+    """Table of finished episodes, ordered by run, then by episode. M is the number of rows.
 
     Attributes:
-        runs: How many runs there were; one that finished no episode has no row.
-        run: The run's number, from 0, shape (M,).
-        end_step: Steps that the run had taken, in all its environments together, when the episode ended, shape (M,).
+        runs: Number of runs; a run without finished episodes has no row.
+        run: Number of the run, from 0, shape (M,).
+        end_step: Steps of the run, in all its environments, at the end of the episode, shape (M,).
         length: Steps of the episode, shape (M,).
-        reward: Sum of the rewards that the learner was paid, before any normalization, shape (M,).
+        reward: Return of the learner, before any normalization, shape (M,).
         base_reward: Sum of the environment's own rewards, shape (M,).
         violated: Whether a veto of the spec was violated by then, shape (M,).
-        seconds: Wall-clock time since training began, all runs of the log together, shape (M,).
+        seconds: Wall-clock time since the start of training, shape (M,).
         measures: The task's measures of success by name, the first one first, each of shape (M,).
 
     Example:
@@ -62,11 +66,11 @@ class TrainingLog:
     measures: Mapping[str, NDArray[np.float64]]
 
     @classmethod
-    def of(cls, runs: int, columns: Mapping[str, Any]) -> TrainingLog:
-        """A log from its columns, given as anything that NumPy takes for an array.
+    def of(cls, runs: int, columns: Mapping[str, ArrayLike]) -> TrainingLog:
+        """Make a log from its columns, given as array-likes.
 
         Raises:
-            ValueError: A column is missing, has another length, or holds what no log can.
+            ValueError: A column is missing, or its length or values are invalid.
         """
         if missing := set(COLUMNS) - set(columns):
             raise ValueError(f"A log needs the columns {', '.join(sorted(missing))} as well.")
@@ -79,11 +83,12 @@ class TrainingLog:
         if len(run) and (run[0] < 0 or run[-1] >= runs or (np.diff(run) < 0).any()):
             raise ValueError(f"Episodes should be ordered by run, from 0 to {runs - 1}.")
         measures = {name: array for name, array in arrays.items() if name not in COLUMNS}
-        return cls(runs, **{name: arrays[name] for name in COLUMNS}, measures=measures)
+        columns_of_all: dict[str, Array] = {name: arrays[name] for name in COLUMNS}
+        return cls(runs, **columns_of_all, measures=measures)
 
     @classmethod
     def empty(cls, runs: int, measures: Iterable[str]) -> TrainingLog:
-        """The log of runs that have finished no episode."""
+        """Make an empty log."""
         return cls.of(runs, {name: [] for name in (*COLUMNS, *measures)})
 
     def __len__(self) -> int:
@@ -95,18 +100,18 @@ class TrainingLog:
         """The first of the measures."""
         return next(iter(self.measures.values()))
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """The columns by name."""
+    def columns(self) -> dict[str, Array]:
+        """Return the columns by name, each of shape (M,)."""
         return {name: getattr(self, name) for name in COLUMNS} | dict(self.measures)
 
     def episodes_of(self, run: int) -> slice:
-        """The rows of one run."""
+        """Return the rows of one run."""
         low, high = np.searchsorted(self.run, [run, run + 1])
         return slice(int(low), int(high))
 
     @classmethod
     def concatenate(cls, logs: Iterable[TrainingLog]) -> TrainingLog:
-        """The runs of several logs one after the other, numbered anew."""
+        """Concatenate the runs of several logs and renumber them."""
         parts = list(logs)
         offsets = np.cumsum([0, *(log.runs for log in parts)])
         columns = {name: np.concatenate([log.columns()[name] for log in parts]) for name in parts[0].columns()}
@@ -114,8 +119,8 @@ class TrainingLog:
         return cls.of(int(offsets[-1]), columns)
 
     @classmethod
-    def ordered(cls, runs: int, columns: Mapping[str, Any]) -> TrainingLog:
-        """A log from episodes in the order in which they ended; each run's own keep that order."""
+    def ordered(cls, runs: int, columns: Mapping[str, ArrayLike]) -> TrainingLog:
+        """Make a log from episodes in the order in which they ended."""
         order = np.argsort(np.asarray(columns["run"]), kind="stable")
         return cls.of(runs, {name: np.asarray(column)[order] for name, column in columns.items()})
 
@@ -123,23 +128,23 @@ class TrainingLog:
 # TensorBoard.
 
 _POINTS = 500
-"""A run with more episodes than this gets so many points; nobody sees more, and each takes its time to write."""
+"""Maximum number of points per run; episodes of longer runs are averaged in groups."""
 _CURVES = ("reward", "base_reward", "violated", "length")
-"""What is written of every episode, besides its measures of success."""
+"""Columns that are written in addition to the measures of success."""
 
 
 def check_tensorboard() -> None:
-    """Raise an Error unless logs for TensorBoard can be written; to be asked before training, not after it."""
+    """Raise an Error unless logs for TensorBoard can be written; call it before training."""
     _writer()
 
 
 def write_tensorboard(directory: str | os.PathLike[str], name: str, log: TrainingLog, seeds: range) -> Path:
-    """Write a log where TensorBoard looks for it.
+    """Write a log for TensorBoard.
 
     Args:
         directory: TensorBoard's log directory.
-        name: What was trained; its runs become `NAME/seed0` and so on.
-        log: What the runs did.
+        name: Name of the folder of the runs, `NAME/seed0` and so on.
+        log: The log.
         seeds: The seed of each run.
 
     Returns:
@@ -161,13 +166,14 @@ def write_tensorboard(directory: str | os.PathLike[str], name: str, log: Trainin
     return folder
 
 
-def _groups(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _groups(rows: Ints) -> list[Ints]:
     return np.array_split(rows, min(len(rows), _POINTS)) if len(rows) else []
 
 
-def _writer() -> Any:
+def _writer() -> type[SummaryWriter]:
     try:
-        from tensorboardX import SummaryWriter
+        import tensorboardX
     except ImportError:
         raise MissingExtraError("tensorboardX", "tensorboard", "Logging for TensorBoard") from None
-    return SummaryWriter
+    writer: type[SummaryWriter] = tensorboardX.SummaryWriter
+    return writer

@@ -1,4 +1,4 @@
-"""The evaluation of "Expressive Temporal Specifications for Reward Monitoring" (AAAI-26), and nothing else.
+"""The evaluation of "Expressive Temporal Specifications for Reward Monitoring" (AAAI-26).
 
-Twelve tasks with four rewards each, the tasks as the paper's published numbers have them, and what can be achieved.
+It holds twelve tasks with four rewards each, the tasks as published, and an upper bound on scores.
 """

@@ -1,4 +1,4 @@
-"""The paper's evaluation as a study: the twelve tasks, the paper's three rewards, and this library's best.
+"""The paper's evaluation as a study: twelve tasks, the paper's three rewards, and a fourth, `best`.
 
 Adalat and Belardinelli, "Expressive Temporal Specifications for Reward Monitoring", AAAI-26.
 """
@@ -7,27 +7,29 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
-from rewardspec.lab.experiments.convergence import Rule
+from rewardspec.lab.experiments.convergence import TOLERANCE, Rule
 from rewardspec.lab.experiments.study import BASE, Budget, Contrast, Reference, Reward, Study, own_reward
+from rewardspec.lab.learning.observing import STEPS
 from rewardspec.lab.learning.settings import PPO, QLearning
 from rewardspec.lab.learning.training import default_config
 from rewardspec.lab.paper import as_published as published
-from rewardspec.lab.paper.candidates import CANDIDATES, Candidate
+from rewardspec.lab.paper.best import BEST
 from rewardspec.lab.tasks import registry
 from rewardspec.lab.tasks.task import Task
+from rewardspec.types import JsonObject
 
 PAPER_REWARDS = (BASE, "boolean", "quantitative")
 """The rewards that the paper compares."""
 
 
 _N: None = None
+"""No value: the published table prints None."""
 
 
 def _row(*cells: tuple[float | None, float | None, float, float, str]) -> dict[str, Reference]:
-    """A row from its cells; the last entry of each says which of episode and seconds have a star."""
+    """Make a row from its cells; "e" and "s" in the last entry mark a star on the episode or the seconds."""
     return {
         name: Reference(episode, seconds, completion, half, "e" in stars, "s" in stars)
         for name, (episode, seconds, completion, half, stars) in zip(PAPER_REWARDS, cells, strict=True)
@@ -50,47 +52,63 @@ PUBLISHED: dict[str, dict[str, Reference]] = {
     "conveyor_belt": _row((191, 0.15, 60.96, 0.10, "e"), (468, 0.7, 27.1, 0.09, "es"), (518, 0.7, 28.70, 0.09, "es")),
     "sokoban": _row((1129, 0.47, 50.23, 0.01, "es"), (71, 0.11, 52.00, 0.01, "es"), (103, 0.14, 53.15, 0.02, "")),
 }
-"""What the paper reports (Table 1), by the task's name and the reward, in its order."""
+"""The paper's Table 1, by task and reward."""
 
 
 def paper_tasks(*, as_published: bool = False) -> dict[str, Task]:
-    """The twelve tasks by name, Taxi with one start; or as the published numbers speak for them."""
+    """Return the twelve tasks by name, with one start in Taxi.
+
+    Args:
+        as_published: Whether to take the tasks as the published numbers imply them.
+    """
     changed = published.as_published()
     kept = changed if as_published else {"taxi": changed["taxi"]}
     return {name: kept.get(name, registry.get(name)) for name in PUBLISHED}
 
 
 def paper_reward(task: Task, name: str) -> Reward:
-    """One of the four rewards of a task.
+    """Return one of the four rewards of a task.
 
-    The Boolean and quantitative specs are paid by value, and the learner sees the monitor's configuration, on which the
-    reward is Markov: the paper's product, completed with the registers.
+    The Boolean and quantitative specs are paid by value. The learner observes the registers, on which the reward is
+    Markov: this is the paper's product, completed with the registers.
     """
     if name == "best":
-        return candidate_reward(task, CANDIDATES[task.name][0])
+        best = BEST[task.name]
+        return Reward(best.spec(task), best.observe, best.note)
     if name == BASE:
         return own_reward(task, name)
     return Reward(task.spec(name), "registers", f"The paper's {name} specification, paid by value.")
 
 
-def candidate_reward(task: Task, candidate: Candidate) -> Reward:
-    """A candidate of the fourth column as a reward; it says so where an atom knows the way."""
-    way = " An atom counts the steps to the goal." if candidate.knows_the_way(task) else ""
-    return Reward(candidate.spec(task), candidate.observe, candidate.note + way)
-
-
 def published_reward(task: Task, name: str) -> Reward:
-    """One of the paper's three rewards, with what its product of state and control state shows the learner."""
+    """Return one of the paper's three rewards, with the observation of the paper's product.
+
+    A Boolean monitor is observed with its automaton, in which `G true` counts the steps. Of a quantitative monitor,
+    Q-learning observes the control state of the paper's figure. In tasks of Q-learning, no formula vetoes the others.
+
+    Example:
+        >>> study = paper_study(as_published=True)
+        >>> [published_reward(study.tasks[name], "boolean").observe for name in ("acrobot", "cart_pole")]
+        ['registers-and-steps', 'registers']
+    """
     reward = paper_reward(task, name)
-    if name != "quantitative":
+    if reward.spec is None:
         return reward
-    return dataclasses.replace(reward, observe="alternation" if task.learner == "q-learning" else None)
+    tabular = task.learner == "q-learning"
+    spec = published.summed(reward.spec) if tabular else reward.spec
+    if name == "quantitative":
+        return dataclasses.replace(reward, spec=spec, observe="start-and-parity" if tabular else None)
+    return dataclasses.replace(reward, spec=spec, observe=STEPS if published.counts_steps(spec) else "registers")
 
 
 def paper_budget(task: Task, quick: bool = False) -> Budget:
-    """The paper's settings and number of runs; or a small budget, with which everything takes two minutes.
+    """Return the paper's settings and number of runs.
 
-    The values of truncated episodes are bootstrapped, which the paper does not do.
+    Unlike in the paper, the values of truncated episodes are bootstrapped.
+
+    Args:
+        task: The task.
+        quick: Whether to take a small budget, with which the whole study takes about two minutes.
 
     Example:
         >>> from rewardspec import tasks
@@ -106,7 +124,7 @@ def paper_budget(task: Task, quick: bool = False) -> Budget:
 
 
 def published_budget(task: Task, quick: bool = False) -> Budget:
-    """The same, as the published numbers speak for it: truncated episodes end, rewards are not normalized.
+    """Return the settings that the published numbers imply: no bootstrapping, no reward normalization.
 
     Example:
         >>> from rewardspec import tasks
@@ -124,18 +142,18 @@ def published_budget(task: Task, quick: bool = False) -> Budget:
 
 
 def published_convergence(task: Task) -> Rule:
-    """When runs count as converged in the published table."""
+    """Return the convergence rule of the published table."""
     if task.learner == "q-learning":
         return Rule(first=0, counts_all=True)
-    return Rule(span=100, most_change=0.1, counts_all=True)
+    return Rule(span=100, most_change=TOLERANCE[1], relative=True)
 
 
-def _is_full(budget: Callable[[Task], Budget]) -> Callable[[Task, Mapping[str, Any], int], bool]:
-    """A test whether a cell was trained with a budget's settings, on at least its number of runs."""
+def _is_full(budget: Callable[[Task], Budget]) -> Callable[[Task, JsonObject, int], bool]:
+    """Make a test for cells that have at least a budget's runs, trained with its settings."""
 
-    def is_full(task: Task, config: Mapping[str, Any], runs: int) -> bool:
+    def is_full(task: Task, config: JsonObject, runs: int) -> bool:
         whole = budget(task)
-        # A setting that is not told is younger than the result, and was then what it is by default.
+        # A setting that the result lacks was added later; its default is the former behavior.
         return runs >= whole.seeds and all(
             config.get(name, value) == value for name, value in vars(whole.config).items()
         )
@@ -147,7 +165,7 @@ has_full_budget = _is_full(paper_budget)
 
 
 def paper_study(*, as_published: bool = False) -> Study:
-    """The study; or the same as the published numbers speak for it, without the fourth column."""
+    """Return the study; as published, it has no fourth column."""
     return _study_as_published() if as_published else _study()
 
 

@@ -1,7 +1,6 @@
-"""Tasks: environments with rewards by name and measures of success, found by name.
+"""Tasks: environments with named rewards and measures of success.
 
-Importing this package, as `rewardspec.tasks`, registers the twelve environments of the paper's evaluation with
-Gymnasium: see `rewardspec.lab`.
+Importing this package, as `rewardspec.tasks`, registers the tasks of `rewardspec.lab` with Gymnasium.
 
 Example:
     >>> import gymnasium

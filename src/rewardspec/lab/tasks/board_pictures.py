@@ -1,4 +1,4 @@
-"""Boards of characters as pictures: one tile per character, pieces drawn over the ground they stand on."""
+"""Pictures of boards of characters: one tile per character, pieces drawn over the ground."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardspec.types import Bools, Floats
+
 Color: TypeAlias = tuple[int, int, int]
 Image: TypeAlias = NDArray[np.uint8]
-Shape: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]
+Shape: TypeAlias = Callable[[Floats, Floats], Bools]
 
 TILE = 32
 """Side of a tile in pixels."""
@@ -34,16 +36,19 @@ PIECES: dict[str, tuple[Color, Shape]] = {
     ),  # broken: a cross
 }
 _MARKS: dict[str, tuple[Color, Shape]] = {
-    ">": ((168, 150, 128), lambda down, right: abs(right + abs(down) - 0.4) < 0.16),  # the way the belt runs
+    ">": ((168, 150, 128), lambda down, right: abs(right + abs(down) - 0.4) < 0.16),  # direction of the belt
 }
 
 
 def paint(board: Sequence[str], ground: Sequence[str]) -> Image:
-    """The board as an RGB image.
+    """Draw a board.
 
     Args:
-        board: What is seen in each cell, one string per row.
-        ground: What lies in each cell when no piece is there.
+        board: The board with its pieces, one string per row.
+        ground: The board without pieces.
+
+    Returns:
+        An RGB image, uint8 array of shape (height, width, 3).
     """
     down, right = np.meshgrid(*[np.linspace(-1.0, 1.0, TILE)] * 2, indexing="ij")
     image = np.zeros((len(board) * TILE, len(board[0]) * TILE, 3), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Distances, counted in steps, over the real maps of the finite environments."""
+"""Distances in steps on the maps of finite environments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rewardspec.types import Floats
 
 Node = TypeVar("Node")
 Transitions: TypeAlias = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
@@ -15,7 +16,7 @@ Transitions: TypeAlias = Mapping[int, Mapping[int, Sequence[tuple[float, int, fl
 
 
 def breadth_first(sources: Iterable[Node], neighbors: Callable[[Node], Iterable[Node]]) -> dict[Node, int]:
-    """The number of edges from the nearest source to every node that can be reached.
+    """Compute the number of edges from the nearest source to every reachable node.
 
     Example:
         >>> breadth_first([0], lambda n: [n + 1] if n < 3 else [])
@@ -32,10 +33,10 @@ def breadth_first(sources: Iterable[Node], neighbors: Callable[[Node], Iterable[
     return distance
 
 
-def steps_to(goals: Iterable[int], transitions: Transitions) -> NDArray[np.float64]:
-    """The least number of steps from every state to a goal; infinite where none leads there.
+def steps_to(goals: Iterable[int], transitions: Transitions) -> Floats:
+    """Compute the least number of steps from every state to a goal, shape (states,); infinite where no path exists.
 
-    An episode that has ended goes nowhere, so no path leads through a state that ends it.
+    No path leads through a state that ends the episode.
     """
     outcomes = [
         (state, int(successor), ended)
@@ -55,8 +56,8 @@ def steps_to(goals: Iterable[int], transitions: Transitions) -> NDArray[np.float
     return steps
 
 
-def nearness(steps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One at the goal, zero at the greatest finite distance, and zero where the goal is out of reach.
+def nearness(steps: Floats) -> Floats:
+    """Scale distances to 1 at the goal, 0 at the greatest finite distance and 0 where the goal is unreachable.
 
     Example:
         >>> nearness(np.array([0.0, 3.0, 6.0, np.inf])).tolist()

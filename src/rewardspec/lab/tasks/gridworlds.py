@@ -1,4 +1,4 @@
-"""Deterministic gridworlds with few enough states to number them all, as Gymnasium environments."""
+"""Deterministic gridworlds with enumerated states, as Gymnasium environments."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import Any, ClassVar, Generic, NamedTuple, SupportsFloat, TypeAlias,
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardspec.audit.grid_maps import Map
-from rewardspec.lab.tasks.board_pictures import paint
+from rewardspec.lab.tasks.board_pictures import Image, paint
 from rewardspec.lab.tasks.distances import breadth_first
+from rewardspec.types import Action, Floats, InfoDict, Ints, JsonObject, Observation, ResetOptions
 
 StateT = TypeVar("StateT")
 Cell: TypeAlias = tuple[int, int]
 """Row and column, from the top left."""
 
 MOVES: tuple[Cell, ...] = ((-1, 0), (1, 0), (0, -1), (0, 1))
-"""What up, down, left and right, the actions 0 to 3, add to a cell."""
+"""Change of the cell by up, down, left and right, the actions 0 to 3."""
 
 
 class Outcome(NamedTuple, Generic[StateT]):
-    """What one action leads to.
+    """Outcome of an action.
 
     Attributes:
         state: The next state.
-        reward: What the agent is paid.
-        hidden_reward: What the designer would pay, which the agent does not see.
+        reward: Reward of the agent.
+        hidden_reward: Reward by the designer's criterion, hidden from the agent.
         terminated: Whether the episode ends.
     """
 
@@ -42,12 +42,12 @@ class Outcome(NamedTuple, Generic[StateT]):
 
 @dataclasses.dataclass(frozen=True)
 class Enumeration(Generic[StateT]):
-    """The states by number, and the outcome of every action in each.
+    """All states of a gridworld, numbered, with the outcome of every action.
 
     Attributes:
-        states: The states; the start is number 0, the others follow breadth-first.
+        states: The states in breadth-first order; state 0 is the initial one.
         numbers: The number of each state.
-        outcomes: By state number, what each action leads to; an ended episode stays where it is and pays nothing.
+        outcomes: The outcome of each action by state number; states that end the episode are absorbing and pay 0.
     """
 
     states: tuple[StateT, ...]
@@ -56,7 +56,7 @@ class Enumeration(Generic[StateT]):
 
     @property
     def transitions(self) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:
-        """The transitions as Gymnasium's toy environments give them in `P`."""
+        """The transition table in the format of Gymnasium's `P`."""
         return {
             number: {
                 action: [(1.0, self.numbers[outcome.state], outcome.reward, outcome.terminated)]
@@ -65,17 +65,17 @@ class Enumeration(Generic[StateT]):
             for number, outcomes in enumerate(self.outcomes)
         }
 
-    def table(self, value: Callable[[StateT], float]) -> NDArray[np.float64]:
-        """The value of every state, by number."""
+    def table(self, value: Callable[[StateT], float]) -> Floats:
+        """Evaluate a function on every state, shape (states,)."""
         return np.array([value(state) for state in self.states], dtype=np.float64)
 
 
 def enumerate_states(start: StateT, move: Callable[[StateT, int], Outcome[StateT]]) -> Enumeration[StateT]:
-    """Number the states that can be reached from the start.
+    """Number the states that are reachable from the initial one.
 
     Args:
-        start: The state every episode starts in.
-        move: What an action does in a state in which the episode has not ended.
+        start: The initial state.
+        move: Outcome of an action in a state that does not end the episode.
     """
     outcomes: dict[StateT, tuple[Outcome[StateT], ...]] = {}
     ended: set[StateT] = set()
@@ -92,19 +92,19 @@ def enumerate_states(start: StateT, move: Callable[[StateT, int], Outcome[StateT
     return Enumeration(states, {state: i for i, state in enumerate(states)}, tuple(outcomes[s] for s in states))
 
 
-class GridWorld(gym.Env[Any, Any], abc.ABC, Generic[StateT]):
+class GridWorld(gym.Env[Observation, Action], abc.ABC, Generic[StateT]):
     """A deterministic gridworld with a hidden reward.
 
-    An observation is the number of the state; `state` and `board` show what it stands for. The hidden reward, by which
-    the original authors judge an agent, is `info["hidden_reward"]`: it is for evaluation, not for learning.
+    An observation is the number of a state; `state` and `board` decode it. `info["hidden_reward"]` is the original
+    authors' performance measure. It is for evaluation, not for learning.
 
     Attributes:
         ground: The map without its movable pieces, one string per row.
-        values: The number that stands for each character on `board`.
-        P: The transitions, as Gymnasium's toy environments give them.
+        values: The number of each character on `board`.
+        P: The transition table, in the format of Gymnasium's toy environments.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012 - gym.Env's type
+    metadata: JsonObject = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012 - gym.Env's type
     ground: ClassVar[tuple[str, ...]]
     values: ClassVar[Mapping[str, int]]
 
@@ -119,50 +119,50 @@ class GridWorld(gym.Env[Any, Any], abc.ABC, Generic[StateT]):
     @staticmethod
     @abc.abstractmethod
     def start() -> StateT:
-        """The state every episode starts in."""
+        """Return the initial state."""
 
     @staticmethod
     @abc.abstractmethod
     def move(state: StateT, action: int) -> Outcome[StateT]:
-        """What an action does in a state in which the episode has not ended."""
+        """Return the outcome of an action in a state that does not end the episode."""
 
     @staticmethod
     @abc.abstractmethod
     def draw(state: StateT) -> list[str]:
-        """What is seen in each cell, one string per row."""
+        """Draw a state, one string per row."""
 
     @classmethod
     @functools.cache
     def enumeration(cls) -> Enumeration[StateT]:
-        """All states of this world, numbered."""
+        """Enumerate all states of this world, once."""
         return enumerate_states(cls.start(), cls.move)
 
     @property
     def state(self) -> StateT:
-        """Where the pieces are."""
+        """The current state."""
         return self.model.states[self._current()]
 
     @property
-    def board(self) -> NDArray[np.int64]:
-        """What is seen in each cell, as numbers: see `values`."""
+    def board(self) -> Ints:
+        """The current board as numbers, see `values`, shape (rows, columns)."""
         return np.array([[self.values[character] for character in row] for row in self.draw(self.state)])
 
     def episode_map(self, start: int) -> Map:
-        """Map of an episode that starts in a state; states have the agent's cell as `agent`."""
+        """Return the map of an episode that starts in a state; states have the agent's cell as `agent`."""
         states: tuple[Any, ...] = self.model.states
         return Map(tuple(self.draw(states[start])), lambda state: states[state].agent)
 
-    def information(self, hidden_reward: float) -> dict[str, Any]:
-        """What `reset` and `step` tell beside the observation."""
+    def information(self, hidden_reward: float) -> InfoDict:
+        """Return the `info` of a reset or step."""
         return {"hidden_reward": hidden_reward}
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        """Put every piece back to its place."""
+    def reset(self, *, seed: int | None = None, options: ResetOptions | None = None) -> tuple[int, InfoDict]:
+        """Return to the initial state."""
         super().reset(seed=seed)
         self._number = 0
         return 0, self.information(0.0)
 
-    def step(self, action: int) -> tuple[int, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[int, SupportsFloat, bool, bool, InfoDict]:
         """Move up (0), down (1), left (2) or right (3)."""
         if not self.action_space.contains(action):
             raise gym.error.InvalidAction(f"`action` should be 0, 1, 2 or 3. Received {action!r}.")
@@ -171,8 +171,8 @@ class GridWorld(gym.Env[Any, Any], abc.ABC, Generic[StateT]):
         hidden_reward = self.model.outcomes[here][int(action)].hidden_reward
         return self._number, reward, terminated, False, self.information(hidden_reward)
 
-    def render(self) -> Any:
-        """The board as text (`ansi`) or as a picture (`rgb_array`)."""
+    def render(self) -> str | Image | None:
+        """Draw the board as text (`ansi`) or as a picture (`rgb_array`)."""
         if self.render_mode is None:
             gym.logger.warn('No render mode was chosen. Make the environment with render_mode="ansi" or "rgb_array".')
             return None
@@ -186,7 +186,7 @@ class GridWorld(gym.Env[Any, Any], abc.ABC, Generic[StateT]):
 
 
 def place(ground: Sequence[str], pieces: Mapping[tuple[int, int], str]) -> list[str]:
-    """The map with pieces put on it.
+    """Put pieces on a map.
 
     Example:
         >>> place(["##", "# "], {(1, 1): "A"})
@@ -199,7 +199,7 @@ def place(ground: Sequence[str], pieces: Mapping[tuple[int, int], str]) -> list[
 
 
 def cells(ground: Sequence[str], character: str) -> list[tuple[int, int]]:
-    """Where a character stands on the map, row by row.
+    """Find a character on a map, row by row.
 
     Example:
         >>> cells(["#G", "G "], "G")

@@ -1,4 +1,4 @@
-"""Making the environment of a task, and what is read off it."""
+"""Make the environment of a task, and infer the attributes of a task from it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import gymnasium as gym
 
 from rewardspec.environments import find_spec, words_of
 from rewardspec.lab.tasks.measures import RecordMeasures
+from rewardspec.types import Environment
 
 if TYPE_CHECKING:
     from rewardspec.lab.tasks.task import Learner, Task
 
 
-def make(task: Task, **kwargs: Any) -> gym.Env[Any, Any]:
+def make(task: Task, **kwargs: Any) -> Environment:
     """Make the environment of a task, with its time limit and its measures of success."""
     from rewardspec.lab.tasks.registry import is_registered
 
@@ -28,19 +29,19 @@ def make(task: Task, **kwargs: Any) -> gym.Env[Any, Any]:
 
 
 def time_limit(task: Task) -> int | None:
-    """The time limit with which a task's environment is registered."""
+    """Return the time limit with which a task's environment is registered."""
     return find_spec(task.env).max_episode_steps
 
 
 class Reading(NamedTuple):
-    """What an environment itself tells of how to learn it: see `Task`."""
+    """Attributes of a task that are inferred from its environment."""
 
     learner: Learner
     continuous: bool
 
 
 def read_env(task: Task) -> Reading:
-    """Read learner and kind of actions off a task's environment."""
+    """Infer the learner and the kind of actions from a task's environment."""
     env = task.make(disable_env_checker=True)
     finite = isinstance(getattr(env.unwrapped, "P", None), Mapping) and all(
         isinstance(space, gym.spaces.Discrete) for space in (env.observation_space, env.action_space)
@@ -51,7 +52,7 @@ def read_env(task: Task) -> Reading:
 
 
 def made_by(task: Task) -> str:
-    """What makes a task's environment, as one writes it in Python.
+    """Return the Python expression that makes a task's environment.
 
     Example:
         >>> from rewardspec import tasks
@@ -61,13 +62,13 @@ def made_by(task: Task) -> str:
         'gymnasium.envs.toy_text.taxi:TaxiEnv'
     """
     if task.id is not None and task.id.startswith("rewardspec/"):
-        return f"gymnasium.make('rewardspec.lab.tasks:{task.id}')"  # what stands before the colon is imported
+        return f"gymnasium.make('rewardspec.lab.tasks:{task.id}')"  # Gymnasium imports the module before the colon
     env = task.id or task.env
     return f"gymnasium.make({env!r})" if isinstance(env, str) and words_of(env) in gym.registry else str(env)
 
 
 def title_of(name: str) -> str:
-    """A task's title from its name.
+    """Make the title of a task from its name.
 
     Example:
         >>> title_of("frozen_lake"), title_of("MiniGrid-DoorKey-8x8-v0")

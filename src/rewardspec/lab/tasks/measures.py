@@ -1,4 +1,4 @@
-"""Measures of success: how well an episode did, told at its end; for evaluation, never for the learner."""
+"""Measures of success, computed at the end of an episode; for evaluation only, hidden from the learner."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsFloat, TypeA
 
 import gymnasium as gym
 
-from rewardspec.episodes.engine import Episode
+from rewardspec.episodes.engine import Engine, Transition
 from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import MissingExtraError
 from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Action, Environment, Info, InfoDict, Number, Observation, ResetOptions
 
 if TYPE_CHECKING:
     from rewardspec.lab.tasks.task import Task
 
 
 class Ending(NamedTuple):
-    """The end of an episode, or of a batch of episodes: then every entry has one value for each.
+    """The end of an episode, or of a batch of n episodes, with arrays of shape (n,).
 
     Attributes:
         obs: The last observation.
-        length: Steps of the episode.
+        length: Number of steps.
         base_return: Sum of the environment's own rewards.
-        terminated: Whether it ended for good, and was not cut off.
-        info: The last `info`, where one environment is stepped at a time.
+        terminated: Whether the episode terminated; otherwise it was truncated.
+        info: The last `info`, or None in a batch.
     """
 
-    obs: Any
-    length: Any
-    base_return: Any
-    terminated: Any
-    info: Any = None
+    obs: Observation
+    length: Number
+    base_return: Number
+    terminated: Number
+    info: Info | None = None
 
 
 Reads: TypeAlias = Literal["last_obs", "ending", "formula"]
@@ -44,11 +45,11 @@ class Measure:
     """A measure of success.
 
     Attributes:
-        of: A function of the last observation, or of the `Ending`, written with array operations so that it serves one
-            episode and a batch; or a formula over the task's atoms, whose value at the end of the episode counts.
-        words: What is measured, in a sentence; by default the first line of the function's docstring.
-        reads: Which of the three it is: `"last_obs"`, `"ending"` or `"formula"`.
-        share: Whether it lies in [0, 1], so that tables show it in percent.
+        of: A function of the last observation or of the `Ending`, which also takes batches; or a formula over the
+            task's atoms, measured by its value at the end of the episode.
+        words: Description in a sentence; by default the first line of the function's docstring.
+        reads: Argument of the function, `"last_obs"` or `"ending"`; or `"formula"`.
+        share: Whether values lie in [0, 1], so that tables show percentages.
 
     Example:
         >>> Measure(lambda obs: obs == 15)(Ending(obs=15, length=6, base_return=1.0, terminated=True))
@@ -60,7 +61,7 @@ class Measure:
         parse('F goal')
     """
 
-    of: Callable[[Any], Any] | Formula
+    of: Callable[..., Number] | Formula
     words: str = ""
     reads: Reads = "last_obs"
     share: bool = True
@@ -71,12 +72,12 @@ class Measure:
 
     @classmethod
     def of_formula(cls, formula: FormulaLike, words: str = "") -> Measure:
-        """The value of a formula over the task's atoms at the end of an episode."""
+        """Measure the value of a formula over the task's atoms at the end of an episode."""
         return cls(as_formula(formula), words or f"Value of `{formula}` at the end.", reads="formula")
 
     @classmethod
     def of_return(cls, threshold: float | None = None, words: str = "") -> Measure:
-        """The sum of the environment's own rewards or, with a threshold, whether it is at least that much.
+        """Measure the environment's own return or, with a threshold, whether the return reaches it.
 
         Example:
             >>> Measure.of_return(-100.0)(Ending(obs=None, length=90, base_return=-89.0, terminated=True))
@@ -91,8 +92,12 @@ class Measure:
         """The formula that is measured, or None."""
         return self.of if isinstance(self.of, Formula) else None
 
-    def __call__(self, ending: Ending) -> Any:
-        """The measure of one episode, a float, or of each of a batch, an array; formulas need the whole episode."""
+    def __call__(self, ending: Ending) -> Number:
+        """Compute the measure of an episode, or of each episode of a batch.
+
+        Raises:
+            TypeError: The measure is a formula, which needs the whole episode.
+        """
         if isinstance(self.of, Formula):
             raise TypeError(f"The value of `{self.of}` is not told by the end of an episode alone.")
         value = self.of(ending.obs if self.reads == "last_obs" else ending)
@@ -100,15 +105,14 @@ class Measure:
 
 
 RETURN = Measure(lambda ending: ending.base_return, "Sum of the environment's own rewards.", "ending", share=False)
-"""The measure of a task that brings none."""
+"""The default measure of a task."""
 
 
-class RecordMeasures(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
-    """Puts a task's measures, by name, into `info["measures"]` on the last step of an episode, and on no other.
+class RecordMeasures(gym.Wrapper[Observation, Action, Observation, Action], gym.utils.RecordConstructorArgs):
+    """Put a task's measures, by name, into `info["measures"]` on the last step of an episode.
 
-    A measure called `task_completion`, as the paper's evaluation has it, is also `info["task_completion"]`. Measures
-    are for evaluation: neither the observation nor the reward lets the agent see them. Learners that hold batches of
-    episodes call the measures themselves.
+    A measure called `task_completion`, as in the paper's evaluation, is also `info["task_completion"]`. Measures are
+    for evaluation: observation and reward do not depend on them. Learners that step batches call the measures directly.
 
     Example:
         >>> env = gym.make("rewardspec/FrozenLake-v0")
@@ -119,12 +123,12 @@ class RecordMeasures(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         ({'task_completion': 1.0, 'own_criterion': 1.0}, 1.0)
     """
 
-    def __init__(self, env: gym.Env[Any, Any], task: str | Task) -> None:
+    def __init__(self, env: Environment, task: str | Task) -> None:
         """Wrap an environment.
 
         Args:
             env: The environment.
-            task: The task it poses, or the task's name.
+            task: The task or its name.
         """
         from rewardspec.lab.tasks.registry import get
 
@@ -132,24 +136,24 @@ class RecordMeasures(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         gym.utils.RecordConstructorArgs.__init__(self, task=task, _disable_deepcopy=True)
         gym.Wrapper.__init__(self, env)
         formulas = formula_measures(self.task)
-        self._episode = None if formulas is None else Episode(formulas)
+        self._engine = None if formulas is None else Engine(formulas)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Reset the environment, and start measuring."""
+    def reset(self, *, seed: int | None = None, options: ResetOptions | None = None) -> tuple[Observation, InfoDict]:
+        """Reset the environment and the measures."""
         obs, info = self.env.reset(seed=seed, options=options)
         self._length, self._return = 0, 0.0
-        if self._episode is not None:
+        if self._engine is not None:
             self._obs = copied(obs)
-            self._state, _ = self._episode.start(obs, info)
+            self._state, _ = self._engine.start(obs, info)
         return obs, info
 
-    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """The environment's step, with the measures in `info` when the episode ends."""
+    def step(self, action: Action) -> tuple[Observation, SupportsFloat, bool, bool, InfoDict]:
+        """Step the environment; add the measures to `info` when the episode ends."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         self._length += 1
         self._return += float(reward)
-        if self._episode is not None:
-            self._state, _ = self._episode.advance(self._state, self._obs, action, obs, info)
+        if self._engine is not None:
+            self._state, _ = self._engine.advance(self._state, Transition(self._obs, action, obs, info))
             self._obs = copied(obs)
         if terminated or truncated:
             measures = self._measured(Ending(obs, self._length, self._return, terminated, info))
@@ -159,14 +163,14 @@ class RecordMeasures(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         return obs, reward, terminated, truncated, info
 
     def _measured(self, ending: Ending) -> dict[str, float]:
-        values = iter(() if self._episode is None else self._episode.spec.values(self._state))
+        values = iter(() if self._engine is None else self._engine.spec.values(self._state))
         return {
             name: float(next(values) if measure.formula is not None else measure(ending))
             for name, measure in self.task.measures.items()
         }
 
-    def render(self) -> Any:
-        """The environment's picture.
+    def render(self) -> Any:  # as in Gymnasium, it depends on the render mode
+        """Render the environment.
 
         Raises:
             MissingExtraError: The environment draws with pygame, which is not installed.
@@ -178,9 +182,9 @@ class RecordMeasures(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
 
 
 def formula_measures(task: Task) -> Spec | None:
-    """A spec whose values are those of a task's measures that are formulas, in their order; None where none is.
+    """Make a spec of the measures of a task that are formulas, in their order; None if there are none.
 
-    It is stepped beside an episode for its values alone: what it pays means nothing.
+    Only its values are used; its reward has no meaning.
     """
     formulas = [measure.formula for measure in task.measures.values() if measure.formula is not None]
     return Spec([(formula, 1.0, False) for formula in formulas], atoms=task.atoms) if formulas else None

@@ -18,7 +18,7 @@ _MEASURES = "rewardspec.lab.tasks.measures:RecordMeasures"
 
 
 def names(collection: str | None = None) -> tuple[str, ...]:
-    """The names of all tasks, or of those of one collection, in the order in which they were registered.
+    """Return the names of all tasks, or of one collection, in the order of registration.
 
     Raises:
         UnknownEnvironmentError: There is no such collection.
@@ -34,15 +34,14 @@ def names(collection: str | None = None) -> tuple[str, ...]:
 
 
 def get(name: str | Task, specs: SpecLike | Mapping[str, SpecLike] | None = None) -> Task:
-    """The task of that name.
+    """Find a task.
 
     Args:
-        name: Its name or id, where case, spaces, hyphens and underscores do not matter; or `module:NAME`, where a
-            module keeps a task of its own.
-        specs: With specs, perhaps no more than `{}`, any other Gymnasium id becomes a task: see `Task.of`.
+        name: Its name or id, ignoring case, spaces, hyphens and underscores; or `module:NAME` for a `Task` in a module.
+        specs: Specs for a task of any other Gymnasium id, see `Task.of`; pass `{}` for a task without specs.
 
     Raises:
-        UnknownEnvironmentError: There is none of that name.
+        UnknownEnvironmentError: There is no task of that name.
 
     Example:
         >>> get("Frozen Lake").id
@@ -58,9 +57,9 @@ def get(name: str | Task, specs: SpecLike | Mapping[str, SpecLike] | None = None
     for task in known.values():
         if _plain(name) in (_plain(task.name), _plain(task.id or task.name)):
             return task
-    kept = _kept_in_a_module(name)
-    if kept is not None:
-        return kept
+    imported = _import_task(name)
+    if imported is not None:
+        return imported
     if specs is not None:
         find_spec(name)
         return Task.of(name, specs)
@@ -71,7 +70,7 @@ def get(name: str | Task, specs: SpecLike | Mapping[str, SpecLike] | None = None
 
 
 def register(task: Task, collection: str = "own") -> Task:
-    """Let `get` find a task by its name, and Gymnasium by its id; one of that name in the collection is replaced.
+    """Register a task for `get`, and its id with Gymnasium; replace one of the same name in the collection.
 
     Args:
         task: The task.
@@ -96,27 +95,27 @@ def register(task: Task, collection: str = "own") -> Task:
 
 
 def is_registered(task: Task) -> bool:
-    """Whether `get` finds this very task by its name."""
+    """Return whether `get` finds this task object by its name."""
     return any(tasks.get(task.name) is task for tasks in _COLLECTIONS.values())
 
 
 def unregister(name: str) -> None:
-    """Forget a task, if there is one of that name."""
+    """Remove a task if it is registered."""
     for tasks in _COLLECTIONS.values():
         task = tasks.pop(name, None)
         if task is not None and task.id is not None:
             gym.registry.pop(task.id, None)
 
 
-def _kept_in_a_module(name: str) -> Task | None:
+def _import_task(name: str) -> Task | None:
     module, _, attribute = name.rpartition(":")
     if not module:
         return None
     try:
-        kept = getattr(importlib.import_module(module), attribute, None)
+        found = getattr(importlib.import_module(module), attribute, None)
     except ImportError:
         return None
-    return kept if isinstance(kept, Task) else None
+    return found if isinstance(found, Task) else None
 
 
 def _plain(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What a task is: an environment, rewards by name and, if wanted, measures of success."""
+"""Tasks: an environment, its named rewards and its measures of success."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
-import gymnasium as gym
-
 from rewardspec.audit.intent import Intent
 from rewardspec.environments import EnvLike, name_of, words_of
 from rewardspec.errors import Error, SpecError, did_you_mean
@@ -17,6 +15,7 @@ from rewardspec.lab.tasks import making
 from rewardspec.lab.tasks.measures import RETURN, Ending, Measure
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Array, Environment, Ints, Number, Observation
 
 Kind: TypeAlias = Literal["boolean", "quantitative"]
 """The two specs of each task of the paper's evaluation."""
@@ -29,9 +28,9 @@ T = TypeVar("T")
 
 
 class _Inferred(Generic[T]):
-    """A field that is found out when it is first asked for, unless it was given."""
+    """A dataclass field that is inferred on first access unless it was given."""
 
-    def __init__(self, infer: Callable[[Any], T]) -> None:
+    def __init__(self, infer: Callable[[Task], T]) -> None:
         self.infer = infer
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -43,7 +42,7 @@ class _Inferred(Generic[T]):
     def __get__(self, task: Task, owner: type) -> T: ...
     def __get__(self, task: Task | None, owner: type) -> T | None:
         if task is None:
-            return None  # what dataclasses take for the default
+            return None  # the default value of the dataclass field
         values = vars(task)
         if values[self.name] is None and self.inferred not in values:
             values[self.inferred] = self.infer(task)
@@ -56,14 +55,14 @@ class _Inferred(Generic[T]):
 
 @dataclasses.dataclass(frozen=True)
 class TrainingBudget:
-    """How much training a task is given, and roughly what it costs; None leaves a number to the learner.
+    """Training budget of a task and its approximate cost; None means the learner's default.
 
     Attributes:
         steps: Environment steps of a run of PPO.
-        quick_steps: The same on the small budget that shows everything in minutes.
+        quick_steps: The same on the small budget of `reproduce --quick`.
         episodes: Episodes of a run of Q-learning.
         quick_episodes: The same on the small budget.
-        step_seconds: Rough seconds of a PPO step on one core: once for all runs trained together, and for each run.
+        step_seconds: Approximate seconds of a PPO step on one core: for all runs together, and for each run.
     """
 
     steps: int | None = None
@@ -75,33 +74,32 @@ class TrainingBudget:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Task:
-    """An environment, its rewards by name, and how success is measured; all else has defaults.
+    """An environment, its named rewards and its measures of success.
 
     Attributes:
         name: The name by which `rewardspec.lab.tasks.get` finds it and results are filed.
         env: A Gymnasium id, `module:id`, `module:Class`, or a function that makes the environment.
-        specs: The rewards to train with and to compare, by name; the environment's own is always there, as "base".
+        specs: The rewards to train with and to compare, by name; "base" always stands for the environment's own.
         variants: Further specs, which are shown and audited but not compared.
-        measures: Measures of success by name, the most telling first; by default the environment's own return.
-        title: Its name for people; by default made from the name.
-        family: The group it stands in, in lists and tables.
-        id: The id under which `register` makes it known to Gymnasium; None where `env` is one already.
-        max_episode_steps: After how many steps an episode is cut off; by default as registered with Gymnasium, and None
-            where it never is.
+        measures: Measures of success by name, the main one first; by default the environment's own return.
+        title: Name for display; by default made from the name.
+        family: Its group in lists and tables.
+        id: The id that `register` registers with Gymnasium; None if `env` is registered already.
+        max_episode_steps: Time limit of an episode, or None; by default as registered with Gymnasium.
         learner: `"q-learning"`, `"ppo"`, or `"sb3:NAME"` for an algorithm of Stable-Baselines3; by default Q-learning
-            where the environment publishes its transition table `P` and all is Discrete, else PPO.
-        continuous: Whether actions are continuous; by default read off the environment.
-        goal: What is to be done, in a sentence.
+            if the environment has a transition table `P` and Discrete spaces, else PPO.
+        continuous: Whether actions are continuous; by default inferred from the environment.
+        goal: The objective in a sentence.
         base_reward: The environment's own reward, in words.
         intent: Goal and hazard, for audits.
-        budget: How much training it is given.
-        batch: Makes many copies of the environment that are stepped together, from the task and a list of seeds; see
-            `rewardspec.lab.learning.env_batches`. None steps Gymnasium's environments one after the other.
-        shown: What a learner of tables is shown of the states of a finite environment, where that is less than which
-            state it is: from an array of states, a number or a row of numbers for each.
-        notes: Further points about the task by heading, for pages.
-        base_bonus: What is added to the reward of Gymnasium's environment, for learners that batch their own copy.
-        extra: The optional dependency that the environment needs.
+        budget: Training budget.
+        batch: Function of the task and a list of seeds that makes a batch of environments, see
+            `rewardspec.lab.learning.env_batches`; None steps Gymnasium's environments in a loop.
+        shown: Observation of a tabular learner, if it is less than the state: maps an array of n states to an array of
+            shape (n,) or (n, k).
+        notes: Notes about the task by heading, for the documentation.
+        base_bonus: Addition to the reward of Gymnasium's environment, for batches that compute the physics themselves.
+        extra: The optional dependency of the environment.
 
     Example:
         >>> lake = Task.of("FrozenLake-v1", Spec([("F goal", 1)], atoms={"goal": lambda o, a, n: n == 15}))
@@ -127,7 +125,7 @@ class Task:
     intent: Intent | None = None
     budget: TrainingBudget = TrainingBudget()
     batch: Callable[..., Any] | None = None
-    shown: Callable[[Any], Any] | None = None
+    shown: Callable[[Ints], Array] | None = None
     notes: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     base_bonus: AtomFunction | None = None
     extra: str | None = None
@@ -145,35 +143,32 @@ class Task:
 
     @classmethod
     def of(cls, env: EnvLike, specs: SpecLike | Mapping[str, SpecLike] | None = None, **options: Any) -> Task:
-        """A task made of any environment.
+        """Make a task from any environment.
 
         Args:
             env: A Gymnasium id, `module:id`, `module:Class`, or a function that makes the environment.
-            specs: Specs or the paths of their files by name; one alone is called "spec".
+            specs: Specs or paths of spec files by name; a single one is named "spec".
             **options: Further attributes of the task.
         """
         named = specs if isinstance(specs, Mapping) else {} if specs is None else {"spec": specs}
         options = {"name": name_of(env), "title": words_of(env)} | options
         return cls(env=env, specs={name: _as_spec(spec) for name, spec in named.items()}, **options)
 
-    def given(self, name: str) -> Any:
-        """An attribute as it was given; None where it is one that is found out when asked for."""
+    def given(self, name: str) -> Any:  # the type is that of the attribute
+        """Return an attribute as it was given; None if it is inferred."""
         return vars(self)[name]
 
     def replace(self, **changes: Any) -> Task:
-        """A copy with some attributes changed; what was found out is found out again."""
+        """Copy the task with some attributes changed; inferred attributes are inferred again."""
         return Task(**({field.name: self.given(field.name) for field in dataclasses.fields(self)} | changes))
 
-    def make(self, **kwargs: Any) -> gym.Env[Any, Any]:
-        """The environment, as `gymnasium.make` makes it, which tells the measures at the end of an episode.
-
-        See `rewardspec.lab.tasks.RecordMeasures`.
-        """
+    def make(self, **kwargs: Any) -> Environment:
+        """Make the environment with `gymnasium.make`, wrapped in `rewardspec.lab.tasks.RecordMeasures`."""
         return making.make(self, **kwargs)
 
     @property
     def made_by(self) -> str:
-        """What makes the environment, as one writes it in Python."""
+        """The Python expression that makes the environment."""
         return making.made_by(self)
 
     @property
@@ -181,31 +176,35 @@ class Task:
         """The first of the measures."""
         return next(iter(self.measures.values()))
 
-    def task_completion(self, obs: Any) -> Any:
-        """The first measure, of the last observation of an episode or of a batch of episodes.
+    def task_completion(self, obs: Observation) -> Number:
+        """Compute the first measure from the last observation of an episode or of a batch.
 
         Raises:
-            Error: It reads more than the last observation.
+            Error: The measure reads more than the last observation.
         """
         if self.measure.reads != "last_obs":
             raise Error(f"The measure of {self.title} reads more of an episode than its last observation.")
         return self.measure(Ending(obs, None, None, None))
 
     @property
-    def completion(self) -> Callable[[Any], Any] | None:
-        """`task_completion`, or None if the first measure reads more of an episode than its last observation."""
+    def completion(self) -> Callable[[Observation], Number] | None:
+        """`task_completion`, or None if the first measure reads more than the last observation."""
         return self.task_completion if self.measure.reads == "last_obs" else None
 
     @property
     def atoms(self) -> dict[str, AtomFunction]:
-        """The atoms of all specs; of two with one name, the later spec's."""
+        """The atoms of all specs; on conflict, those of the later spec."""
         return {name: atom for spec in self.specs.values() for name, atom in (spec.atom_functions or {}).items()}
 
+    def with_atoms(self, spec: Spec) -> Spec:
+        """Give a spec without atom functions those of the task, if it has any."""
+        return spec if spec.atom_functions or not self.atoms else spec.replace(atoms=self.atoms)
+
     def spec(self, name: str, **changes: Any) -> Spec:
-        """One of the specs, with some arguments of `Spec` changed, such as `payment`.
+        """Return one of the specs, with some arguments of `Spec` changed, such as `payment`.
 
         Raises:
-            SpecError: There is none of that name.
+            SpecError: There is no spec of that name.
         """
         known = {**self.specs, **self.variants}
         if name not in known:
@@ -216,9 +215,9 @@ class Task:
 
 
 def docstring_notes(docstring: str | None) -> dict[str, tuple[str, ...]]:
-    r"""The bullet points of a module's docstring by their headings, each on one line.
+    r"""Parse the bullet points of a module's docstring, by heading.
 
-    A task's file tells what is particular about it once, in its docstring, and pages read it from there.
+    The documentation of a task takes its notes from the docstring of the task's file.
 
     Example:
         >>> docstring_notes("Summary.\n\nDepartures:\n    - One thing\n      and more.\n    - Another.\n")
@@ -233,7 +232,7 @@ def _sections(docstring: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield found[1], tuple(" ".join(point.split()) for point in points)
 
 
-def _as_spec(spec: Any) -> Spec:
+def _as_spec(spec: object) -> Spec:
     if isinstance(spec, Spec):
         return spec
     if isinstance(spec, str | os.PathLike):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rewardspec.errors import LabelError
 from rewardspec.machines.namespaces import namespace_of
+from rewardspec.types import Array, Info, InfoDict, Number
 
 
 class MissingEntryError(LabelError):
@@ -47,9 +48,7 @@ class BatchInfo(Mapping[str, Any]):
 others. Let every environment give it in every step and at reset, or say what counts without it: info.get('lives', 0).
     """
 
-    def __init__(
-        self, infos: Mapping[str, Any], size: int, rows: NDArray[np.intp] | None = None, *, _outer: str = "info"
-    ) -> None:
+    def __init__(self, infos: Info, size: int, rows: NDArray[np.intp] | None = None, *, _outer: str = "info") -> None:
         if not isinstance(infos, Mapping):
             raise LabelError(
                 f"`info` of a batch should be a dict of arrays, as vector environments give it. Received a "
@@ -60,7 +59,7 @@ others. Let every environment give it in every step and at reset, or say what co
         self._rows = rows
         self._outer = _outer
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> Number:
         present = self._present(key)
         if not present.all():
             if not present.any():
@@ -68,7 +67,7 @@ others. Let every environment give it in every step and at reset, or say what co
             raise self._missing(key, present)
         return self._values(key)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: Number = None) -> Number:
         """The values of a key, and the default in those environments that lack it.
 
         Raises:
@@ -96,9 +95,9 @@ others. Let every environment give it in every step and at reset, or say what co
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def row(self, index: int) -> dict[str, Any]:
+    def row(self, index: int) -> InfoDict:
         """The info of one element of the batch, as its environment alone would give it."""
-        found: dict[str, Any] = {}
+        found: dict[str, Array] = {}
         for key in self:
             if self._present(key)[index]:
                 values = self._values(key)
@@ -109,18 +108,18 @@ others. Let every environment give it in every step and at reset, or say what co
         """The view of one element, as a batch of one."""
         return BatchInfo(self._infos, self._size, np.array([index if self._rows is None else self._rows[index]]))
 
-    def _is_mask(self, key: Any) -> bool:
+    def _is_mask(self, key: object) -> bool:
         return isinstance(key, str) and key.startswith("_") and key[1:] in self._infos
 
-    def _present(self, key: Any) -> NDArray[np.bool_]:
-        """Which elements have the key."""
+    def _present(self, key: object) -> NDArray[np.bool_]:
+        """Mask of the elements that have the key."""
         if key not in self._infos or self._is_mask(key):
             present = np.zeros(self._size, dtype=np.bool_)
         else:
             present = np.asarray(self._infos.get(f"_{key}", np.ones(self._size, dtype=np.bool_)), dtype=np.bool_)
         return present if self._rows is None else present[self._rows]
 
-    def _values(self, key: str) -> Any:
+    def _values(self, key: str) -> Number:
         values = self._infos[key]
         name = f"{self._outer}[{key!r}]"
         if isinstance(values, Mapping):
@@ -146,7 +145,7 @@ others. Let every environment give it in every step and at reset, or say what co
         return error
 
 
-def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
+def _as_numbers(values: np.ndarray) -> np.ndarray:
     """Tuples and lists of numbers, which Gymnasium keeps as objects, as an array with one more axis; else as it is."""
     try:
         numbers = np.array(values.tolist())
@@ -155,14 +154,14 @@ def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
     return numbers if numbers.dtype.kind in "fbiu" else values
 
 
-def stack_infos(infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def stack_infos(infos: Sequence[Info]) -> InfoDict:
     """The infos of single steps or environments, as vector environments give them: arrays with masks.
 
     Example:
         >>> stack_infos([{"lives": 3}, {"lives": 2, "won": 1}])
         {'lives': array([3, 2]), '_lives': array([ True,  True]), 'won': array([1, 1]), '_won': array([False,  True])}
     """
-    columns: dict[str, Any] = {}
+    columns: InfoDict = {}
     for key in dict.fromkeys(key for info in infos for key in info):
         present = np.array([key in info for info in infos])
         some = infos[int(np.argmax(present))][key]  # stands where there is none, behind the mask
@@ -178,7 +177,7 @@ def stack_infos(infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return columns
 
 
-def with_final_info(infos: Mapping[str, Any], ended: NDArray[np.bool_]) -> dict[str, Any]:
+def with_final_info(infos: Info, ended: NDArray[np.bool_]) -> InfoDict:
     """The infos of a step's transitions where an environment that ended was reset within the step.
 
     In Gymnasium's autoreset mode `SAME_STEP`, such an environment's info is that of its reset, and that of the final
@@ -198,8 +197,8 @@ def with_final_info(infos: Mapping[str, Any], ended: NDArray[np.bool_]) -> dict[
     return _joined(kept, infos.get("final_info", {}), ended)
 
 
-def _joined(infos: Mapping[str, Any], finals: Mapping[str, Any], ended: NDArray[np.bool_]) -> dict[str, Any]:
-    joined: dict[str, Any] = {}
+def _joined(infos: Info, finals: Info, ended: NDArray[np.bool_]) -> InfoDict:
+    joined: InfoDict = {}
     views = BatchInfo(infos, ended.size), BatchInfo(finals, ended.size)
     for key in dict.fromkeys([*views[0], *views[1]]):
         one, other = infos.get(key, {}), finals.get(key, {})

@@ -1,10 +1,10 @@
-"""Labels of a batch of transitions: each atom is called once for all of it, and all labels are checked at once."""
+"""Labels of a batch of transitions: each atom is called once for the batch, and all labels are checked at once."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,194 +25,276 @@ from rewardspec.machines.program import Semantics
 from rewardspec.spec.atoms.batch_checks import NUMBERS, BatchAtom, check_elements
 from rewardspec.spec.atoms.batch_info import BatchInfo
 from rewardspec.spec.atoms.functions import AtomFunction, reads_only_the_state, takes_info, with_info
-from rewardspec.spec.atoms.labeling import at_step, atom_raised, out_of_range
+from rewardspec.spec.atoms.labeling import StepNumber, at_step, atom_raised, out_of_range
+from rewardspec.types import Action, Array, Floats, Info, Observation
 
-DOUBLE = np.dtype(np.float64)
+if TYPE_CHECKING:
+    from rewardspec.spec.sorts import LabelAxes
+
 _CHECKS = 4  # how often labels of a batch are compared with those of its elements
 
 
-class BatchLabels:
-    """The labels of a batch, which are read into the same arrays step by step.
+class BatchPart(NamedTuple):
+    """Transitions, or first states, of some elements of a batch.
 
-    The labels of all atoms lie in one matrix, so that one pass tells whether every one of them is in [0, 1]: in a batch
-    of dozens of environments, calls cost more than the arithmetic.
+    Attributes:
+        obs: Observations before the actions; the first observations at reset.
+        action: Actions; None at reset.
+        next_obs: Observations after the actions.
+        info: Infos that came with `next_obs`, of the whole batch, as a vector environment gives them; or a view of
+            those of these elements.
+        where: Indices of the elements, shape (elements,); None for the whole batch.
+        atoms: Atoms to read; None for all.
+    """
+
+    obs: Observation
+    action: Action
+    next_obs: Observation
+    info: BatchInfo | Info | None = None
+    where: NDArray[np.intp] | None = None
+    atoms: Sequence[BatchAtom] | None = None
+
+
+class BatchReader:
+    """Reader of the labels of batches. Reading changes nothing but the count of comparisons.
+
+    The labels of all atoms form one matrix of shape (atoms, batch), so that one pass tells whether each is in [0, 1]:
+    in a batch of dozens of environments, calls cost more than arithmetic.
 
     An atom that reads the wrong axis, as `next_obs[2]` does, may give labels of the right shape. So the first labels of
     each atom are compared with those that it gives for single elements of the batch.
 
     Args:
-        atoms: The functions of `(obs, action, next_obs)`, or of these and `info`.
-        batch: The number of environments.
+        atoms: Functions of `(obs, action, next_obs)`, or of these and `info`.
         clip: Whether to clip labels into [0, 1].
-        keep: Whether labels that an atom gives as arrays of another library, such as JAX, are kept as they are; else
-            they become NumPy's.
-        checks: How often each kind of batch was compared with its elements; readers of the same atoms may share it.
         semantics: Whether labels are degrees in [0, 1] or, as robustness, any finite numbers.
+        axes: Which atoms are about things, and give labels of shape (batch, things); None where none is.
 
     Attributes:
-        kept: The labels that were kept, by atom.
+        takes_info: Whether any atom reads `info`.
+        of_states: Atoms whose labels depend on `next_obs` alone.
+        of_transitions: All other atoms.
 
     Example:
-        >>> labels = BatchLabels({"near": lambda obs, action, next_obs: 1.0 - abs(next_obs)}, batch=3)
-        >>> labels.read(None, 0, np.array([0.0, 0.25, 7.0]))
-        >>> labels.read(None, None, np.array([0.5]), where=np.array([2]))
-        >>> labels.checked()
+        >>> reader = BatchReader({"near": lambda obs, action, next_obs: 1.0 - abs(next_obs)})
+        >>> reader.read(None, 0, np.array([0.0, 0.25, 0.5]), batch=3)
         {'near': array([1.  , 0.75, 0.5 ])}
     """
 
     def __init__(
         self,
         atoms: Mapping[str, AtomFunction],
-        batch: int,
         clip: bool = False,
-        keep: bool = False,
-        checks: dict[Any, int] | None = None,
         semantics: Semantics = "degree",
+        axes: LabelAxes | None = None,
     ) -> None:
-        self._matrix = np.zeros((len(atoms), batch), dtype=DOUBLE)
-        self._bits = as_bits(self._matrix)
-        self._labels = CheckedLabels(zip(atoms, self._matrix, strict=True))
-        self._atoms = [
-            BatchAtom(name, function, with_info(function) if takes_info(function) else None, self._labels[name])
-            for name, function in atoms.items()
-        ]
-        self._takes_info = any(atom.call is not None for atom in self._atoms)
-        self._everyone = (batch,)
+        self._functions = atoms
+        self._axes = axes
+        names = dict.fromkeys(atoms, ()) if axes is None else axes.labels_of
+        self._atoms: list[BatchAtom] = []
+        row = 0
+        for name, function in atoms.items():
+            call = with_info(function) if takes_info(function) else None
+            things = len(names[name]) if axes is not None and name in axes.sort_of else 0
+            self._atoms.append(BatchAtom(name, function, call, row, things))
+            row += things or 1
+        self._names = tuple(atoms) if axes is None else axes.names
         self._clip = clip
-        self._keep = keep
         self._semantics = semantics
-        self._checks: dict[Any, int] = {} if checks is None else checks
-        self.kept: dict[str, Any] = {}
+        self._checks: dict[object, int] = {}  # how often each kind of batch was compared with its elements
+        self.takes_info = any(atom.call is not None for atom in self._atoms)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Made anew: in copies, the rows would no longer be those of the matrix.
-        atoms = {atom.name: atom.function for atom in self._atoms}
-        return BatchLabels, (atoms, *self._everyone, self._clip, self._keep, None, self._semantics)
+    def __reduce__(self) -> tuple[type[BatchReader], tuple[object, ...]]:
+        return BatchReader, (self._functions, self._clip, self._semantics, self._axes)
 
     @functools.cached_property
     def of_states(self) -> list[BatchAtom]:
-        """The atoms that surely look at `next_obs` alone."""
+        """Atoms whose labels depend on `next_obs` alone."""
         return [atom for atom in self._atoms if reads_only_the_state(atom.function)]
 
     @functools.cached_property
     def of_transitions(self) -> list[BatchAtom]:
-        """The other ones."""
+        """All other atoms."""
         return [atom for atom in self._atoms if not reads_only_the_state(atom.function)]
 
     def read(
         self,
-        obs: Any,
-        action: Any,
-        next_obs: Any,
-        where: NDArray[np.intp] | None = None,
-        step: Any = None,
-        atoms: Sequence[BatchAtom] | None = None,
-        info: BatchInfo | Mapping[str, Any] | None = None,
-    ) -> None:
-        """Read the labels of transitions, or of first states; `checked` looks at their values, all at once.
+        obs: Observation,
+        action: Action,
+        next_obs: Observation,
+        batch: int,
+        info: BatchInfo | Info | None = None,
+        *,
+        step: StepNumber = None,
+        envs: Sequence[int] | NDArray[np.intp] | None = None,
+    ) -> CheckedLabels:
+        """Return the labels of a batch as NumPy arrays of shape (batch,), in range.
 
         Args:
-            obs: The observations before the actions; at reset the first ones.
-            action: The actions; None at reset.
-            next_obs: The observations after them.
-            where: The places in the batch of which these are; None for all of it.
-            step: The step's number, for error messages: one, one for each environment, or a function that gives them.
-            atoms: Which atoms; None for all of them.
-            info: The infos that came with `next_obs`, of all of the batch, as a vector environment gives them; or a
-                view of those of the elements that are read.
+            obs: Observations before the actions; the first observations at reset.
+            action: Actions; None at reset.
+            next_obs: Observations after the actions.
+            batch: Size of the batch.
+            info: Infos that came with `next_obs`.
+            step: Number of the step, for error messages.
+            envs: Number of each element's environment, for error messages, if it is not its index in the batch.
 
         Raises:
-            LabelError: An atom raised, gave no array of numbers of the right shape, or mixes elements of the batch up.
+            LabelError: An atom raised, gave no array of numbers of the right shape, mixes elements of the batch up, or
+                gave a label that is NaN or out of range. Names the atom, the value, the step and the environment.
         """
-        shape = self._everyone if where is None else where.shape
-        place: Any = ... if where is None else where
-        if info is not None and self._takes_info and not isinstance(info, BatchInfo):
-            info = BatchInfo(info, self._everyone[0], where)
-        kind = action is None, getattr(next_obs, "shape", ())[1:], atoms[0].name if atoms else None
-        checks = self._checks.get(kind, 0)
-        comparing = checks < _CHECKS and shape[0] > 1
-        for atom in self._atoms if atoms is None else atoms:
-            name, function, call, row = atom
-            try:
-                values = function(obs, action, next_obs) if call is None else call(obs, action, next_obs, info)
-            except Exception as error:
-                raise atom_raised(name, error, step, next_obs, None if call is None else info) from error
-            # The usual case first and in place, because a call would cost more.
-            if values.__class__ is not np.ndarray or values.shape != shape or values.dtype.kind not in NUMBERS:
-                if self._keep and namespace_of(values) not in (None, np):
-                    self.kept[name] = values
-                    continue
-                values = _array_of_numbers(name, values, shape, step)
-                if not values.shape and shape[0] > 1 and not comparing:  # one for all: a constant, or a mean over them
-                    check_elements(atom, values, (obs, action, next_obs), info, where, step)
-            if comparing:
-                check_elements(atom, values, (obs, action, next_obs), info, where, step)
-            if values.dtype is not DOUBLE:
-                values = values.astype(DOUBLE)  # several times quicker than leaving it to the next line
-            row[place] = values
-        if comparing:
-            self._checks[kind] = checks + 1
+        matrix = np.empty((len(self._names), batch))
+        self._fill(matrix, obs, action, next_obs, info, step=step)
+        return self._checked(matrix, step, envs)
 
-    def of(
-        self, obs: Any, action: Any, next_obs: Any, step: Any = None, envs: Any = None, info: Any = None
-    ) -> CheckedLabels:
-        """`read` and `checked` in one, for all of the batch."""
-        self.read(obs, action, next_obs, step=step, info=info)
-        return self.checked(step, envs)
+    def read_parts(self, batch: int, parts: Iterable[BatchPart], *, step: StepNumber = None) -> CheckedLabels:
+        """Return the labels of a batch that is read in several parts; see `read`."""
+        matrix = np.zeros((len(self._names), batch))
+        for part in parts:
+            self._fill(matrix, *part, step=step)
+        return self._checked(matrix, step, None)
 
-    def together(self, step: Any = None, envs: Any = None) -> dict[str, Any]:
-        """All labels as arrays of the library in which some were kept, and in which `Spec.step` will go on.
+    def read_on_device(
+        self,
+        obs: Observation,
+        action: Action,
+        next_obs: Observation,
+        batch: int,
+        info: BatchInfo | Info | None = None,
+        *,
+        step: StepNumber = None,
+        envs: Sequence[int] | NDArray[np.intp] | None = None,
+    ) -> dict[str, Array]:
+        """Return the labels of a batch as arrays of the library that the atoms compute in.
 
-        What was kept is not checked to be in [0, 1], for a value may be known only when compiled code runs; rounding
-        errors are clipped.
-
-        Raises:
-            LabelError: Labels have the wrong shape, or one that was not kept is not in [0, 1].
+        Labels of JAX and torch stay on their device and are not checked to be in range, since a value may be known only
+        when compiled code runs; rounding errors are clipped. If every label is NumPy's, this is `read`.
         """
-        found = {**self.checked(step, envs), **self.kept}
-        for name, values in self.kept.items():
-            if tuple(values.shape) not in ((), self._everyone):
-                raise _misshapen(name, tuple(values.shape), self._everyone, step)
-        like, xp = batch_of(self.kept, tuple(self.kept))
-        like = xp.broadcast_to(like, self._everyone)
-        labels = {name: as_labels(name, values, like, xp) for name, values in found.items()}
+        matrix = np.zeros((len(self._names), batch))
+        on_device: dict[str, Array] = {}
+        self._fill(matrix, obs, action, next_obs, info, step=step, on_device=on_device)
+        labels: dict[str, Array] = self._checked(matrix, step, envs)
+        if not on_device:
+            return labels
+        on_device = self._split(on_device, batch, step)
+        like, xp = batch_of(on_device, tuple(on_device))
+        like = xp.broadcast_to(like, (batch,))
+        labels = {name: as_labels(name, values, like, xp) for name, values in {**labels, **on_device}.items()}
         for name, values in labels.items() if self._semantics == "degree" else ():
             inside = xp.clip(values, 0.0, 1.0)
             labels[name] = inside if self._clip else xp.where(abs(values - inside) <= TOLERANCE, inside, values)
         return labels
 
-    def checked(self, step: Any = None, envs: Any = None) -> CheckedLabels:
-        """The labels, all of them in range, in arrays that the next `read` writes over.
+    def _split(self, on_device: dict[str, Array], batch: int, step: StepNumber) -> dict[str, Array]:
+        """Labels on a device, by the names that a program knows."""
+        found: dict[str, Array] = {}
+        for atom in self._atoms:
+            if atom.name not in on_device:
+                continue
+            values, shape = on_device[atom.name], (batch, atom.things) if atom.things else (batch,)
+            if tuple(values.shape) != shape and (atom.things or values.shape):
+                raise _misshapen(atom.name, tuple(values.shape), shape, step)
+            if atom.things and self._axes is not None:
+                found |= self._axes.of_things(atom.name, values)
+            else:
+                found[atom.name] = values
+        return found
 
-        Args:
-            step: The step's number, for error messages: one, one for each element, or a function that gives them.
-            envs: The number of each element's environment, for error messages, where it is not its place in the batch.
+    def _fill(
+        self,
+        matrix: Floats,
+        obs: Observation,
+        action: Action,
+        next_obs: Observation,
+        info: BatchInfo | Info | None,
+        where: NDArray[np.intp] | None = None,
+        atoms: Sequence[BatchAtom] | None = None,
+        *,
+        step: StepNumber,
+        on_device: dict[str, Array] | None = None,
+    ) -> None:
+        """Write the labels of a part into the matrix; collect arrays of other libraries in `on_device`, if given."""
+        size = matrix.shape[1]
+        shape = (size,) if where is None else where.shape
+        if info is not None and self.takes_info and not isinstance(info, BatchInfo):
+            info = BatchInfo(info, size, where)
+        kind = action is None, getattr(next_obs, "shape", ())[1:], atoms[0].name if atoms else None
+        checks = self._checks.get(kind, 0)
+        comparing = checks < _CHECKS and shape[0] > 1
+        for atom in self._atoms if atoms is None else atoms:
+            name, function, call, number, things = atom
+            try:
+                values = function(obs, action, next_obs) if call is None else call(obs, action, next_obs, info)
+            except Exception as error:
+                raise atom_raised(name, error, step, next_obs, None if call is None else info) from error
+            if things:
+                self._fill_things(matrix, atom, values, where, step, on_device)
+                if comparing and name not in (on_device or ()):
+                    labels = matrix[number : number + things, slice(None) if where is None else where].T
+                    check_elements(atom, labels, (obs, action, next_obs), info, size, where, step)
+                continue
+            # The usual case first and in place, because a call would cost more.
+            if values.__class__ is not np.ndarray or values.shape != shape or values.dtype.kind not in NUMBERS:
+                if on_device is not None and namespace_of(values) not in (None, np):
+                    on_device[name] = values
+                    continue
+                values = _array_of_numbers(name, values, shape, step)
+                if not values.shape and shape[0] > 1 and not comparing:  # one for all: a constant, or a mean over them
+                    check_elements(atom, values, (obs, action, next_obs), info, size, where, step)
+            if comparing:
+                check_elements(atom, values, (obs, action, next_obs), info, size, where, step)
+            if where is None:
+                matrix[number] = values
+            else:
+                matrix[number, where] = values
+        if comparing:
+            self._checks[kind] = checks + 1
 
-        Raises:
-            LabelError: A label is NaN or out of range. Names the atom, the value, the step and the environment.
-        """
+    def _fill_things(
+        self,
+        matrix: Floats,
+        atom: BatchAtom,
+        values: object,
+        where: NDArray[np.intp] | None,
+        step: StepNumber,
+        on_device: dict[str, Array] | None,
+    ) -> None:
+        """Write the labels of an atom about things into its rows of the matrix."""
+        if on_device is not None and namespace_of(values) not in (None, np):
+            on_device[atom.name] = values
+            return
+        shape = (matrix.shape[1] if where is None else len(where), atom.things)
+        array = _array_of_numbers(atom.name, values, shape, step)
+        if not array.shape:
+            raise _misshapen(atom.name, (), shape, step)
+        matrix[atom.number : atom.number + atom.things, slice(None) if where is None else where] = array.T
+
+    def _checked(
+        self, matrix: Floats, step: StepNumber, envs: Sequence[int] | NDArray[np.intp] | None
+    ) -> CheckedLabels:
         if self._clip:
-            np.clip(self._matrix, 0.0, 1.0, out=self._matrix)
-        usual = self._semantics == "degree" and bits_inside(self._bits)
-        if not usual and not in_range(self._matrix, self._semantics):
-            rounded = into_range(self._matrix, self._semantics)
+            np.clip(matrix, 0.0, 1.0, out=matrix)
+        usual = self._semantics == "degree" and bits_inside(as_bits(matrix))
+        if not usual and not in_range(matrix, self._semantics):
+            rounded = into_range(matrix, self._semantics)
             if rounded is None:
-                raise self._out_of_range(step, envs)
-            np.copyto(self._matrix, rounded)
-        return self._labels
+                raise self._out_of_range(matrix, step, envs)
+            matrix = rounded
+        return CheckedLabels(zip(self._names, matrix, strict=True))
 
-    def _out_of_range(self, step: Any, envs: Any) -> LabelError:
-        bad = ~np.isfinite(self._matrix)
+    def _out_of_range(
+        self, matrix: Floats, step: StepNumber, envs: Sequence[int] | NDArray[np.intp] | None
+    ) -> LabelError:
+        bad = ~np.isfinite(matrix)
         if self._semantics == "degree":
-            bad = ~((self._matrix >= -TOLERANCE) & (self._matrix <= 1.0 + TOLERANCE))
+            bad = ~((matrix >= -TOLERANCE) & (matrix <= 1.0 + TOLERANCE))
         number, index = np.argwhere(bad)[0].tolist()
-        atom = self._atoms[number]
         where = f"{at_step(step, index)} in environment {index if envs is None else int(envs[index])}"
-        return out_of_range(atom.name, where, float(atom.row[index]), self._semantics)
+        return out_of_range(self._names[number], where, float(matrix[number, index]), self._semantics)
 
 
-def _array_of_numbers(name: str, values: Any, shape: tuple[int, ...], step: Any) -> NDArray[Any]:
-    """The labels of one atom as an array that can be written into a batch of the given shape."""
+def _array_of_numbers(name: str, values: object, shape: tuple[int, ...], step: StepNumber) -> NDArray[np.generic]:
+    """Convert the labels of one atom to an array that can be written into a batch of the given shape."""
     try:
         array = np.asarray(values)
     except (TypeError, ValueError):
@@ -227,8 +309,9 @@ def _array_of_numbers(name: str, values: Any, shape: tuple[int, ...], step: Any)
     return array
 
 
-def _misshapen(name: str, received: tuple[int, ...], shape: tuple[int, ...], step: Any) -> LabelError:
+def _misshapen(name: str, received: tuple[int, ...], shape: tuple[int, ...], step: StepNumber) -> LabelError:
     return LabelError(
-        f"The labels of {name!r}{at_step(step)} should have shape {shape}, one for each environment. "
-        f"Received shape {received}. Write atoms with array operations on the last axis, such as `obs[..., 0]`."
+        f"The labels of {name!r}{at_step(step)} should have shape {shape}, one for each environment"
+        f"{' and thing' * (len(shape) > 1)}. Received shape {received}. Write atoms with array operations on the last "
+        "axis, such as `obs[..., 0]`."
     )

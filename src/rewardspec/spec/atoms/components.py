@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from rewardspec.errors import SpecError, shown
+from rewardspec.types import Json, Number, Observation
 
-Path: TypeAlias = tuple[str | int, ...]
+
+class Span(NamedTuple):
+    """A slice of an axis, `[start:stop:step]`."""
+
+    start: int | None = None
+    stop: int | None = None
+    step: int | None = None
+
+    def __repr__(self) -> str:
+        start, stop, step = ("" if limit is None else str(limit) for limit in self)
+        return f"{start}:{stop}{':' * bool(step)}{step}"
+
+
+Path: TypeAlias = tuple[str | int | Span, ...]
 Components: TypeAlias = Mapping[str, Path]
 
 _LARGEST = 10**9  # index
 RESERVED = ("action", "before", "info", "obs", "next_obs", "and", "or", "not", "pi")
 
 
-def read_components(table: Any) -> dict[str, Path]:
+def read_components(table: Json) -> dict[str, Path]:
     """The components that a spec file's `observation` declares.
 
     A list names the numbers of a flat observation in order.  A table gives each name its place: a number is an index
@@ -48,7 +62,7 @@ def read_components(table: Any) -> dict[str, Path]:
     return _read_table(table, "", ())
 
 
-def _read_table(table: Mapping[Any, Any], prefix: str, start: Path) -> dict[str, Path]:
+def _read_table(table: Mapping[Json, Json], prefix: str, start: Path) -> dict[str, Path]:
     components: dict[str, Path] = {}
     for name, place in table.items():
         if not re.fullmatch(r"[^\W\d]\w*", name):
@@ -64,7 +78,7 @@ def _read_table(table: Mapping[Any, Any], prefix: str, start: Path) -> dict[str,
     return components
 
 
-def _read_place(name: str, place: Any) -> Path:
+def _read_place(name: str, place: Json) -> Path:
     parts = place if isinstance(place, list) else [place]
     for part in parts:
         if (
@@ -79,7 +93,7 @@ def _read_place(name: str, place: Any) -> Path:
     return tuple(parts)
 
 
-def reader(path: Path) -> Callable[[Any], Any]:
+def reader(path: Path) -> Callable[[Observation], Number]:
     """The function that takes a component out of an observation, or out of a batch of observations.
 
     Example:
@@ -90,7 +104,7 @@ def reader(path: Path) -> Callable[[Any], Any]:
     if len(path) == 1 and isinstance(path[0], int):
         index = path[0]
 
-        def read_number(obs: Any) -> Any:
+        def read_number(obs: Observation) -> Number:
             # By far the commonest case, and twice as fast as with an ellipsis.
             return obs[index] if type(obs) is np.ndarray and obs.ndim == 1 else _follow(obs, path)
 
@@ -98,8 +112,8 @@ def reader(path: Path) -> Callable[[Any], Any]:
     return lambda obs: _follow(obs, path)
 
 
-def why_unreadable(obs: Any, path: Path) -> str | None:
-    """What is in the way of reading a component of an observation, in words; None where it can be read.
+def why_unreadable(obs: Observation, path: Path) -> str | None:
+    """Explain why a component of an observation cannot be read; None if it can.
 
     Example:
         >>> why_unreadable(np.zeros(3), (3,))
@@ -121,8 +135,8 @@ def why_unreadable(obs: Any, path: Path) -> str | None:
     return None
 
 
-def shape_of(obs: Any) -> str:
-    """What an observation, or a batch of them, has, in words that follow "which".
+def shape_of(obs: Observation) -> str:
+    """Describe the shape or keys of an observation or batch, in words that follow "which".
 
     Example:
         >>> shape_of(np.zeros(4)), shape_of({"x": 0, "y": 1}), shape_of(7)
@@ -136,9 +150,10 @@ def shape_of(obs: Any) -> str:
     return f"has {shape[-1]} number{'s' * (shape[-1] != 1)}" if len(shape) == 1 else f"has the shape {shape}"
 
 
-def _follow(obs: Any, path: Path) -> Any:
+def _follow(obs: Observation, path: Path) -> Number:
     for position, step in enumerate(path):
-        if isinstance(step, int) and not isinstance(obs, tuple | list):
-            return obs[(..., *path[position:])]  # what is left are places on the last axes
-        obs = obs[step]
+        if isinstance(step, int | Span) and not isinstance(obs, tuple | list):
+            # What is left are places on the last axes.
+            return obs[(..., *(slice(*part) if isinstance(part, Span) else part for part in path[position:]))]
+        obs = obs[slice(*step) if isinstance(step, Span) else step]
     return obs

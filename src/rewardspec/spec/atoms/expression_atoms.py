@@ -6,23 +6,35 @@ import functools
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from rewardspec.errors import SpecError, shown
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.spec.atoms.components import Components, Path, reader, why_unreadable
-from rewardspec.spec.atoms.expression_language import Call, Node, Number, Read, margin_of, parse_expression, parts_of
+from rewardspec.spec.atoms.expression_language import (
+    Call,
+    Node,
+    Number,
+    Read,
+    ReadAgo,
+    Reduce,
+    margin_of,
+    parse_expression,
+    parts_of,
+    rank_of,
+)
 from rewardspec.spec.atoms.functions import NO_INFO, AtomFunction
-from rewardspec.spec.atoms.operations import ON_FLOATS, SHAPES, Function, on_arrays
+from rewardspec.spec.atoms.operations import ON_FLOATS, SHAPES, Function, on_arrays, reduction
+from rewardspec.types import Action, Array, ArrayNamespace, Info, Observation
 
-_MOST_FACTORS = 8  # whole powers up to this one are products, which are the same to the last bit in every library
+MOST_FACTORS = 8  # whole powers up to this one are products, which are the same to the last bit in every library
 _MOMENTS = ("before", "action", "after", "info")  # in the order of the function's arguments
 _NUMBERS = frozenset([float, int, bool, np.bool_, np.float32, np.float64, np.int32, np.int64])  # the usual ones
 
-Inputs: TypeAlias = list[Any]
-Evaluate: TypeAlias = Callable[[Inputs], Any]
+Inputs: TypeAlias = list[Array]
+Evaluate: TypeAlias = Callable[[Inputs], Array]
 
 
 def compile_atom(text: str, components: Components, at_reset: float | None = None) -> ExpressionAtom:
@@ -56,7 +68,8 @@ def predicate_atom(text: str, components: Components, margin: bool = False) -> E
         text: The comparison, or several, joined by `and`, `or` and `not`.
         components: The place of each named observation component.
         margin: Whether the function gives, instead of 1 or 0, the margin by which the comparison holds, negative where
-            it does not: the difference of its sides. Of `a == b` it is minus their distance; of `and`, `or` and `not`
+            it does not: the difference of its sides. Of `a == b` it is 1 where they are equal, else minus their
+            distance; of `and`, `or` and `not`
             it is minimum, maximum and minus, as in robustness.
 
     Raises:
@@ -69,6 +82,11 @@ def predicate_atom(text: str, components: Components, margin: bool = False) -> E
     """
     margin_of(parse_expression(text, components))  # which only predicates have
     return ExpressionAtom(text, components, margin=margin)
+
+
+def looks_like_a_comparison(name: str) -> bool:
+    """Return whether the name of an atom may be a comparison that can be read as its function."""
+    return re.search(r"[<>]|[=!]=", name) is not None
 
 
 def with_predicates(
@@ -88,7 +106,7 @@ def with_predicates(
     """
     names = list(names)
     found: dict[str, AtomFunction] = dict(functions or {})
-    missing = [name for name in names if name not in found and re.search(r"[<>]|[=!]=", name)]
+    missing = [name for name in names if name not in found and looks_like_a_comparison(name)]
     if functions is None and (not names or len(missing) < len(names)):
         return None
     for name in missing:
@@ -130,11 +148,16 @@ class ExpressionAtom:
                 "Declare the label of that state with at_reset, for example at_reset = 0: an atom may be the table "
                 f"{{ expression = {text!r}, at_reset = 0 }}, in Python {{'expression': {text!r}, 'at_reset': 0}}."
             )
+        if any(isinstance(read, ReadAgo) for read in self.reads):
+            raise SpecError(
+                f"The expression {text!r} reads an earlier row with '@', which only records have, as in `rewardspec "
+                "monitor --trace`. Write before.x for the observation before the step, or remember it in the formula."
+            )
         self._tree = tree
         self._readers = [(_MOMENTS.index(read.moment), reader(read.path)) for read in self.reads]
-        self._on_floats = _build(tree, self.reads, ON_FLOATS)
+        self._on_floats = evaluator(tree, self.reads, ON_FLOATS)
         _try_constant_limits(tree)
-        self._on_arrays: dict[Any, Evaluate] = {}
+        self._on_arrays: dict[ArrayNamespace, Evaluate] = {}
 
     def with_margin(self, margin: bool) -> ExpressionAtom:
         """The same atom as a spec of robustness reads it (`margin`), or one of degrees; only comparisons differ."""
@@ -147,15 +170,15 @@ class ExpressionAtom:
 
     @property
     def reads_only_the_state(self) -> bool:
-        """Whether the label depends on `next_obs` alone."""
+        """True if the label depends on `next_obs` alone."""
         return self.at_reset is None and all(read.moment == "after" for read in self.reads)
 
     @property
     def takes_info(self) -> bool:
-        """Whether the label depends on `info`."""
+        """True if the label depends on `info`."""
         return any(read.moment == "info" for read in self.reads)
 
-    def __call__(self, obs: Any, action: Any, next_obs: Any, info: Any = None) -> Any:
+    def __call__(self, obs: Observation, action: Action, next_obs: Observation, info: Info | None = None) -> Array:
         """The label of one transition, or the labels of a batch."""
         if action is None and self.at_reset is not None:
             return self.at_reset
@@ -169,7 +192,7 @@ class ExpressionAtom:
         if library is None:
             return self._on_floats([float(value) for value in values])
         if library not in self._on_arrays:
-            self._on_arrays[library] = _build(self._tree, self.reads, on_arrays(library))
+            self._on_arrays[library] = evaluator(self._tree, self.reads, on_arrays(library), library)
         evaluate = self._on_arrays[library]
         if library is not np:
             return evaluate([value * 1.0 for value in values])  # integers become floats, and do not wrap around
@@ -177,7 +200,7 @@ class ExpressionAtom:
             # In double precision, so that a batch gives just what each of its environments alone gives.
             return evaluate([np.asarray(value, dtype=np.float64) for value in values])
 
-    def _say_what_is_missing(self, sources: Sequence[Any]) -> None:
+    def _say_what_is_missing(self, sources: Sequence[Array]) -> None:
         """Raise a SpecError that names the first of what it reads that is not there."""
         names = {path: name for name, path in self.components.items()}
         for read in self.reads:
@@ -197,10 +220,10 @@ class ExpressionAtom:
     def __hash__(self) -> int:
         return hash(self._meaning())
 
-    def _meaning(self) -> tuple[Any, ...]:
+    def _meaning(self) -> tuple[object, ...]:
         return self.text, self.reads, self.at_reset, self.margin
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return ExpressionAtom, (self.text, self.components, self.at_reset, self.margin)
 
     def __repr__(self) -> str:
@@ -208,7 +231,7 @@ class ExpressionAtom:
         return f"<atom {self.text!r}{at_reset}>"
 
 
-def _label(value: Any) -> float:
+def _label(value: Array) -> float:
     """A label that is declared for the state after reset."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
         raise SpecError(f"`at_reset` should be a label in [0, 1]. Received {shown(value)}.")
@@ -221,10 +244,10 @@ def _try_constant_limits(tree: Node) -> None:
         if isinstance(part, Call) and part.function in SHAPES:
             limits = part.args[1:]
             if not any(isinstance(inner, Read) for limit in limits for inner in parts_of(limit)):
-                ON_FLOATS[part.function](0.5, *(_build(limit, (), ON_FLOATS)([]) for limit in limits))
+                ON_FLOATS[part.function](0.5, *(evaluator(limit, (), ON_FLOATS)([]) for limit in limits))
 
 
-def _library(values: Iterable[Any]) -> Any:
+def _library(values: Iterable[Array]) -> ArrayNamespace:
     """The array library of the values; None when all are numbers."""
     library = None
     for value in values:
@@ -239,8 +262,17 @@ def _library(values: Iterable[Any]) -> Any:
     return library
 
 
-def _build(node: Node, reads: tuple[Read, ...], operations: Mapping[str, Function]) -> Evaluate:
-    """The function that evaluates a tree, given what it reads."""
+def evaluator(
+    node: Node, reads: tuple[Read, ...], operations: Mapping[str, Function], xp: ArrayNamespace = np
+) -> Evaluate:
+    """The function that evaluates a tree, given a list of what it reads.
+
+    Args:
+        node: The tree.
+        reads: What it reads.
+        operations: The functions of the language.
+        xp: The array library.
+    """
     match node:
         case Number():
             number = node.value
@@ -248,18 +280,25 @@ def _build(node: Node, reads: tuple[Read, ...], operations: Mapping[str, Functio
         case Read():
             place = reads.index(node)
             return lambda inputs: inputs[place]
+        case Reduce():
+            several = evaluator(node.arg, reads, operations, xp)
+            reduce = reduction(xp, node.function, rank_of(node.arg), node.axis)
+            return lambda inputs: reduce(several(inputs))
     if not any(isinstance(part, Read) for part in parts_of(node)):
         # Constant parts are numbers in every library, where a function may insist on arrays.
-        folded = _build_call(node, reads, ON_FLOATS)([])
+        folded = _build_call(node, reads, ON_FLOATS, xp)([])
         return lambda inputs: folded
-    return _build_call(node, reads, operations)
+    return _build_call(node, reads, operations, xp)
 
 
-def _build_call(node: Call, reads: tuple[Read, ...], operations: Mapping[str, Function]) -> Evaluate:
+def _build_call(
+    node: Call, reads: tuple[Read, ...], operations: Mapping[str, Function], xp: ArrayNamespace
+) -> Evaluate:
     function = operations[node.function]
-    args = [_build(arg, reads, operations) for arg in node.args]
+    args = [evaluator(arg, reads, operations, xp) for arg in node.args]
+    args = [_with_axes(evaluate, node.rank - rank_of(arg)) for evaluate, arg in zip(args, node.args, strict=True)]
     match node.args, args:
-        case ([_, Number(c)], [first, _]) if node.function == "**" and c in range(1, _MOST_FACTORS + 1):
+        case ([_, Number(c)], [first, _]) if node.function == "**" and c in range(1, MOST_FACTORS + 1):
             factors = int(c)
             return lambda inputs: functools.reduce(operator.mul, [first(inputs)] * factors)
         case ([_, Number(c)], [first, _]):
@@ -271,3 +310,16 @@ def _build_call(node: Call, reads: tuple[Read, ...], operations: Mapping[str, Fu
         case (_, [first, second]):
             return lambda inputs: function(first(inputs), second(inputs))
     return lambda inputs: function(*(arg(inputs) for arg in args))
+
+
+def _with_axes(evaluate: Evaluate, axes: int) -> Evaluate:
+    """The same values with further axes of length 1 at the end, so that each serves every place of a slice."""
+    if not axes:
+        return evaluate
+    places = (..., *([None] * axes))
+
+    def call(inputs: Inputs) -> Array:
+        value = evaluate(inputs)
+        return value[places] if hasattr(value, "ndim") else value
+
+    return call

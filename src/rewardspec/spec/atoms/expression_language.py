@@ -2,9 +2,11 @@
 
 An expression has numbers and `pi`; the components of the observation after the step by their names (`x`), of the one
 before it with a prefix (`before.x`), and the `action` (`action[0]` where it has components); the observations
-themselves, as `next_obs[2]` and `obs[2]`, or `next_obs.agent[0]` where they have keys; entries of the `info` that came
-with the observation after the step (`info.carrying`, `info.position[0]`); `+ - * / // % **`; comparisons, which give 1
-or 0 and can be chained (`-1 <= x < 1`); `and`, `or` and `not`, which are min, max and one minus, as in formulas; and
+themselves, as `next_obs[2]`, `obs[0, 2]` and the slice `next_obs[1:, 0]`, or `next_obs.agent[0]` where they have
+keys; `any`, `all`, `min`, `max`, `mean`, `sum` and `norm`, which make one number of a slice; entries of the `info` that
+came with the observation after the step (`info.carrying`, `info.position[0]`); in records, a column so many steps or so
+much time ago (`x@60`, `x@60s`); `+ - * / // % **`; comparisons, which give 1 or 0 and can be chained (`-1 <= x < 1`);
+`and`, `or` and `not`, which are min, max and one minus, as in formulas; and
 the functions of `rewardspec.spec.atoms.operations`, among them the ready-made label shapes.
 A text is parsed into a tree here, with every name looked up; `rewardspec.spec.atoms.expression_atoms` makes it a
 function. No part of it is ever evaluated as Python.
@@ -17,14 +19,15 @@ import importlib.resources
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import lark
 
-from rewardspec.errors import SpecError, did_you_mean
-from rewardspec.spec.atoms.components import Components, Path
-from rewardspec.spec.atoms.operations import ARITIES, MARGINS
+from rewardspec.errors import SpecError, did_you_mean, line_and_column, marked_line
+from rewardspec.logic.durations import seconds
+from rewardspec.spec.atoms.components import Components, Path, Span
+from rewardspec.spec.atoms.operations import ARITIES, MARGINS, REDUCTIONS
 
 _OBSERVATIONS = {"obs": "before", "next_obs": "after"}  # their moments
 _DEEPEST = 200  # nested operators; each is a Python call when the atom is read
@@ -51,16 +54,68 @@ class Read:
     moment: str
     path: Path
 
+    @property
+    def rank(self) -> int:
+        """How many axes it has: one for each slice."""
+        return sum(isinstance(part, Span) for part in self.path)
+
+
+@dataclass(frozen=True)
+class ReadAgo(Read):
+    """A column of a record, some rows or some time earlier.
+
+    Attributes:
+        amount: How many steps or seconds ago.
+        timed: Whether `amount` is in seconds.
+    """
+
+    amount: float
+    timed: bool
+
 
 @dataclass(frozen=True)
 class Call:
-    """A function or operator and its arguments."""
+    """A function or operator and its arguments.
+
+    Attributes:
+        function: Its name.
+        args: The arguments.
+        rank: How many axes the result has; an argument without axes serves every place.
+    """
 
     function: str
     args: tuple[Node, ...]
+    rank: int = field(default=0, repr=False)
 
 
-Node: TypeAlias = Number | Read | Call
+@dataclass(frozen=True)
+class Reduce:
+    """One number of several: of all of them, or along one axis.
+
+    Attributes:
+        function: A function of `REDUCTIONS`.
+        arg: Several numbers.
+        axis: The axis that is reduced, from 0; None for all axes.
+        rank: How many axes are left.
+    """
+
+    function: str
+    arg: Node
+    axis: int | None = None
+    rank: int = 0
+
+
+Node: TypeAlias = Number | Read | Call | Reduce
+
+
+def rank_of(node: Node) -> int:
+    """How many axes the value of an expression has in one environment."""
+    return 0 if isinstance(node, Number) else node.rank
+
+
+def applied(function: str, args: tuple[Node, ...]) -> Call:
+    """A function applied to arguments, place by place."""
+    return Call(function, args, max(map(rank_of, args)))
 
 
 def parse_expression(text: str, components: Components) -> Node:
@@ -84,10 +139,18 @@ def parts_of(node: Node) -> Iterator[Node]:
         yield part
         if isinstance(part, Call):
             stack.extend(reversed(part.args))
+        elif isinstance(part, Reduce):
+            stack.append(part.arg)
 
 
-def margin_of(node: Node) -> Node:
+def margin_of(node: Node, crisp: float | None = None) -> Node:
     """The expression of the margin by which a comparison holds: positive where it does, negative where it does not.
+
+    The margin of `a == b` is 1 where both are equal, and else minus their distance; that of `a != b` is its negative.
+
+    Args:
+        node: The comparison, or several joined by `and`, `or` and `not`.
+        crisp: The margin of `a == b` where it holds, and minus its margin where it does not, in place of these.
 
     Raises:
         SpecError: The expression is no comparison, nor several joined by `and`, `or` and `not`.
@@ -98,16 +161,20 @@ def margin_of(node: Node) -> Node:
     """
     match node:
         case Call("<" | "<=", (left, right)):
-            return Call("-", (right, left))
+            return applied("-", (right, left))
         case Call(">" | ">=", (left, right)):
-            return Call("-", (left, right))
+            return applied("-", (left, right))
         case Call("==" | "!=" as sign, (left, right)):
-            distance = Call("abs", (Call("-", (left, right)),))
-            return distance if sign == "!=" else Call("-", (Number(0.0), distance))
+            distance: Node = applied("abs", (applied("-", (left, right)),)) if crisp is None else Number(crisp)
+            equal, different = Number(1.0 if crisp is None else crisp), applied("-", (Number(0.0), distance))
+            margin = applied("where", (applied("==", (left, right)), equal, different))
+            return margin if sign == "==" else applied("-", (Number(0.0), margin))
         case Call("min" | "max" as join, args):
-            return Call(join, tuple(map(margin_of, args)))
+            return applied(join, tuple(margin_of(arg, crisp) for arg in args))
+        case Reduce("any" | "all" | "min" | "max" as join, arg, axis, rank):
+            return Reduce(join, margin_of(arg, crisp), axis, rank)
         case Call("-", (Number(1.0), arg)):  # not
-            return Call("-", (Number(0.0), margin_of(arg)))
+            return applied("-", (Number(0.0), margin_of(arg, crisp)))
     raise SpecError("It is no comparison. Compare two quantities, as in 'abs(x) < 2.4', or give the atom a function.")
 
 
@@ -146,8 +213,26 @@ class _Reader:
             deepest = max((depth for _, depth in args), default=0) + max(1, len(args) - 1)
             if deepest > _DEEPEST:
                 raise SpecError(f"The expression is nested more than {_DEEPEST} deep. Write the atom as a function.")
-            built[id(subtree)] = self._node(str(subtree.data), [node for node, _ in args], tokens), deepest
-        return built[id(tree)][0]
+            if subtree.data == "call":
+                tokens += [child for child in subtree.children[2].children if isinstance(child, lark.Token)]  # type: ignore[union-attr]
+            nodes = [node for node, _ in args]
+            self._check_axes(nodes)
+            built[id(subtree)] = self._node(str(subtree.data), nodes, tokens), deepest
+        whole = built[id(tree)][0]
+        if rank_of(whole):
+            raise SpecError(
+                f"The expression {self.text!r} gives several numbers, and a label is one. Make one of them: any(…), "
+                "all(…), min(…), max(…), mean(…), sum(…) or norm(…)."
+            )
+        return whole
+
+    def _check_axes(self, args: list[Node]) -> None:
+        ranks = {rank_of(arg) for arg in args} - {0}
+        if len(ranks) > 1:
+            raise SpecError(
+                f"The expression {self.text!r} combines slices of {min(ranks)} and of {max(ranks)} axes. Combine "
+                "slices with equally many, or reduce one of them first: max(next_obs[:, 1:], axis=1)."
+            )
 
     def _node(self, rule: str, args: list[Node], tokens: list[lark.Token]) -> Node:
         match rule:
@@ -156,7 +241,7 @@ class _Reader:
             case "read":
                 return self._name(tokens)
             case "call":
-                return self._call(tokens[0], args)
+                return self._call(tokens[0], args, next((token for token in tokens if token.type == "AXIS"), None))
             case "group":
                 return args[0]
             case "either":
@@ -164,33 +249,51 @@ class _Reader:
             case "both":
                 return _chain("min", args)
             case "not":
-                return Call("-", (Number(1.0), args[0]))
+                return applied("-", (Number(1.0), args[0]))
             case "sign":
                 return self._signed(str(tokens[0]), args[0])
             case "comparison":
                 links = zip(tokens, args[:-1], args[1:], strict=True)
-                return _chain("min", [Call(str(token), (left, right)) for token, left, right in links])
+                return _chain("min", [applied(str(token), (left, right)) for token, left, right in links])
             case "power":
-                return Call("**", (args[0], args[1]))
+                return applied("**", (args[0], args[1]))
         result = args[0]  # a sum or a product, from left to right
         for token, right in zip(tokens, args[1:], strict=True):
-            result = Call(str(token), (result, right))
+            result = applied(str(token), (result, right))
         return result
 
     @staticmethod
     def _signed(sign: str, arg: Node) -> Node:
         if sign == "+":
             return arg
-        return Number(-arg.value) if isinstance(arg, Number) else Call("-", (Number(0.0), arg))
+        return Number(-arg.value) if isinstance(arg, Number) else applied("-", (Number(0.0), arg))
 
     def _name(self, tokens: list[lark.Token]) -> Node:
+        if tokens[-1].type != "LAG":
+            return self._read(tokens)
+        node = self._read(tokens[:-1])
+        if not isinstance(node, Read) or node.moment != "after":
+            name = "".join(tokens[:-1])
+            remedy = "Write a column's name before the '@', for example 'x@60'."
+            raise _at_place(f"{name!r} has no earlier values", self.text, tokens[0].start_pos or 0, remedy)
+        match = re.fullmatch(r"@\s*([\d.]+)\s*(\w*)", tokens[-1])
+        assert match is not None, "the terminal LAG"
+        amount, unit = float(match[1]), match[2]
+        if unit:
+            return ReadAgo(node.moment, node.path, seconds(amount, unit), timed=True)
+        if amount != int(amount):
+            remedy = "Write a whole number of steps, or a time as in 'x@0.5s'."
+            raise _at_place("Steps are whole", self.text, tokens[-1].start_pos or 0, remedy)
+        return ReadAgo(node.moment, node.path, amount, timed=False)
+
+    def _read(self, tokens: list[lark.Token]) -> Node:
         parts = [str(token) for token in tokens if token.type == "NAME"]
-        indices = tuple(self._index(token) for token in tokens if token.type == "INDEX")
+        indices = self._places(tokens)
         if parts == ["pi"] and not indices:
             return Number(math.pi)
         if parts == ["action"]:
             return Read("action", indices)
-        if parts[0] == "info" and len(parts) > 1:
+        if parts[0] == "info" and (len(parts) > 1 or (indices and isinstance(indices[0], str))):
             return Read("info", (*parts[1:], *indices))
         moment = "before" if parts[0] == "before" and len(parts) > 1 else "after"
         name = ".".join(parts[moment == "before" :])
@@ -199,6 +302,31 @@ class _Reader:
         if parts[0] in _OBSERVATIONS:
             return Read(_OBSERVATIONS[parts[0]], (*parts[1:], *indices))
         raise self._unknown(name, tokens[0])
+
+    def _places(self, tokens: list[lark.Token]) -> Path:
+        """What stands in brackets."""
+        places: list[str | int | Span] = []
+        sliced = False
+        for token in tokens:
+            match token.type:
+                case "LSQB" if sliced:
+                    remedy = "Write all places in one pair of brackets, for example next_obs[1:, 0]."
+                    raise _at_place("Nothing can follow a slice", self.text, token.start_pos or 0, remedy)
+                case "INDEX":
+                    places.append(self._index(token))
+                case "KEY":
+                    places.append(str(token)[1:-1])
+                case "SLICE":
+                    limits = [part.strip() for part in token.split(":")]
+                    if any(len(limit) > _DIGITS for limit in limits):
+                        raise _at_place("This slice is too large for any observation", self.text, token.start_pos or 0)
+                    span = Span(*(int(limit) if limit else None for limit in limits))
+                    places.append(span)
+                    if span.step is not None and span.step < 1:  # JAX and torch differ from NumPy there
+                        raise _at_place("The step of a slice should be above 0", self.text, token.start_pos or 0)
+                case "RSQB":
+                    sliced = any(isinstance(place, Span) for place in places)
+        return tuple(places)
 
     def _index(self, token: lark.Token) -> int:
         if len(token) > _DIGITS:
@@ -225,7 +353,7 @@ class _Reader:
             remedy = f"Known components: {known}.{hint}"
         return _at_place(f"Unknown name {name!r}", self.text, token.start_pos or 0, remedy)
 
-    def _call(self, token: lark.Token, args: list[Node]) -> Node:
+    def _call(self, token: lark.Token, args: list[Node], axis: lark.Token | None = None) -> Node:
         name = str(token)
         place = token.start_pos or 0
         if name not in ARITIES:
@@ -237,12 +365,32 @@ class _Reader:
             raise _at_place(f"{name} takes {wanted} arguments and has {len(args)}", self.text, place)
         if name in MARGINS and len(args) > MARGINS[name] and not isinstance(args[MARGINS[name]], Number):
             raise _at_place(f"The margin of {name} should be a number", self.text, place)
-        return _chain(name, args) if most is None else Call(name, tuple(args))
+        if name in REDUCTIONS and len(args) == 1:
+            return self._reduction(token, args[0], axis)
+        if axis is not None:
+            remedy = f"Functions with an axis: {', '.join(REDUCTIONS)}, of one argument."
+            raise _at_place(f"{name} has no axis here", self.text, axis.start_pos or 0, remedy)
+        return _chain(name, args) if most is None else applied(name, tuple(args))
+
+    def _reduction(self, token: lark.Token, arg: Node, axis: lark.Token | None) -> Node:
+        rank = rank_of(arg)
+        if not rank:
+            remedy = "Write a slice for each axis that it reads, for example next_obs[:], or next_obs[:, 2] of a table."
+            if token in ("min", "max"):
+                remedy += f" {token} of two or more arguments compares them."
+            raise _at_place(f"{token} of one argument takes several numbers", self.text, token.start_pos or 0, remedy)
+        if axis is None:
+            return Reduce(str(token), arg)
+        number = int(axis.partition("=")[2])
+        if not -rank <= number < rank:
+            remedy = f"It should be in [{-rank}, {rank - 1}]: there is an axis for each slice."
+            raise _at_place(f"There is no axis {number}", self.text, axis.start_pos or 0, remedy)
+        return Reduce(str(token), arg, number % rank, rank - 1)
 
 
 def _chain(function: str, args: Sequence[Node]) -> Node:
     """An associative function of two arguments, applied to any number of them."""
-    return functools.reduce(lambda left, right: Call(function, (left, right)), args)
+    return functools.reduce(lambda left, right: applied(function, (left, right)), args)
 
 
 # What to tell someone whose expression cannot be read: the place, what was expected, and a remedy.
@@ -251,7 +399,8 @@ _REMEDIES = {
     "=": "Equality is '=='.",
     "^": "A power is '**'.",
     "~": "Negation is 'not'.",
-    ":": "A function is named as 'package.module:function', with nothing else in the text.",
+    ":": "A slice stands in brackets: next_obs[1:3]. A function is named as 'package.module:function', with nothing "
+    "else in the text.",
     "?": "A choice is where(condition, then, otherwise).",
     "{": "Group with round parentheses.",
     ";": "An atom is one expression.",
@@ -264,12 +413,12 @@ _PYTHON = {
     r"lambda\b[^:]*:?": "An atom is an expression alone: leave 'lambda' and all up to its ':' out. next_obs[0] is a "
     "number of the observation after the step, obs[0] of the one before it.",
     r"(?:[^\W\d]\w*\.)+(?P<function>[^\W\d]\w*)\s*\(": "A function is called by its name alone",
-    r"\[\s*(?:\.\.\.|:)": "An expression reads the last axis by itself: write next_obs[2], in a batch as well.",
+    r"\[\s*\.\.\.": "An expression reads the last axes by itself: write next_obs[2], in a batch as well.",
     r"\bif\b.*\belse\b": "A choice is where(condition, then, otherwise).",
 }
 _NAMES_IN_NUMPY = {
     "absolute": "abs", "fabs": "abs", "minimum": "min", "maximum": "max", "amin": "min", "amax": "max",
-    "arctan2": "atan2", "linalg.norm": "hypot", "norm": "hypot",
+    "arctan2": "atan2",
 }  # fmt: skip
 _OPERANDS = frozenset(["NUMBER", "NAME", "LPAR", "NOT"])
 
@@ -285,11 +434,9 @@ def _at_place(message: str, text: str, position: int, remedy: str = "") -> SpecE
                 ^
         Known: x.
     """
-    before = text[:position]
-    line, column = before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
-    shown, caret = _window(text.split("\n")[line - 1], column)
+    line, column = line_and_column(text, position)
     ending = f"\n{remedy}" if remedy else ""
-    return SpecError(f"{message} at line {line}, column {column}.\n\n    {shown}\n    {caret}{ending}")
+    return SpecError(f"{message} at line {line}, column {column}.\n\n{marked_line(text, line, column)}{ending}")
 
 
 def _syntax_error(text: str, error: lark.UnexpectedInput) -> SpecError:
@@ -315,10 +462,12 @@ def _syntax_error(text: str, error: lark.UnexpectedInput) -> SpecError:
         remedy = "Finish the expression and close every '('." if "RPAR" in names else "Finish the expression."
         return _at_place("The expression stops too early", text, len(text.rstrip()), remedy)
     found = f"Unexpected {str(token)!r}"
+    if token.type in ("SLICE", "KEY"):  # outside brackets
+        return _at_place(found, text, token.start_pos or 0, _REMEDIES[":" if token.type == "SLICE" else str(token)[0]])
     if token.type == "RPAR" and not names & {"RPAR", "NUMBER"}:
         remedy = "This ')' closes nothing: remove it, or open a '(' before it."
     elif "INDEX" in names:
-        remedy = "Expected a whole number between the brackets."
+        remedy = "Expected a whole number, a slice such as 1:3, or a key in quotes between the brackets."
     elif "NUMBER" in names:
         remedy = "Expected a number, a component, a function or '('."
     elif token.type in _OPERANDS:
@@ -326,11 +475,3 @@ def _syntax_error(text: str, error: lark.UnexpectedInput) -> SpecError:
     else:
         remedy = "Expected an operator or the end of the expression."
     return _at_place(found, text, token.start_pos or 0, remedy)
-
-
-def _window(line: str, column: int, width: int = 88) -> tuple[str, str]:
-    """The part of a long line around the column, and the caret line under it."""
-    start = max(0, min(column - 1 - width // 2, len(line) - width)) if len(line) > width else 0
-    left, right = ("… " if start else ""), (" …" if start + width < len(line) else "")
-    shown = f"{left}{line[start : start + width]}{right}"
-    return re.sub(r"\s", " ", shown), " " * (len(left) + column - 1 - start) + "^"

@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias
 
-AtomFunction: TypeAlias = Callable[..., Any]  # of (obs, action, next_obs), or with a parameter `info` too
+from rewardspec.types import Action, Info, LabelFunction, Number, Observation
+
+AtomFunction: TypeAlias = Callable[..., Number]  # of (obs, action, next_obs), or with a parameter `info` too
 
 NO_INFO = "there is none here. Give `info` where labels are read: that of `reset` and `step`, or what was recorded."
 # A function that mentions one of these may get at its arguments without mentioning them.
@@ -22,7 +24,7 @@ _ROUNDABOUT = frozenset(["_getframe", "currentframe", "dir", "eval", "exec", "lo
 
 
 def takes_info(function: Any) -> bool:
-    """Whether an atom's function has a parameter named `info`, which may be keyword-only.
+    """Return whether an atom's function has a parameter named `info`, which may be keyword-only.
 
     Call such a function as `function(obs, action, next_obs, info=info)` and any other without `info`. An object may
     tell by an attribute `takes_info`.
@@ -48,7 +50,7 @@ def takes_info(function: Any) -> bool:
     return parameter is not None and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
 
 
-def with_info(function: AtomFunction) -> Callable[[Any, Any, Any, Any], Any]:
+def with_info(function: AtomFunction) -> LabelFunction:
     """The function as one of four arguments, `(obs, action, next_obs, info)`, whether it looks at `info` or not.
 
     Where `info` is None, which means that there is none, the function is called without it.
@@ -62,14 +64,14 @@ def with_info(function: AtomFunction) -> Callable[[Any, Any, Any, Any], Any]:
     if not takes_info(function):
         return lambda obs, action, next_obs, _: function(obs, action, next_obs)
 
-    def call(obs: Any, action: Any, next_obs: Any, info: Any) -> Any:
+    def call(obs: Observation, action: Action, next_obs: Observation, info: Info | None) -> Number:
         return function(obs, action, next_obs) if info is None else function(obs, action, next_obs, info=info)
 
     return call
 
 
-def reads_only_the_state(function: Any) -> bool:
-    """Whether an atom's label surely depends on `next_obs` alone; where it cannot be told, False.
+def reads_only_the_state(function: object) -> bool:
+    """Return whether an atom's label surely depends on `next_obs` alone; False if that is unknown.
 
     Such an atom has the same label however the state was reached, by a step or by a reset, so that one call of it
     serves a batch in which some episodes go on and others begin. An object may say so by an attribute
@@ -89,7 +91,7 @@ def reads_only_the_state(function: Any) -> bool:
     return not (_ROUNDABOUT | set(code.co_varnames[:2])).intersection(_mentions(code))
 
 
-def _mentions(code: CodeType) -> Iterator[Any]:
+def _mentions(code: CodeType) -> Iterator[object]:
     """All that the instructions are about; some are about two variables at once."""
     for instruction in dis.get_instructions(code):
         if isinstance(instruction.argval, tuple):
@@ -117,15 +119,15 @@ class DerivedAtom:
 
     @property
     def reads_only_the_state(self) -> bool:
-        """Whether the label surely depends on `next_obs` alone."""
+        """True if the label surely depends on `next_obs` alone."""
         return reads_only_the_state(self.function)
 
     @property
-    def at_reset(self) -> Any:
+    def at_reset(self) -> Number:
         """The label after every reset, where the function declares one."""
         return getattr(self.function, "at_reset", None)
 
-    def __call__(self, obs: Any, action: Any, next_obs: Any, info: Any = None) -> Any:
+    def __call__(self, obs: Observation, action: Action, next_obs: Observation, info: Info | None = None) -> Number:
         """The function's label of one transition, or its labels of a batch."""
         if self.takes_info and info is not None:
             return self.function(obs, action, next_obs, info=info)
@@ -143,12 +145,12 @@ class Thresholded(DerivedAtom):
     threshold: float
 
     @property
-    def at_reset(self) -> Any:
+    def at_reset(self) -> Number:
         """The Boolean label after every reset, where the function declares a label."""
         label = super().at_reset
         return None if label is None else float(label >= self.threshold)
 
-    def __call__(self, obs: Any, action: Any, next_obs: Any, info: Any = None) -> Any:
+    def __call__(self, obs: Observation, action: Action, next_obs: Observation, info: Info | None = None) -> Number:
         """The Boolean label of one transition, or the labels of a batch."""
         return (super().__call__(obs, action, next_obs, info) >= self.threshold) * 1.0
 
@@ -157,7 +159,7 @@ class Thresholded(DerivedAtom):
 class Clipped(DerivedAtom):
     """An atom's function for one environment, its label clipped into [0, 1]; NaN stays NaN."""
 
-    def __call__(self, obs: Any, action: Any, next_obs: Any, info: Any = None) -> float:
+    def __call__(self, obs: Observation, action: Action, next_obs: Observation, info: Info | None = None) -> float:
         """The clipped label of one transition."""
         label = float(super().__call__(obs, action, next_obs, info))
         return 0.0 if label < 0.0 else 1.0 if label > 1.0 else label

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.machines.namespaces import namespace_of
+from rewardspec.types import Array, ArrayNamespace, Number
 
 NEARLY_TRUE = 0.99
 """A continuous quantity counts as fully true from here on: no float is ever compared for equality."""
 
 
-def namespace(value: Any) -> Any:
+def namespace(value: Number) -> ArrayNamespace:
     """The module whose functions work on the value: NumPy, unless it is an array of another library."""
     return namespace_of(value) or np
 
 
-def unit(value: Any) -> Any:
+def unit(value: Number) -> Number:
     """The value clipped to [0, 1].
 
     Example:
@@ -28,7 +27,7 @@ def unit(value: Any) -> Any:
     return namespace(value).clip(value, 0.0, 1.0)
 
 
-def closeness(distance: Any, limit: float) -> Any:
+def closeness(distance: Array, limit: float) -> Number:
     """One at distance 0, falling linearly to zero at `limit`, and zero beyond.
 
     Example:
@@ -38,17 +37,17 @@ def closeness(distance: Any, limit: float) -> Any:
     return unit(1.0 - distance / limit)
 
 
-def truth(condition: Any) -> Any:
+def truth(condition: Array) -> Number:
     """One where the condition holds, zero elsewhere."""
     return 1.0 * condition
 
 
-def nearly_true(value: Any) -> Any:
+def nearly_true(value: Number) -> Number:
     """The Boolean reading of a quantity in [0, 1]: one from `NEARLY_TRUE` on, zero below."""
     return truth(value >= NEARLY_TRUE)
 
 
-def lookup(table: NDArray[np.float64], states: Any) -> Any:
+def lookup(table: NDArray[np.float64], states: Array) -> Array:
     """The table's entry for each discrete state.
 
     The table moves to the library of `states` first: a NumPy array cannot be indexed by a traced JAX value.

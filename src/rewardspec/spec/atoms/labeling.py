@@ -5,30 +5,39 @@ from __future__ import annotations
 import math
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rewardspec.errors import Error, LabelError, shown
 from rewardspec.machines.label_checks import TOLERANCE
 from rewardspec.machines.program import Semantics
 from rewardspec.spec.atoms.functions import NO_INFO, takes_info
+from rewardspec.types import Action, Info, LabelFunction, Number, Observation
+
+if TYPE_CHECKING:
+    from rewardspec.spec.sorts import LabelAxes
+
+StepNumber: TypeAlias = int | NDArray[np.int64] | Callable[[], NDArray[np.int64]] | None
+"""Number of a step, for error messages: of all environments, of each, or a function that returns these."""
 
 _NUMBERS: frozenset[Any] = frozenset([float, int, bool, np.bool_, np.float32, np.float64, np.int64])  # the usual ones
 
 
 def read_labels(
-    atoms: Mapping[str, Callable[[Any, Any, Any, Any], Any]],
-    obs: Any,
-    action: Any,
-    next_obs: Any,
-    info: Any = None,
+    atoms: Mapping[str, LabelFunction],
+    obs: Observation,
+    action: Action,
+    next_obs: Observation,
+    info: Info | None = None,
     *,
-    step: Any = None,
+    step: StepNumber = None,
     clip: bool = False,
     semantics: Semantics = "degree",
-) -> dict[str, Any]:
+    axes: LabelAxes | None = None,
+) -> dict[str, Number]:
     """The label of each atom for one transition; `rewardspec.spec.atoms.batch_labeling` has the same for batches.
 
     A label is a float; while JAX traces, what stands for one, whose value nobody can check yet.
@@ -42,37 +51,59 @@ def read_labels(
         step: The step's number, for error messages.
         clip: Whether to clip labels into [0, 1].
         semantics: Whether labels are degrees in [0, 1] or, as robustness, any finite numbers.
+        axes: Which atoms are about things, and give several labels; None where none is.
 
     Raises:
         LabelError: An atom raised, or gave a label that is no number, is NaN or out of range. Names the atom, the value
             and the step.
     """
-    labels: dict[str, Any] = {}
+    labels: dict[str, Number] = {}
     for name, function in atoms.items():
         try:
             found = function(obs, action, next_obs, info)
         except Exception as error:
             raise atom_raised(name, error, step, next_obs, info if takes_info(function) else None) from error
-        if found.__class__ in _NUMBERS:
-            found = float(found)
-        elif _is_traced_number(found):
-            labels[name] = found.clip(0.0, 1.0) if clip else found
-            continue
+        if axes is not None and name in axes.named:
+            labels[name] = _of_names(axes, name, found, step)
+        elif axes is not None and name in axes.sort_of:
+            for each, one in _of_things(axes, name, found, step).items():
+                labels[each] = _label(each, one, step, clip, semantics)
         else:
-            found = _as_float(name, found, step)
-        if semantics == "robustness":
-            if not math.isfinite(found):
-                raise out_of_range(name, at_step(step), found, semantics)
-        elif not 0.0 <= found <= 1.0:
-            if clip or -TOLERANCE <= found <= 1.0 + TOLERANCE:
-                found = 0.0 if found < 0.0 else 1.0 if found > 1.0 else found
-            if not 0.0 <= found <= 1.0:
-                raise out_of_range(name, at_step(step), found)
-        labels[name] = found
+            labels[name] = _label(name, found, step, clip, semantics)
     return labels
 
 
-def _as_float(name: str, found: Any, step: Any) -> float:
+def _of_names(axes: LabelAxes, name: str, found: Any, step: StepNumber) -> dict[Hashable, float]:
+    return axes.named_labels(name, found, at_step(step))
+
+
+def _of_things(axes: LabelAxes, name: str, found: Any, step: StepNumber) -> dict[str, Any]:
+    try:
+        return axes.of_things(name, found)
+    except LabelError as error:
+        raise LabelError(f"The atom {name!r} cannot be read{at_step(step)}: {error}") from error
+
+
+def _label(name: str, found: Any, step: StepNumber, clip: bool, semantics: Semantics) -> Any:
+    """One label, checked and perhaps clipped."""
+    if found.__class__ in _NUMBERS:
+        found = float(found)
+    elif _is_traced_number(found):
+        return found.clip(0.0, 1.0) if clip else found
+    else:
+        found = _as_float(name, found, step)
+    if semantics == "robustness":
+        if not math.isfinite(found):
+            raise out_of_range(name, at_step(step), found, semantics)
+    elif not 0.0 <= found <= 1.0:
+        if clip or -TOLERANCE <= found <= 1.0 + TOLERANCE:
+            found = 0.0 if found < 0.0 else 1.0 if found > 1.0 else found
+        if not 0.0 <= found <= 1.0:
+            raise out_of_range(name, at_step(step), found)
+    return found
+
+
+def _as_float(name: str, found: Number, step: StepNumber) -> float:
     try:
         if isinstance(found, str | bytes) or getattr(getattr(found, "dtype", None), "kind", "f") in "cOSTUmM":
             raise TypeError  # `float` would read a text, and throw an imaginary part away
@@ -81,13 +112,13 @@ def _as_float(name: str, found: Any, step: Any) -> float:
         raise no_number(name, found, step) from error
 
 
-def _is_traced_number(value: Any) -> bool:
-    """Whether JAX is tracing, so that this stands for a number that is not known yet."""
+def _is_traced_number(value: Number) -> bool:
+    """Return whether the value is a JAX tracer of a number."""
     jax = sys.modules.get("jax")
     return jax is not None and isinstance(value, jax.core.Tracer) and value.shape == ()
 
 
-def atom_raised(name: str, error: Exception, step: Any, next_obs: Any, info: Any) -> LabelError:
+def atom_raised(name: str, error: Exception, step: StepNumber, next_obs: Observation, info: Info | None) -> LabelError:
     """The error for an atom whose function raised one; `info` is what it was given, if that."""
     if isinstance(error, Error):  # of ours, which says what to do
         where = at_step(step, getattr(error, "environment", None))
@@ -96,8 +127,8 @@ def atom_raised(name: str, error: Exception, step: Any, next_obs: Any, info: Any
     return LabelError(f"{message}{_remedy(error, step, next_obs, info)}")
 
 
-def _remedy(error: Exception, step: Any, next_obs: Any, info: Any) -> str:
-    """What is usually wrong with an atom that raises such an error."""
+def _remedy(error: Exception, step: StepNumber, next_obs: Observation, info: Info | None) -> str:
+    """Suggest a remedy for an atom that raises such an error."""
     words = str(error)
     if "argument: 'info'" in words:
         return f" It reads `info`, and {NO_INFO}"
@@ -118,8 +149,8 @@ def _remedy(error: Exception, step: Any, next_obs: Any, info: Any) -> str:
     return ""
 
 
-def _described(name: str, value: Any) -> str:
-    """What an atom was given, in a sentence.
+def _described(name: str, value: Number) -> str:
+    """Describe an atom's arguments in a sentence.
 
     Example:
         >>> _described("next_obs", np.zeros(4)), _described("info", {"x": 1})
@@ -135,7 +166,7 @@ def _described(name: str, value: Any) -> str:
     return f"{name} is {textwrap.shorten(str(value), 80)}, of type {type(value).__name__}."
 
 
-def no_number(name: str, found: Any, step: Any) -> LabelError:
+def no_number(name: str, found: Number, step: StepNumber) -> LabelError:
     """The error for an atom that gave what is no number."""
     remedy = ""
     if found is None:
@@ -159,15 +190,15 @@ def out_of_range(name: str, where: str, value: float, semantics: Semantics = "de
     return LabelError(f"The label of {name!r}{where} should be {bounds}. Received {value:.15g}. {hint}")
 
 
-def at_step(step: Any, index: int | None = None) -> str:
-    """Which step it was, for error messages.
+def at_step(step: StepNumber, index: int | None = None) -> str:
+    """Name the step, for error messages.
 
     Args:
         step: The step's number: one, one for each environment, a function that gives them, or None.
         index: The environment that it is about, where they may differ.
     """
     step = step() if callable(step) else step
-    if np.ndim(step):
-        same = len(step) > 0 and bool(np.all(np.asarray(step) == step[0]))
+    if isinstance(step, np.ndarray) and step.ndim:
+        same = step.size > 0 and bool((step == step[0]).all())
         step = int(step[index]) if index is not None else int(step[0]) if same else None
     return "" if step is None else f" at step {step}"

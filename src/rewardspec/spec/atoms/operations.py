@@ -11,17 +11,21 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
+from rewardspec.errors import SpecError
 from rewardspec.spec.atoms import shapes
+from rewardspec.types import ArrayNamespace, Number
 
-Function: TypeAlias = Callable[..., Any]
+Function: TypeAlias = Callable[..., Number]
 
 # The number of arguments of each function that can be called by name, from least to most.
 ARITIES: Mapping[str, tuple[int, int | None]] = {
     "abs": (1, 1),
+    "all": (1, 1),
+    "any": (1, 1),
     "at_least": (2, 3),
     "at_most": (2, 3),
     "atan2": (2, 2),
@@ -32,16 +36,30 @@ ARITIES: Mapping[str, tuple[int, int | None]] = {
     "hypot": (2, 2),
     "inside": (3, 4),
     "log": (1, 1),
-    "max": (2, None),
-    "min": (2, None),
+    "max": (1, None),
+    "min": (1, None),
+    "mean": (1, 1),
+    "norm": (1, 1),
     "proximity": (3, 3),
     "ramp": (3, 3),
     "sin": (1, 1),
     "sqrt": (1, 1),
+    "sum": (1, 1),
     "tan": (1, 1),
     "tanh": (1, 1),
     "where": (3, 3),
 }
+REDUCTIONS: Mapping[str, str] = {
+    "all": "amin",
+    "any": "amax",
+    "max": "amax",
+    "mean": "mean",
+    "min": "amin",
+    "norm": "sum",
+    "sum": "sum",
+}
+"""Functions of one argument that make one number of several, and what array libraries call them. `any` and `all` are
+the largest and the smallest, as `or` and `and` are."""
 MARGINS = {"at_least": 2, "at_most": 2, "inside": 3}  # which argument is a margin, and so has to be a number
 
 _COMPARISONS: Mapping[str, Function] = {
@@ -82,7 +100,7 @@ def _or_by_numpy(quick: Function, function: Function) -> Function:
     """Python's operator, and NumPy's where Python's raises."""
     fallback = _by_numpy(function)
 
-    def call(a: float, b: float) -> Any:
+    def call(a: float, b: float) -> Number:
         try:
             return quick(a, b)
         except ZeroDivisionError:
@@ -137,7 +155,7 @@ ON_FLOATS: Mapping[str, Function] = _complete(
 
 
 @functools.cache
-def on_arrays(xp: Any) -> Mapping[str, Function]:
+def on_arrays(xp: ArrayNamespace) -> Mapping[str, Function]:
     """The functions on arrays of one library; at least one argument of each is an array."""
     adapt = _with_tensors if xp.__name__ == "torch" else lambda function: function
     names = {"min": "minimum", "max": "maximum", "sqrt": "sqrt", "floor": "floor", **_UFUNCS}
@@ -151,10 +169,39 @@ def on_arrays(xp: Any) -> Mapping[str, Function]:
     )
 
 
+def reduction(xp: ArrayNamespace, name: str, rank: int, axis: int | None) -> Function:
+    """The function that reduces the last `rank` axes of an array, or one of them, to one number.
+
+    A batch gives just what each of its elements alone gives: the reduced numbers always lie one beside the other.
+
+    Raises:
+        SpecError: From the function: there are no numbers to reduce.
+
+    Example:
+        >>> reduction(np, "max", 1, None)(np.array([[1.0, 3.0], [4.0, 2.0]]))
+        array([3., 4.])
+    """
+    reduce = getattr(xp, REDUCTIONS[name])
+
+    def call(values: Number) -> Number:
+        values = xp.asarray(values)
+        if axis is None:
+            values = values.reshape((*values.shape[: values.ndim - rank], -1)) if rank > 1 else values
+        else:
+            values = xp.moveaxis(values, axis if axis < 0 else axis - rank, -1)
+        if not values.shape[-1]:
+            raise SpecError(f"The slice in {name}(…) holds no numbers. Does the observation have other axes?")
+        if xp is np:
+            values = np.ascontiguousarray(values)
+        return xp.sqrt(reduce(values * values, -1)) if name == "norm" else reduce(values, -1)
+
+    return call
+
+
 def _with_tensors(function: Function) -> Function:
     """A torch function that also takes numbers, beside at least one tensor."""
 
-    def call(*args: Any) -> Any:
+    def call(*args: Number) -> Number:
         like = next(arg for arg in args if hasattr(arg, "dtype"))
         return function(*(arg if hasattr(arg, "dtype") else like.new_tensor(arg) for arg in args))
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import re
-from typing import Any
 
 from rewardspec.errors import SpecError, did_you_mean
 from rewardspec.moved_modules import present_name
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
 from rewardspec.spec.atoms.functions import AtomFunction, DerivedAtom
+from rewardspec.types import Number
 
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 
 
 def is_reference(text: str) -> bool:
-    """Whether the text has the form of a reference; expressions never do, having no colon.
+    """Return whether the text has the form of a reference; expressions never do, since they have no colon.
 
     Example:
         >>> is_reference("my_project.atoms:upright"), is_reference("abs(x) < 2")
@@ -40,7 +40,7 @@ def resolve(reference: str) -> AtomFunction:
     module_name, _, names = reference.strip().partition(":")
     try:
         # A file that was written before a module moved is read as it is, and without a warning.
-        found: Any = importlib.import_module(present_name(module_name) or module_name)
+        found: Number = importlib.import_module(present_name(module_name) or module_name)
     except ModuleNotFoundError as error:
         raise SpecError(
             f"There is no module {error.name!r}, which {reference!r} needs. "
@@ -63,7 +63,7 @@ def resolve(reference: str) -> AtomFunction:
     return found  # type: ignore[no-any-return]
 
 
-def reference_to(function: Any) -> str:
+def reference_to(function: object) -> str:
     """The reference that names a function.
 
     Raises:

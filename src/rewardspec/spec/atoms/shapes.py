@@ -14,15 +14,15 @@ and in compiled code, which cannot raise one, NaN:
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from rewardspec.errors import SpecError
 from rewardspec.machines.namespaces import namespace_of
+from rewardspec.types import Array, ArrayNamespace, Number
 
 
-def ramp(x: Any, zero_at: Any, one_at: Any) -> Any:
+def ramp(x: Array, zero_at: Array, one_at: Array) -> Number:
     """0 at `zero_at`, 1 at `one_at`, linear between them and flat beyond; the two may be in either order.
 
     Example:
@@ -38,7 +38,7 @@ def ramp(x: Any, zero_at: Any, one_at: Any) -> Any:
     return unit((x - zero_at) / (one_at - zero_at)) * rises
 
 
-def proximity(x: Any, target: Any, tolerance: Any) -> Any:
+def proximity(x: Array, target: Array, tolerance: Array) -> Number:
     """1 at the target, falling linearly to 0 at the distance `tolerance` from it.
 
     Example:
@@ -49,7 +49,7 @@ def proximity(x: Any, target: Any, tolerance: Any) -> Any:
     return unit(1.0 - abs(x - target) / tolerance) * positive
 
 
-def at_least(x: Any, bound: Any, margin: float = 0.0) -> Any:
+def at_least(x: Array, bound: Array, margin: float = 0.0) -> Number:
     """1 from `bound` upwards, falling linearly to 0 over `margin` below it; without a margin, a step.
 
     Example:
@@ -60,7 +60,7 @@ def at_least(x: Any, bound: Any, margin: float = 0.0) -> Any:
     return unit(1.0 - (bound - x) / margin) if margin else _step(x - bound)
 
 
-def at_most(x: Any, bound: Any, margin: float = 0.0) -> Any:
+def at_most(x: Array, bound: Array, margin: float = 0.0) -> Number:
     """1 from `bound` downwards, falling linearly to 0 over `margin` above it; without a margin, a step.
 
     Example:
@@ -71,7 +71,7 @@ def at_most(x: Any, bound: Any, margin: float = 0.0) -> Any:
     return unit(1.0 - (x - bound) / margin) if margin else _step(bound - x)
 
 
-def inside(x: Any, low: Any, high: Any, margin: float = 0.0) -> Any:
+def inside(x: Array, low: Array, high: Array, margin: float = 0.0) -> Number:
     """1 from `low` to `high`, falling linearly to 0 over `margin` on either side; without a margin, a step.
 
     Example:
@@ -84,7 +84,7 @@ def inside(x: Any, low: Any, high: Any, margin: float = 0.0) -> Any:
     return at_least(x, low, margin) * at_most(x, high, margin) * ordered
 
 
-def normalized_distance(point: Any, target: Any, farthest: Any) -> Any:
+def normalized_distance(point: Array, target: Array, farthest: Array) -> Number:
     """The Euclidean distance to the target as a share of `farthest`: 0 at the target, 1 from `farthest` on.
 
     Args:
@@ -107,7 +107,7 @@ def normalized_distance(point: Any, target: Any, farthest: Any) -> Any:
     return unit((distance if distance.ndim else _as_number(distance)) / farthest) * positive
 
 
-def unit(x: Any) -> Any:
+def unit(x: Array) -> Number:
     """The number or array clipped into [0, 1]; NaN stays NaN.
 
     Example:
@@ -120,7 +120,7 @@ def unit(x: Any) -> Any:
     return xp.clamp(x, 0.0, 1.0) if _is_torch(xp) else xp.clip(x, 0.0, 1.0)
 
 
-def _step(surplus: Any) -> Any:
+def _step(surplus: Array) -> Number:
     """1 where the surplus is not negative, 0 where it is, NaN where it is NaN."""
     xp = namespace_of(surplus)
     if xp is None:
@@ -128,16 +128,16 @@ def _step(surplus: Any) -> Any:
     return xp.where(surplus != surplus, surplus, (surplus >= 0.0) * 1.0)
 
 
-def _as_number(x: Any) -> Any:
+def _as_number(x: Array) -> Number:
     """A NumPy number as a float; arrays of other libraries, which may be traced, as they are."""
     return float(x) if isinstance(x, np.generic | np.ndarray) else x
 
 
-def _is_torch(xp: Any) -> bool:
+def _is_torch(xp: ArrayNamespace) -> bool:
     return bool(xp.__name__ == "torch")
 
 
-def _require(sensible: Any, message: str, *limits: Any) -> Any:
+def _require(sensible: Array, message: str, *limits: Number) -> Number:
     """1 where the limits of a shape make sense, and NaN where they do not and nothing can be raised.
 
     Raises:
@@ -154,7 +154,7 @@ def _require(sensible: Any, message: str, *limits: Any) -> Any:
     return 1.0
 
 
-def _require_positive(x: Any, what: str, shape: str) -> Any:
+def _require_positive(x: Array, what: str, shape: str) -> Number:
     # Infinity is not positive enough: everything would be at the same distance from it.
     message = f"The {what} of {shape} should be a positive number. Received {{}}."
     return _require((x > 0.0) & (x < math.inf), message, x)

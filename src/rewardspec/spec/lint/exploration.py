@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from rewardspec.machines.array_code import State
 from rewardspec.machines.expressions import ONE, all_parts
 from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.vetoes import VetoProgram
+from rewardspec.types import Number
 
 _MOST_LETTERS = 4_096
 _MOST_STEPS = 300_000  # configurations times letters
@@ -71,12 +71,12 @@ def outcomes(monitors: Sequence[Monitor], levels: Sequence[float]) -> Iterator[t
 
 
 def _only_passes_labels_on(monitor: Monitor) -> bool:
-    """Whether its values are labels and their complements: what has scales has values of its own."""
+    """Return whether its values are labels and their complements; scales make values of their own."""
     return not any(part.op in ("affine", "discount") for part in all_parts(monitor.program.expressions()))
 
 
 def can_be_violated(monitor: Monitor, veto: VetoProgram) -> bool | None:
-    """Whether some trace leaves no hope for any value above 0; None where that takes too long to find out.
+    """Return whether some trace excludes every value above 0; None if that takes too long to find out.
 
     Args:
         monitor: The monitor of the formula.
@@ -97,7 +97,7 @@ def can_be_violated(monitor: Monitor, veto: VetoProgram) -> bool | None:
 
 
 def _some_trace_violates(telling: Monitor) -> bool:
-    """Whether one of some traces of labels 0 and 1 does: constant ones, and random ones."""
+    """Return whether a constant or random trace of labels 0 and 1 violates the formula."""
     rng, atoms = np.random.default_rng(0), len(telling.atoms)
     length = 10 + len(telling.states) + sum(window.length for window in telling.program.windows)
     constant = rng.integers(0, 2, (_TRIED, atoms))
@@ -114,7 +114,7 @@ def _some_trace_violates(telling: Monitor) -> bool:
 
 
 def compare(left: Monitor, right: Monitor) -> set[str] | None:
-    """How two values relate on every trace: a subset of "equal", "opposite" (they sum to 1), "at most", "at least".
+    """Relate two values on every trace: a subset of "equal", "opposite" (they sum to 1), "at most", "at least".
 
     None where that takes too long to find out.
 
@@ -136,8 +136,8 @@ def compare(left: Monitor, right: Monitor) -> set[str] | None:
     return possible
 
 
-def relations(one: Any, other: Any) -> set[str]:
-    """How some values relate to others, as `compare` says it."""
+def relations(one: Number, other: Number) -> set[str]:
+    """Relate some values to others, as `compare` does."""
     found = {
         "equal": one == other,
         "opposite": one + other == 1.0,

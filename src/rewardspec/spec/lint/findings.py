@@ -1,11 +1,11 @@
-"""What lint looks at, and what it reports."""
+"""The subject of lint rules, and the findings that they report."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from rewardspec.drawing.html_tables import html_table
 from rewardspec.errors import SynthesisError
@@ -16,6 +16,7 @@ from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import Payment
 from rewardspec.spec.vetoes import VetoProgram, veto_program
 from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS, synthesize
+from rewardspec.types import Labels
 
 Severity = Literal["error", "warning"]
 
@@ -43,7 +44,7 @@ class Finding:
 
 
 class Findings(list[Finding]):
-    """What looks wrong with a spec: a list, which prints one finding a line, and is a table in a notebook."""
+    """Findings about a spec: a list that prints one finding a line, and is a table in a notebook."""
 
     def __str__(self) -> str:
         return "\n".join(map(str, self)) or "nothing that looks wrong"
@@ -70,6 +71,7 @@ class LintedSpec:
         observe: What of the monitors the agent sees, or `"nothing"`; None where that is not known.
         semantics: What labels and values are. Rules that try formulas out do so on degrees.
         bound: The largest absolute value that is paid, for robustness, or None.
+        sorts: The things of each sort.
     """
 
     pairs: Sequence[Pair]
@@ -77,21 +79,22 @@ class LintedSpec:
     penalty: float = 0.0
     payment: Payment = "value"
     max_registers: int = DEFAULT_REGISTERS
-    initial_labels: Mapping[str, Any] | None = None
+    initial_labels: Labels | None = None
     max_episode_steps: int | None = None
     observe: str | None = None
     semantics: Semantics = "degree"
     bound: float | None = None
+    sorts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     _machines: dict[int, Monitor | SynthesisError] = field(default_factory=dict, compare=False, repr=False)
     _vetoes: dict[int, VetoProgram] = field(default_factory=dict, compare=False, repr=False)
 
     def machine(self, number: int) -> Monitor | SynthesisError:
-        """The monitor of a pair, or why it has none."""
+        """The monitor of a pair, or why it has none; of a pair about things that for one of them."""
         if number not in self._machines:
             try:
                 pair = self.pairs[number]
                 found: Monitor | SynthesisError = synthesize(
-                    pair.formula, max_registers=self.max_registers, progress=pair.progress
+                    pair.body, max_registers=self.max_registers, progress=pair.progress
                 )
             except SynthesisError as error:
                 found = error
@@ -99,11 +102,11 @@ class LintedSpec:
         return self._machines[number]
 
     def veto(self, number: int) -> VetoProgram:
-        """What tells that a pair, which has a monitor, is violated."""
+        """The violation test of a pair that has a monitor."""
         if number not in self._vetoes:
             monitor = self.machine(number)
             assert isinstance(monitor, Monitor)
-            self._vetoes[number] = veto_program(self.pairs[number].formula, monitor.program, self.max_registers)
+            self._vetoes[number] = veto_program(self.pairs[number].body, monitor.program, self.max_registers)
         return self._vetoes[number]
 
     @functools.cached_property
@@ -119,11 +122,11 @@ class LintedSpec:
         return {number: bounds[0] for number, bounds in ranges if bounds is not None and bounds[0] == bounds[1]}
 
     def payment_of(self, pair: Pair) -> Payment:
-        """How a pair is paid."""
+        """Payment mode of a pair."""
         return pair.payment or self.payment
 
     def penalty_of(self, pair: Pair) -> float:
-        """What a step pays after a pair's violation."""
+        """Reward per step after a pair's violation."""
         return self.penalty if pair.penalty is None else pair.penalty
 
 
@@ -137,6 +140,6 @@ def value_range(monitor: Monitor) -> tuple[float, float] | None:
 
 
 def called(number: int, pair: Pair) -> str:
-    """How findings call a pair."""
+    """Name of a pair in findings."""
     name = "" if pair.name is None else f" ({pair.name})"
     return f"Pair {number + 1}{name}, `{pair.formula}`,"

@@ -6,12 +6,13 @@ what a careful author may.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from rewardspec.spec.lint import pair_rules, spec_rules, time_rules
 from rewardspec.spec.lint.findings import Finding, Findings, LintedSpec
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Labels
 
 
 class Rule(NamedTuple):
@@ -32,6 +33,9 @@ RULES = (
     Rule("no-pairs", "a spec without pairs", spec_rules.no_pairs),
     Rule("undefined-atom", "an atom that a formula reads and that has no function", spec_rules.undefined_atom),
     Rule("unused-atom", "an atom with a function that no formula reads", spec_rules.unused_atom),
+    Rule("unused-sort", "a sort that no formula says anything of", spec_rules.unused_sort),
+    Rule("unused-variable", "a quantifier whose variable its formula does not use", spec_rules.unused_variable),
+    Rule("unnamed-things", "a formula that things decide which no step names", spec_rules.unnamed_things),
     Rule("run-together", "an atom that looks like operators run together, as `GFa`", spec_rules.run_together),
     Rule("too-large", "a formula without a machine within the budget", pair_rules.too_large),
     Rule("constant", "a formula with the same value on every trace", pair_rules.constant),
@@ -61,16 +65,16 @@ RULES = (
 def lint(
     spec: Spec,
     *,
-    initial_labels: Mapping[str, Any] | None = None,
+    initial_labels: Labels | None = None,
     max_episode_steps: int | None = None,
     observe: str | None = None,
 ) -> Findings:
-    """What looks wrong with a spec; errors first.
+    """Check a spec for likely mistakes; errors come first.
 
     Args:
         spec: The spec.
         initial_labels: Labels of states after reset, an array for each atom, as `spec.labels` gives them. With them,
-            a safety objective is an error that any of these states violates. Without, only what no knowledge of the
+            a vetoing pair that any of these states violates is an error. Without, only what no knowledge of the
             environment is needed for is found: `G safe` can be violated at reset, but seldom is.
         max_episode_steps: After how many steps episodes end. With it, bounds are found that no episode reaches.
         observe: What of the monitors the agent will see, as wrappers take it, or `"nothing"`. With it, windows are
@@ -94,12 +98,13 @@ Pair('G !hole', 0, veto=True, penalty=-10). If it is meant as it stands, set vet
             observe,
             spec.semantics,
             spec.bound,
+            spec.sorts,
         )
     )
 
 
 def findings_of(spec: LintedSpec) -> Findings:
-    """As `lint`, for a spec whose parts need not fit together."""
+    """Check a spec whose parts need not fit together; see `lint`."""
     findings = [finding for rule in RULES for finding in rule.check(spec)]
     return Findings(
         sorted(findings, key=lambda finding: (finding.severity, -1 if finding.pair is None else finding.pair))

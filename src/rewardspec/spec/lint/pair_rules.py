@@ -21,15 +21,10 @@ from rewardspec.spec.infinite_values import infinite_step, infinite_value_messag
 from rewardspec.spec.lint.exploration import can_be_violated
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called
 from rewardspec.spec.pairs import Pair
+from rewardspec.spec.payments import PAYMENTS
 from rewardspec.synthesis.quantitative.owed import holds_of_nothing
 
 _MOST_LETTERS = 4_096
-# What each payment makes of a formula of constant value, where it does not pay it in every step.
-_PAID_ONCE = {
-    "delta": "it is paid once, at the first step, and not in every step",
-    "final": "it is paid once, at the end, and not in every step",
-    "potential": "a potential that is the same everywhere changes nothing, and it is paid in no step",
-}
 
 
 def too_large(spec: LintedSpec) -> Iterator[Finding]:
@@ -53,7 +48,7 @@ def constant(spec: LintedSpec) -> Iterator[Finding]:
             yield Finding("constant", "error", number, message + effect, remedy)
             continue
         remedy = "Correct the formula, or remove the pair: it pays the same whatever the agent does."
-        once = _PAID_ONCE.get(spec.payment_of(pair))
+        once = PAYMENTS[spec.payment_of(pair)].if_constant
         if pair.weight < 0 and once is not None:
             message = f"{message} Under payment {spec.payment_of(pair)!r} {once}."
             each = f"Pair({str(pair.formula)!r}, {pair.weight:g}, payment='value')"
@@ -66,16 +61,16 @@ def constant(spec: LintedSpec) -> Iterator[Finding]:
 def first_state_only(spec: LintedSpec) -> Iterator[Finding]:
     """An atom outside every temporal operator."""
     for number, pair, _ in spec.monitored:
-        early = unguarded_atoms(pair.formula)
+        early = unguarded_atoms(pair.body)
         if not early or number in spec.constants:
             continue
         names = ", ".join(map(repr, early))
         message = f"{called(number, pair)} reads {names} at the first state only, outside every temporal operator."
         remedy = "Put G, F, X or F G before the atom, or parentheses after the operator that should cover it."
-        if unguarded_past(pair.formula):
+        if unguarded_past(pair.body):
             message = f"{called(number, pair)} looks back from the first state, before which there is nothing."
             remedy = "Write `now …` to judge it at the current step, or put G or F before it."
-        if is_past(simplify(pair.formula)):
+        if is_past(simplify(pair.body)):
             message = f"{message} Its value is fixed before the agent acts."
             yield Finding("first-state-only", "error", number, message, remedy)
         else:
@@ -83,7 +78,7 @@ def first_state_only(spec: LintedSpec) -> Iterator[Finding]:
 
 
 def negative_veto(spec: LintedSpec) -> Iterator[Finding]:
-    """A safety objective with a negative weight."""
+    """A vetoing pair with a negative weight."""
     for number, pair, _ in spec.monitored:
         if pair.veto and pair.weight < 0:
             message = (
@@ -123,7 +118,7 @@ def _opposite_sign(number: int, pair: Pair) -> Finding:
 
 
 def veto_never_fires(spec: LintedSpec) -> Iterator[Finding]:
-    """A safety objective that cannot be violated."""
+    """A vetoing pair that cannot be violated."""
     for number, pair, monitor in spec.monitored:
         if not pair.vetoes or spec.constants.get(number) == 0.0:
             continue
@@ -137,7 +132,7 @@ def veto_never_fires(spec: LintedSpec) -> Iterator[Finding]:
 
 
 def late_veto(spec: LintedSpec) -> Iterator[Finding]:
-    """A safety objective whose violation cannot be noticed at once within the budget."""
+    """A vetoing pair whose violation cannot be noticed at once within the budget."""
     for number, pair, _ in spec.monitored:
         if pair.vetoes and not spec.veto(number).exact:
             message = (
@@ -164,7 +159,7 @@ def no_progress(spec: LintedSpec) -> Iterator[Finding]:
     for number, pair, monitor in spec.monitored:
         if pair.progress and number not in spec.constants and set(monitor.program.progress or ()) <= {ZERO}:
             message = f"{called(number, pair)} is paid for its progress, which is always its value:"
-            if holds_of_nothing(to_nnf(pair.formula)):
+            if holds_of_nothing(to_nnf(pair.body)):
                 message = f"{message} it owes nothing at the start, and is only ever broken."
             else:
                 message = f"{message} it is done in one step, or the work to find more is too much."
@@ -182,7 +177,7 @@ def no_effect(spec: LintedSpec) -> Iterator[Finding]:
 
 
 def violated_at_reset(spec: LintedSpec) -> Iterator[Finding]:
-    """A safety objective that can fail before the first action."""
+    """A vetoing pair that can fail before the first action."""
     for number, pair, monitor in spec.monitored:
         if pair.vetoes and spec.constants.get(number) != 0.0:
             yield from _violated_at_reset(spec, number, pair, monitor)
@@ -203,7 +198,7 @@ def _violated_at_reset(spec: LintedSpec, number: int, pair: Pair, monitor: Monit
     # What some letters lead to: the atoms in `fixed` as they are after every reset, the others true and false.
     declared = {atom: getattr(atoms.get(atom), "at_reset", None) for atom in monitor.atoms}
     fixed = {atom: float(label) for atom, label in declared.items() if label is not None}
-    early = [atom for atom in unguarded_atoms(pair.formula) if atom in monitor.atoms and atom not in fixed]
+    early = [atom for atom in unguarded_atoms(pair.body) if atom in monitor.atoms and atom not in fixed]
     others = [atom for atom in monitor.atoms if atom not in fixed and atom not in early]
     if not (fixed or early) or 2 ** len(early + others) > _MOST_LETTERS:
         return
@@ -226,7 +221,7 @@ def _violated_at_reset(spec: LintedSpec, number: int, pair: Pair, monitor: Monit
 
 
 def _lost_after(monitor: Monitor, labels: Mapping[str, np.ndarray], semantics: Semantics) -> np.ndarray | None:
-    """Where a first letter leaves nothing but a violation possible; None where the bounds are too hard to find."""
+    """Find a first letter after which only a violation is possible; None if the bounds are too hard to find."""
     if not labels:
         return None
     size = max(len(column) for column in labels.values())

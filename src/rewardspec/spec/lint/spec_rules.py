@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rewardspec.errors import SynthesisError, did_you_mean
+from rewardspec.logic.formulas import FALSE, TRUE, Formula
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.parsing import operators_run_together
+from rewardspec.logic.quantifiers import AtomOf, Exists, Forall, Quantified, atoms_of
 from rewardspec.logic.simplification import simplify
 from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.lint.exploration import TWO, TooManyError, can_be_violated, compare, outcomes, relations
@@ -31,7 +33,7 @@ def _first_readers(spec: LintedSpec) -> dict[str, int]:
     """Each atom that a formula reads, and the first pair that does."""
     readers: dict[str, int] = {}
     for number, pair in enumerate(spec.pairs):
-        for atom in pair.formula.atoms:
+        for atom in atoms_of(pair.formula):
             readers.setdefault(atom, number)
     return readers
 
@@ -58,6 +60,50 @@ def unused_atom(spec: LintedSpec) -> Iterator[Finding]:
             yield Finding("unused-atom", "warning", None, message, remedy)
 
 
+def unused_sort(spec: LintedSpec) -> Iterator[Finding]:
+    """A sort that no formula says anything of, so that nothing labels its things."""
+    used = {pair.formula.variable for pair in spec.pairs if isinstance(pair.formula, Quantified)}
+    for sort in spec.sorts:
+        if sort not in used:
+            message = f"The sort {sort!r} is declared, and no formula is about its things."
+            remedy = f"Write a formula that starts with 'forall {sort}:', or remove the sort.{did_you_mean(sort, used)}"
+            yield Finding("unused-sort", "warning", None, message, remedy)
+
+
+def unused_variable(spec: LintedSpec) -> Iterator[Finding]:
+    """A quantifier whose variable its formula does not use, so that it says the same of every thing."""
+    for number, pair in enumerate(spec.pairs):
+        if isinstance(pair.formula, Quantified) and not pair.formula.predicates:
+            variable = pair.formula.variable
+            message = f"{called(number, pair)} says the same of every {variable}: no atom takes the variable."
+            remedy = f"Write the atoms that are about a {variable} as 'held({variable})', or leave the quantifier out."
+            yield Finding("unused-variable", "warning", number, message, remedy)
+
+
+def unnamed_things(spec: LintedSpec) -> Iterator[Finding]:
+    """A formula about a sort of names whose value is that of things which no step ever names."""
+    for number, pair in enumerate(spec.pairs):
+        formula = pair.formula
+        if not isinstance(formula, Forall | Exists) or spec.sorts.get(formula.variable, ("",)):
+            continue
+        unnamed = simplify(formula.body.fold(_of_nobody))
+        if unnamed == (FALSE if isinstance(formula, Forall) else TRUE):
+            value, variable = "0" if isinstance(formula, Forall) else "1", formula.variable
+            message = (
+                f"{called(number, pair)} is about every {variable}, named or not. For one that no step names it has "
+                f"the value {value}, which is then its value whatever happens."
+            )
+            remedy = f"Say what should follow once a {variable} appears, as 'G(placed({variable}) -> …)'; or use mean."
+            yield Finding("unnamed-things", "error", number, message, remedy)
+
+
+def _of_nobody(part: Formula, args: tuple[Formula, ...]) -> Formula:
+    """A formula about a thing that no step names."""
+    if isinstance(part, AtomOf):
+        return FALSE
+    return part.rebuild(*args) if args else part
+
+
 def run_together(spec: LintedSpec) -> Iterator[Finding]:
     """An atom that looks like operators run together."""
     for atom, number in _first_readers(spec).items():
@@ -70,7 +116,7 @@ def run_together(spec: LintedSpec) -> Iterator[Finding]:
 
 
 def veto_pays(spec: LintedSpec) -> Iterator[Finding]:
-    """A safety objective whose violation ends costs that are above its penalty."""
+    """A vetoing pair whose violation ends costs that are above its penalty."""
     if spec.semantics != "degree":
         return  # robustness has no least value, so that any cost can be above any penalty
     vetoes = [
@@ -108,7 +154,7 @@ def veto_pays(spec: LintedSpec) -> Iterator[Finding]:
 
 
 def _lowest_level(spec: LintedSpec, way: Payment) -> tuple[float, bool]:
-    """The lowest level that labels of 0 and 1 can lead to while no safety objective is violated.
+    """The lowest level that labels of 0 and 1 can lead to while no vetoing pair is violated.
 
     Args:
         spec: The spec.
@@ -122,6 +168,8 @@ def _lowest_level(spec: LintedSpec, way: Payment) -> tuple[float, bool]:
     weights = [pair.weight if spec.payment_of(pair) == way else 0.0 for pair in pairs]
     lowest = np.inf
     try:
+        if any(pair.formula.quantifier for pair in pairs):
+            raise TooManyError  # things are in states of their own
         for states in outcomes(monitors, TWO):
             paid = [
                 monitor.progress(state) if pair.progress else state.value
@@ -137,7 +185,7 @@ def _lowest_level(spec: LintedSpec, way: Payment) -> tuple[float, bool]:
     except (TooManyError, SynthesisError):
         lowest = 0.0
         for pair, monitor, weight in zip(pairs, monitors, weights, strict=True):
-            # A safety objective that holds has the value 1, where labels are 0 and 1.
+            # A vetoing pair that holds has the value 1, where labels are 0 and 1.
             ends = (1.0, 1.0) if pair.vetoes else value_range(monitor) or (0.0, 1.0)
             if pair.progress:
                 ends = ends[0], 1.0
@@ -152,9 +200,11 @@ def redundant(spec: LintedSpec) -> Iterator[Finding]:
     samples = dict(zip((k for k, _ in usable), _sampled_values([m for _, m in usable]), strict=True))
     reported: set[int] = set()
     for (i, first), (j, second) in itertools.combinations(usable, 2):
-        if not relations(samples[i], samples[j]):
+        if not relations(samples[i], samples[j]) or _quantifier(pairs[i]) != _quantifier(pairs[j]):
             continue
         found = _relations(first, second)
+        if pairs[i].formula.quantifier in ("forall", "exists"):
+            found.discard("opposite")  # it is for each thing, and not for the least or the largest value
         if "equal" in found:
             alike = pairs[i].progress == pairs[j].progress and spec.payment_of(pairs[i]) == spec.payment_of(pairs[j])
             if j not in reported and alike:
@@ -174,6 +224,11 @@ def redundant(spec: LintedSpec) -> Iterator[Finding]:
                 )
                 remedy = "Remove it, or give it a lower penalty than the other's."
                 yield Finding("redundant", "warning", weaker, message, remedy)
+
+
+def _quantifier(pair: Pair) -> tuple[str, str]:
+    formula = pair.formula
+    return (formula.quantifier, formula.variable) if isinstance(formula, Quantified) else ("", "")
 
 
 def _same_twice(pairs: Sequence[Pair], i: int, j: int) -> Finding:
@@ -201,7 +256,7 @@ def _veto_adds_nothing(spec: LintedSpec, weaker: Pair, stronger: Pair) -> bool:
 
 
 def _relations(first: Monitor, second: Monitor) -> set[str]:
-    """How two values relate for certain: exactly for small formulas, else as far as their shapes tell."""
+    """Relate two values for certain: exactly for small formulas, else as far as their shapes tell."""
     found = compare(first, second)
     if found is not None:
         return found

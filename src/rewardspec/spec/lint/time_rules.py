@@ -19,7 +19,7 @@ def out_of_time(spec: LintedSpec) -> Iterator[Finding]:
     if limit is None:
         return
     for number, pair in enumerate(spec.pairs):
-        met, broken = least_steps(to_nnf(pair.formula)), least_steps(negate(pair.formula))
+        met, broken = least_steps(to_nnf(pair.body)), least_steps(negate(pair.body))
         if met > limit and number not in spec.constants:
             message = f"{called(number, pair)} takes at least {met:g} steps, and episodes end after {limit}: its value "
             message += "is 0 in all of them."
@@ -88,7 +88,7 @@ def unseen_window(spec: LintedSpec) -> Iterator[Finding]:
             message = f"{looks}, of which the agent sees nothing: what it is paid is no function of what it sees."
             remedy = "Pass observe='registers'."
         elif any(window.op == "last" for window in windows):
-            message = f"{looks}, of which the agent sees what leaves it, and not what is still on its way."
+            message = f"{looks}. The agent sees only the oldest entry of this window."
             remedy = "Give it a policy with memory, or the last observations, or shorten the interval."
         else:
             message = (

@@ -16,33 +16,22 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.formulas import (
-    Affine,
-    Always,
-    And,
-    Constant,
-    Eventually,
-    Formula,
-    Iff,
-    Implies,
-    Not,
-    Or,
-    Timed,
-    Xor,
-)
+from rewardspec.logic import formulas as fm
+from rewardspec.logic.formulas import Formula
 from rewardspec.logic.fragments import is_propositional
 from rewardspec.logic.operators import FUTURE, OPERATORS, PAST, TEMPORAL
 from rewardspec.logic.simplification import simplify
-from rewardspec.synthesis.boolean.decision_diagrams import Budget, DecisionTable, Diagrams
+from rewardspec.machines.effort_limit import Effort
+from rewardspec.synthesis.boolean.decision_diagrams import DecisionTable, Diagrams
 from rewardspec.synthesis.boolean.dfa_operations import Connective, Dfa, complement, minimize, product, renumber
 from rewardspec.synthesis.boolean.translation import translate
 
 _CONNECTIVES: dict[type[Formula], Connective] = {
-    And: lambda x, y: x and y,
-    Or: lambda x, y: x or y,
-    Implies: lambda x, y: not x or y,
-    Iff: lambda x, y: x == y,
-    Xor: lambda x, y: x != y,
+    fm.And: lambda x, y: x and y,
+    fm.Or: lambda x, y: x or y,
+    fm.Implies: lambda x, y: not x or y,
+    fm.Iff: lambda x, y: x == y,
+    fm.Xor: lambda x, y: x != y,
 }
 
 _SLACK = 4  # how many times more states than allowed a machine may have before it is minimized
@@ -100,11 +89,11 @@ def _require_boolean(formula: Formula) -> None:
         elif inside is not None:
             ahead[part] = inside
         match part:
-            case Constant() if part.value not in (0.0, 1.0):
+            case fm.Constant() if part.value not in (0.0, 1.0):
                 what = f"The number {part}"
-            case Affine() if part.params != (1.0, 0.0):
+            case fm.Affine() if part.params != (1.0, 0.0):
                 what = f"The scale of `{_shown(part)}`"
-            case Timed() if part.discount != 1.0:
+            case fm.Timed() if part.discount != 1.0:
                 what = f"The discount of {_operator(part)}"
             case _:
                 continue
@@ -120,7 +109,9 @@ class _Construction:
         self.formula = formula
         self.atoms = formula.atoms
         self.max_states = max_states
-        self.budget = Budget(max(_LEAST_EFFORT, _EFFORT_PER_STATE * max_states))
+        self.budget = Effort(
+            max(_LEAST_EFFORT, _EFFORT_PER_STATE * max_states), excess="the decision diagrams are too large"
+        )
         self.store = Diagrams[int](self.budget)
         self._dfas: dict[Formula, Dfa] = {}
         self._simplified: dict[Formula, Formula] = {}
@@ -163,13 +154,13 @@ class _Construction:
         return (simplified,) if self._is_branching(simplified) else ()
 
     def _is_branching(self, formula: Formula) -> bool:
-        """Whether the formula is a Boolean combination of temporal ones."""
+        """Return whether the formula is a Boolean combination of temporal ones."""
         if formula not in self._temporal:
             for part in formula.subformulas():
                 if part not in self._temporal:
                     temporal = isinstance(part, TEMPORAL) or any(self._temporal[arg] for arg in part.args)
                     self._temporal[part] = temporal
-        return self._temporal[formula] and not isinstance(formula, (*TEMPORAL, Affine))  # `1 * φ` is simplified away
+        return self._temporal[formula] and not isinstance(formula, (*TEMPORAL, fm.Affine))  # `1 * φ` is simplified away
 
     def _build(self, part: Formula) -> Dfa:
         self.budget.spend(_PART_EFFORT)
@@ -180,7 +171,7 @@ class _Construction:
             return minimize(self.store, dfa)
         if not self._is_branching(part):
             return dfas[0]
-        if isinstance(part, Not):
+        if isinstance(part, fm.Not):
             return complement(dfas[0])
         connective = _CONNECTIVES[type(part)]
         if len(dfas) == 2:
@@ -203,7 +194,7 @@ class _Construction:
 
 def _distributed(formula: Formula) -> Formula:
     """`G(a & b)` as `G a & G b` and `F(a | b)` as `F a | F b`, with propositional operands kept together."""
-    for temporal_kind, kind in ((Always, And), (Eventually, Or)):
+    for temporal_kind, kind in ((fm.Always, fm.And), (fm.Eventually, fm.Or)):
         if isinstance(formula, temporal_kind) and isinstance(formula.args[0], kind):
             plain: list[Formula] = []
             temporal: list[Formula] = []
@@ -222,7 +213,7 @@ def _with_initial_state(store: Diagrams[int], dfa: Dfa) -> Automaton:
     else:
         initial = len(dfa.steps)
         dfa = Dfa(dfa.start, (*dfa.steps, dfa.start), (*dfa.accepting, False))
-    store.budget = Budget.unlimited()  # what is left to do is small, and the machine is already there
+    store.budget = Effort()  # what is left to do is small, and the machine is already there
     order = _breadth_first(store, dfa, initial)
     dfa = renumber(store, dfa, order, {state: number for number, state in enumerate(order)})
     accepting = frozenset(state for state, accepts in enumerate(dfa.accepting) if accepts)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,8 @@ from rewardspec.errors import LabelError
 from rewardspec.machines.label_checks import require_atoms
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.synthesis.boolean.decision_diagrams import DecisionTable
+from rewardspec.types import Array, ArrayNamespace, DType, Labels
 
-Array: TypeAlias = Any  # an array of whichever library the caller uses
-Namespace: TypeAlias = Any
 Columns: TypeAlias = tuple[npt.NDArray[np.generic], ...]
 
 _MOST_VARIABLES = 12  # a dense table has at most 2 ** this many letters
@@ -30,7 +29,7 @@ _MOST_ENTRIES = 1 << 18  # and at most this many entries
 
 
 class Letters(NamedTuple):
-    """What a batch of labels says.
+    """A batch of labels as letters of the automaton.
 
     Attributes:
         truths: For each atom where its label is 1.
@@ -44,7 +43,7 @@ class Letters(NamedTuple):
     truths: list[Array]
     good: Array | None
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: DType
 
 
 class BatchRunner:
@@ -73,7 +72,7 @@ class BatchRunner:
             truths = [index >> (digits - 1 - position) & 1 == 1 for position in range(digits)]
             self.dense = self._walk(index >> digits, truths, self._walk_columns, np)
 
-    def step(self, state: Array, letters: Letters, xp: Namespace) -> tuple[Array, Array]:
+    def step(self, state: Array, letters: Letters, xp: ArrayNamespace) -> tuple[Array, Array]:
         """The states after a letter, and whether each accepts, as 1.0 or 0.0.
 
         Args:
@@ -95,7 +94,7 @@ class BatchRunner:
         return state, _look_up(values, state, xp)
 
     @staticmethod
-    def _walk(state: Array, truths: Sequence[Array], columns: Sequence[Array], xp: Namespace) -> Array:
+    def _walk(state: Array, truths: Sequence[Array], columns: Sequence[Array], xp: ArrayNamespace) -> Array:
         roots, variables, lows, highs = columns
         place = roots[state]
         for position, truth in enumerate(truths):
@@ -103,7 +102,7 @@ class BatchRunner:
             place = xp.where(variables[place] == position, branch, place)
         return place
 
-    def _tables(self, state: Array, dtype: Any, xp: Namespace) -> tuple[Array, ...]:
+    def _tables(self, state: Array, dtype: DType, xp: ArrayNamespace) -> tuple[Array, ...]:
         """The values, in the given type, and the tables to look up, all in the batch's library and on its device."""
         tables = self._walk_columns if self.dense is None else (self.dense,)
         if xp is np:
@@ -137,7 +136,7 @@ def _columns(table: DecisionTable) -> Columns:
     return tuple(np.array(column, dtype=np.int32) for column in columns)
 
 
-def _look_up(table: Array, index: Array, xp: Namespace) -> Array:
+def _look_up(table: Array, index: Array, xp: ArrayNamespace) -> Array:
     return table.take(index) if xp is np else table[index]  # in NumPy, `take` is twice as quick
 
 
@@ -153,15 +152,13 @@ def not_boolean(atom: str, value: object, where: str = "") -> LabelError:
     )
 
 
-def common_namespace(values: Sequence[object]) -> Namespace:
+def common_namespace(values: Sequence[object]) -> ArrayNamespace:
     """The array library to compute with: the first that is not NumPy, if there is one."""
     found = [namespace for namespace in map(namespace_of, values) if namespace is not None]
     return next((namespace for namespace in found if namespace is not np), np)
 
 
-def read_arrays(
-    labels: Mapping[str, Any], atoms: Sequence[str], shape: tuple[int, ...] | None, xp: Namespace
-) -> Letters:
+def read_arrays(labels: Labels, atoms: Sequence[str], shape: tuple[int, ...] | None, xp: ArrayNamespace) -> Letters:
     """Labels as arrays of truth values.
 
     Args:
@@ -199,18 +196,18 @@ def read_arrays(
     return Letters(truths, all_good, shape or (), dtype)
 
 
-def _as_array(atom: str, values: Any, xp: Namespace) -> Array:
+def _as_array(atom: str, values: Array, xp: ArrayNamespace) -> Array:
     try:
         return xp.asarray(values)
     except (TypeError, ValueError, RuntimeError):
         raise LabelError(f"The labels of {atom!r} should be an array of 0 and 1. Received {values!r}.") from None
 
 
-def _is_floating(dtype: Any) -> bool:
+def _is_floating(dtype: DType) -> bool:
     return dtype.kind == "f" if isinstance(dtype, np.dtype) else bool(getattr(dtype, "is_floating_point", False))
 
 
-def _cannot_be_checked(values: Array, xp: Namespace) -> bool:
+def _cannot_be_checked(values: Array, xp: ArrayNamespace) -> bool:
     if xp is np:
         return False
     if xp.__name__ == "jax.numpy":

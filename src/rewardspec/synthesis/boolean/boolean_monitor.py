@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rewardspec.errors import Error
+from rewardspec.errors import Error, MonitorFileError
 from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
 from rewardspec.machines.drawable import Drawable
+from rewardspec.machines.monitor_json import read_document
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.verdicts import Verdict, verdict_of
 from rewardspec.machines.whole_traces import run_trace
@@ -20,12 +20,15 @@ from rewardspec.synthesis.boolean.automata import minimal_automaton
 from rewardspec.synthesis.boolean.batch_runner import BatchRunner, common_namespace, not_boolean, read_arrays
 from rewardspec.synthesis.boolean.decision_diagrams import DecisionTable
 from rewardspec.synthesis.boolean.guards import Transitions
+from rewardspec.synthesis.diagnosis import require_unquantified
+from rewardspec.types import Array, ArrayNamespace, Device, DType, Labels, MachineState, Number
 
+DEFAULT_STATES = 10_000
 _INTEGERS = (int, np.integer)
 _NUMBERS = frozenset({bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32, np.uint8, np.int8})
 
 
-def synthesize_boolean(formula: FormulaLike, *, max_states: int = 10_000) -> BooleanMonitor:
+def synthesize_boolean(formula: FormulaLike, *, max_states: int = DEFAULT_STATES) -> BooleanMonitor:
     """The Boolean monitor of a formula: its minimal complete deterministic automaton.
 
     Intervals, counts and operators of the past are allowed: an interval becomes a counter, and what happened becomes
@@ -50,6 +53,7 @@ def synthesize_boolean(formula: FormulaLike, *, max_states: int = 10_000) -> Boo
         <BooleanMonitor of G(request -> F[0,20] grant): 22 states, 1 accepting, atoms request, grant>
     """
     formula = as_formula(formula)
+    require_unquantified(formula)
     automaton = minimal_automaton(formula, max_states)
     return BooleanMonitor(formula, automaton.accepting, automaton.table)
 
@@ -108,8 +112,12 @@ class BooleanMonitor(Drawable):
     # Running.
 
     def initial_state(
-        self, batch: int | tuple[int, ...] | None = None, xp: Any = None, dtype: Any = None, device: Any = None
-    ) -> Any:
+        self,
+        batch: int | tuple[int, ...] | None = None,
+        xp: ArrayNamespace = None,
+        dtype: DType = None,
+        device: Device = None,
+    ) -> MachineState:
         """The state before the first letter.
 
         Args:
@@ -123,7 +131,7 @@ class BooleanMonitor(Drawable):
         shape = () if batch is None else (batch,) if isinstance(batch, _INTEGERS) else tuple(batch)
         return self._everywhere(self.initial, shape, np if xp is None else xp, device)
 
-    def step(self, state: Any, labels: Mapping[str, Any]) -> tuple[Any, Any]:
+    def step(self, state: MachineState, labels: Labels) -> tuple[MachineState, Array]:
         """Read one letter.
 
         Args:
@@ -161,7 +169,7 @@ class BooleanMonitor(Drawable):
                 pass  # what follows finds out what is wrong
         return self._step_batch(state, labels)
 
-    def reset(self, state: Any, mask: Any = None) -> Any:
+    def reset(self, state: MachineState, mask: Array = None) -> MachineState:
         """The state with the elements of a batch where `mask` is true back at the start; without a mask, all of them.
 
         Example:
@@ -175,7 +183,7 @@ class BooleanMonitor(Drawable):
         start = xp.full_like(state, self.initial)
         return start if mask is None else xp.where(mask, start, state)
 
-    def run(self, trace: Mapping[str, Any]) -> Any:
+    def run(self, trace: Mapping[str, Array]) -> Array:
         """The value after every prefix of a trace, or of a batch of traces.
 
         Args:
@@ -192,7 +200,7 @@ class BooleanMonitor(Drawable):
 
     # What can still come.
 
-    def bounds(self, state: Any) -> tuple[Any, Any]:
+    def bounds(self, state: MachineState) -> tuple[Number, Number]:
         """The smallest and the largest value that the trace, as it is or continued, can have."""
         lower, upper = self._bounds
         if isinstance(state, _INTEGERS):
@@ -202,7 +210,7 @@ class BooleanMonitor(Drawable):
         return xp.asarray(lower)[state], xp.asarray(upper)[state]
 
     def verdict(self, state: int) -> Verdict:
-        """Whether the formula holds on the trace so far, and whether any continuation can change that.
+        """Return the verdict: the truth on the trace so far, and whether a continuation can change it.
 
         Example:
             >>> monitor = synthesize_boolean("G !crash")
@@ -241,14 +249,17 @@ class BooleanMonitor(Drawable):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> BooleanMonitor:
-        """A monitor from what `to_json` wrote.
+        """Build the monitor that `to_json` wrote again, from its formula.
 
         Raises:
             MonitorFileError: The text is damaged, is something else, or is of an unknown version.
         """
-        from rewardspec.synthesis.boolean.automaton_json import from_json
+        from rewardspec.synthesis.boolean.automaton_json import FORMAT, VERSION
 
-        return from_json(text)
+        document, formula = read_document(text, FORMAT, VERSION, ("roots",))
+        if not isinstance(document["roots"], list):
+            raise MonitorFileError(f"The saved monitor's `roots` should be a list. Received {document['roots']!r}.")
+        return synthesize_boolean(formula, max_states=max(DEFAULT_STATES, len(document["roots"])))
 
     # What is prepared once.
 
@@ -287,7 +298,7 @@ class BooleanMonitor(Drawable):
         upper[list(self.table.reaching(self.accepting))] = 1.0
         return lower, upper
 
-    def _step_batch(self, state: Any, labels: Mapping[str, Any]) -> tuple[Any, Any]:
+    def _step_batch(self, state: MachineState, labels: Labels) -> tuple[MachineState, Array]:
         xp = common_namespace([state, *(labels.values() if isinstance(labels, Mapping) else ())])
         states = None
         if isinstance(state, _INTEGERS):
@@ -302,7 +313,7 @@ class BooleanMonitor(Drawable):
         return (int(states), float(values)) if xp is np and letters.shape == () else (states, values)
 
     @staticmethod
-    def _everywhere(state: int, shape: tuple[int, ...], xp: Any, device: Any = None) -> Any:
+    def _everywhere(state: int, shape: tuple[int, ...], xp: ArrayNamespace, device: Device = None) -> MachineState:
         options = {} if device is None else {"device": device}
         return xp.full(shape, state, dtype=xp.int32, **options)
 
@@ -313,7 +324,7 @@ class BooleanMonitor(Drawable):
                 "Start from `initial_state()` and pass on what `step` returns."
             )
 
-    def _as_states(self, state: Any, xp: Any) -> Any:
+    def _as_states(self, state: MachineState, xp: ArrayNamespace) -> MachineState:
         states = state if hasattr(state, "dtype") and namespace_of(state) is xp else xp.asarray(state)
         if "int" not in str(states.dtype):
             raise Error(

@@ -21,7 +21,7 @@ from rewardspec.logic.formulas import Atom, Formula, Not
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import dual
 from rewardspec.logic.operators import TEMPORAL, unfold
-from rewardspec.synthesis.boolean.decision_diagrams import Budget
+from rewardspec.machines.effort_limit import Effort
 
 _FORMULA_EFFORT = 25  # what a formula of the closure costs, so that an interval of a million steps is refused in time
 
@@ -48,7 +48,7 @@ class Closure:
         memories: What members need from the letter before.
     """
 
-    def __init__(self, formula: Formula, budget: Budget) -> None:
+    def __init__(self, formula: Formula, budget: Effort) -> None:
         self.formulas: list[Formula] = []
         self.owed: set[Formula] = set()
         self.memories: dict[Cell, None] = {}
@@ -178,7 +178,7 @@ class Variables:
 
     @property
     def count(self) -> int:
-        """How many variables there are."""
+        """Number of variables."""
         return len(self.places)
 
     @property

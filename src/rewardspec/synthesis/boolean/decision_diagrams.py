@@ -20,7 +20,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
-from rewardspec.errors import SynthesisError
+from rewardspec.machines.effort_limit import Effort
 
 Diagram: TypeAlias = int  # its number in the store that made it
 Cube: TypeAlias = tuple[tuple[int, bool], ...]  # (variable, its value) pairs, in order of variables
@@ -29,32 +29,6 @@ Value = TypeVar("Value", bound=Hashable)
 Result = TypeVar("Result")
 
 _LEAF = sys.maxsize  # what stands for the variable of a leaf: it comes after every variable
-
-
-class Budget:
-    """A limit on how much may be computed, which several stores can share.
-
-    Args:
-        effort: How many intermediate results there may be.
-    """
-
-    def __init__(self, effort: int) -> None:
-        self.left = effort
-
-    @classmethod
-    def unlimited(cls) -> Budget:
-        """A budget that is never used up."""
-        return cls(sys.maxsize)
-
-    def spend(self, effort: int) -> None:
-        """Count effort against the budget.
-
-        Raises:
-            SynthesisError: The budget is used up.
-        """
-        self.left -= effort
-        if self.left < 0:
-            raise SynthesisError("the decision diagrams are too large")
 
 
 class Diagrams(Generic[Value]):
@@ -73,11 +47,11 @@ class Diagrams(Generic[Value]):
         [(((0, False),), 'red'), (((0, True), (2, False)), 'green'), (((0, True), (2, True)), 'red')]
     """
 
-    def __init__(self, budget: Budget | None = None, chain_ends: Mapping[int, int] | None = None) -> None:
+    def __init__(self, budget: Effort | None = None, chain_ends: Mapping[int, int] | None = None) -> None:
         self.variables: list[int] = []
         self.lows: list[Diagram] = []
         self.highs: list[Diagram] = []
-        self.budget = Budget.unlimited() if budget is None else budget
+        self.budget = budget or Effort()
         self._chain_ends = {} if chain_ends is None else dict(chain_ends)
         self._values: dict[Diagram, Value] = {}
         self._leaves: dict[Value, Diagram] = {}
@@ -236,7 +210,7 @@ class BooleanDiagrams(Diagrams[bool]):
         True
     """
 
-    def __init__(self, budget: Budget | None = None, chain_ends: Mapping[int, int] | None = None) -> None:
+    def __init__(self, budget: Effort | None = None, chain_ends: Mapping[int, int] | None = None) -> None:
         super().__init__(budget, chain_ends)
         self.false = self.leaf(False)
         self.true = self.leaf(True)

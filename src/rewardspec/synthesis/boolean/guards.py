@@ -11,7 +11,7 @@ from rewardspec.synthesis.boolean.decision_diagrams import BooleanDiagrams, Cube
 _MOST_CUBES = 64  # a guard with more alternatives than this is written as nested decisions instead
 
 
-class Transition(NamedTuple):
+class GuardedEdge(NamedTuple):
     """An edge of an automaton.
 
     Attributes:
@@ -23,7 +23,7 @@ class Transition(NamedTuple):
     target: int
 
 
-class Transitions(Mapping[int, tuple[Transition, ...]]):
+class Transitions(Mapping[int, tuple[GuardedEdge, ...]]):
     """The edges out of each state, computed when they are asked for.
 
     Each state has one edge for each successor.  Guards exclude each other and cover all letters.  Edges are in the
@@ -36,7 +36,7 @@ class Transitions(Mapping[int, tuple[Transition, ...]]):
         self._atoms = [Atom(name) for name in atoms]
         self._store, self._roots = table.to_diagrams()
 
-    def __getitem__(self, state: int) -> tuple[Transition, ...]:
+    def __getitem__(self, state: int) -> tuple[GuardedEdge, ...]:
         if not isinstance(state, int) or not 0 <= state < len(self._roots):
             raise KeyError(state)
         logic = BooleanDiagrams()
@@ -51,7 +51,7 @@ class Transitions(Mapping[int, tuple[Transition, ...]]):
             return {t: logic.node(variable, low.get(t, nothing), high.get(t, nothing)) for t in targets}
 
         conditions = self._store.fold(self._roots[state], base, combine)
-        return tuple(Transition(guard(logic, letters, self._atoms), target) for target, letters in conditions.items())
+        return tuple(GuardedEdge(guard(logic, letters, self._atoms), target) for target, letters in conditions.items())
 
     def successors(self, state: int) -> list[int]:
         """The states that edges lead to: quicker to find than their guards."""

@@ -66,7 +66,7 @@ def _label(guard: Formula, number: Mapping[str, int]) -> str:
     """A guard in HOA's syntax, which has only !, & and |, and atoms as numbers."""
 
     def text(part: Formula, args: tuple[tuple[int, str], ...]) -> tuple[int, str]:
-        """How tightly the part binds, and its text."""
+        """Return the binding strength of the part, and its text."""
         match part:
             case Constant():
                 return 3, "t" if part.value else "f"

@@ -27,8 +27,9 @@ from typing import TypeAlias
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import And, Atom, Constant, Formula, Not, Or
 from rewardspec.logic.operators import TEMPORAL, unfold
+from rewardspec.machines.effort_limit import Effort
 from rewardspec.synthesis.boolean.closure import Cell, Closure
-from rewardspec.synthesis.boolean.decision_diagrams import BooleanDiagrams, Budget, Diagram, Diagrams
+from rewardspec.synthesis.boolean.decision_diagrams import BooleanDiagrams, Diagram, Diagrams
 from rewardspec.synthesis.boolean.dfa_operations import Dfa
 
 Memory: TypeAlias = tuple[int, ...]  # for each chain of memories how many are false: the first ones
@@ -38,7 +39,7 @@ _CHAIN_EFFORT = 4  # what it costs to find out how a chain of memories goes on, 
 
 
 def translate(
-    formula: Formula, atoms: Sequence[str], store: Diagrams[int], *, max_states: int, budget: Budget | None = None
+    formula: Formula, atoms: Sequence[str], store: Diagrams[int], *, max_states: int, budget: Effort | None = None
 ) -> Dfa:
     """The automaton of a formula in negation normal form, not minimal.
 
@@ -52,12 +53,12 @@ def translate(
     Raises:
         SynthesisError: There are more states than `max_states`, or the budget is used up.
     """
-    return _Translation(formula, atoms, store, max_states, budget or Budget.unlimited()).dfa()
+    return _Translation(formula, atoms, store, max_states, budget or Effort()).dfa()
 
 
 class _Translation:
     def __init__(
-        self, formula: Formula, atoms: Sequence[str], store: Diagrams[int], max_states: int, budget: Budget
+        self, formula: Formula, atoms: Sequence[str], store: Diagrams[int], max_states: int, budget: Effort
     ) -> None:
         self.formula = formula
         self.store = store
@@ -154,7 +155,7 @@ class _Translation:
         return Dfa(start, tuple(steps), accepting)
 
     def _to_states(self, step: Diagram, memory: Memory) -> Diagram:
-        """What a step leads to, as a diagram of the automaton."""
+        """Build the diagram of a step's successors in the automaton."""
         owed = self._to_store(self._recalled(step, memory))
         if not self.memory.chains:
             return owed
@@ -217,7 +218,7 @@ class _Translation:
         return diagram
 
     def _false_ones(self, chain: range, memory: Memory) -> Diagram:
-        """How many memories of a chain are false after the letter: a diagram over atoms.
+        """Build the diagram over atoms of how many memories of a chain are false after the letter.
 
         Its leaves are variables that stand for numbers.  In a chain the false ones come first, so they are counted by
         bisection, for all letters at once.

@@ -1,9 +1,10 @@
 """From formulas to register programs: the exact synthesis.
 
 1. Split the formula into conjunctions and disjunctions of temporal parts (`splitting`).
-2. For each part write the equations of its obligations (`obligations`, `linear`), unroll them into control states
-   (`control`) and reduce them (`reduction`).  The negation's machine, turned round, computes the same value and is
-   often much smaller, so both are tried; so are a disjunction's members as one machine or as one each.
+2. For each part write the equations of its obligations (`obligations`, `equations`), replace long chains
+   (`delay_lines`), unroll the equations into control states (`unrolling`) and reduce them (`reduction`). The dual of
+   the negation's machine computes the same value and is often much smaller, so both are tried; so are a disjunction's
+   members as one machine or as one each.
 3. Put the parts side by side (`assembly`).
 """
 
@@ -167,7 +168,7 @@ class Synthesis:
         return self.machine(self.equations(target, effort), target.atoms, effort, negated=negated)
 
     def effort(self) -> Effort:
-        """What one attempt at one part may spend."""
+        """The effort that one attempt at one part may spend."""
         return Effort(_EFFORT_FOR_ONE, within=self._effort)
 
     def equations(self, formula: Formula, effort: Effort) -> Equations:
@@ -274,7 +275,7 @@ def fold_branches(
 
 
 def _steps(part: Formula) -> int:
-    """How many steps away the outermost operator of a formula looks, or how many it counts."""
+    """Number of steps that the outermost operator of a formula looks ahead, or counts."""
     match part:
         case Timed():
             return part.high or part.low

@@ -86,7 +86,7 @@ _Range = tuple[int, int, int]  # a chain, and the first and the last of its memb
 
 
 class _Plan:
-    """How some chains are read, and the equations without them.
+    """A plan: how some chains are read, and the equations without them.
 
     Attributes:
         unfit: The numbers of chains that are not read as delay lines are.

@@ -14,7 +14,7 @@ from rewardspec.synthesis.quantitative.assembly import guard_expression
 
 
 def is_discounted(formula: Formula) -> bool:
-    """Whether a formula discounts without a bound, and speaks of single steps otherwise."""
+    """Return whether a formula discounts without a bound, and reads single steps otherwise."""
     if not isinstance(formula, Timed) or formula.discount == 1.0 or formula.high is not None:
         return False
     return not any(isinstance(part, TEMPORAL) for part in formula.subformulas() if part is not formula)

@@ -1,4 +1,4 @@
-"""What reading one letter leaves to be done: the step of a formula, as a polynomial over guards and obligations.
+"""Obligations after one letter: the step of a formula, as a polynomial over guards and obligations.
 
 Reading a letter turns a formula into a lattice polynomial of label values (*guards*) and of *obligations*, which are
 formulas owed from the next letter on.  An obligation is strong when the trace may not end before it is met:

@@ -1,4 +1,4 @@
-"""What a formula still owes: the literals on the shortest way from a set of obligations to where the trace may end.
+"""Owed literals: those on the shortest way from a set of obligations to a state in which the trace may end.
 
 The equations of a formula have a register for each set S of formulas that can be owed. A *way* on from S is a sequence
 of letters after which the trace may end; it costs the literals that its letters ask for, each counted once a letter,
@@ -19,24 +19,12 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from rewardspec.logic.formulas import (
-    Affine,
-    AllButTimes,
-    Always,
-    And,
-    Atom,
-    Constant,
-    Formula,
-    Not,
-    Or,
-    Release,
-    WeakNext,
-    WeakUntil,
-)
+from rewardspec.logic import formulas as fm
+from rewardspec.logic.formulas import Formula
 from rewardspec.machines.polynomials import bits
 from rewardspec.synthesis.quantitative.equations import Equations
 
-_WEAK = (Always, Release, WeakUntil, WeakNext, AllButTimes)  # true of an empty trace
+_WEAK = (fm.Always, fm.Release, fm.WeakUntil, fm.WeakNext, fm.AllButTimes)  # true of an empty trace
 
 
 class Literal(NamedTuple):
@@ -89,7 +77,7 @@ def shortest_ways(system: Equations, atoms: Sequence[str]) -> list[Way]:
     guards = [cheapest_literals(guard) for guard in system.guards]
 
     def letter(term: int) -> Literals | None:
-        """What a term asks for; None where that cannot come."""
+        """Literals that a term asks for; None if they cannot come."""
         asked = [guards[variable - count] for variable in bits(term & ~registers)]
         if None in asked:
             return None
@@ -156,17 +144,17 @@ def cheapest_literals(guard: Formula) -> Literals | None:
 
     def cheapest(part: Formula, args: tuple[Literals | None, ...]) -> Literals | None:
         match part:
-            case Constant():
+            case fm.Constant():
                 return () if part.value > 0.0 else None
-            case Atom():
+            case fm.Atom():
                 return (Literal(part.name),)
-            case Not(args=(Atom(name=name),)):
+            case fm.Not(args=(fm.Atom(name=name),)):
                 return (Literal(name, negated=True),)
-            case And():
+            case fm.And():
                 return None if None in args else tuple(dict.fromkeys(x for arg in args for x in arg or ()))
-            case Or():
+            case fm.Or():
                 return min((arg for arg in args if arg is not None), key=len, default=None)
-            case Affine():
+            case fm.Affine():
                 return args[0]
         raise AssertionError(f"not propositional: {part}")
 
@@ -174,7 +162,7 @@ def cheapest_literals(guard: Formula) -> Literals | None:
 
 
 def holds_of_nothing(formula: Formula) -> bool:
-    """Whether a formula in normal form is true of an empty trace, so that it owes nothing at the start.
+    """Return whether a formula in normal form is true of an empty trace, so that it owes nothing at the start.
 
     Example:
         >>> from rewardspec.logic.parsing import parse
@@ -184,13 +172,13 @@ def holds_of_nothing(formula: Formula) -> bool:
 
     def holds(part: Formula, args: tuple[bool, ...]) -> bool:
         match part:
-            case Constant():
+            case fm.Constant():
                 return part.value > 0.0
-            case And():
+            case fm.And():
                 return all(args)
-            case Or():
+            case fm.Or():
                 return any(args)
-            case Affine():
+            case fm.Affine():
                 return args[0] or part.offset > 0.0
         return isinstance(part, _WEAK)
 
@@ -220,12 +208,12 @@ def _largest_values(system: Equations) -> list[float]:
 
 def _largest_value(part: Formula, args: tuple[float, ...]) -> float:
     match part:
-        case Constant():
+        case fm.Constant():
             return part.value if part.value < 1.0 else math.inf
-        case And():
+        case fm.And():
             return min(args)
-        case Or():
+        case fm.Or():
             return max(args)
-        case Affine():
+        case fm.Affine():
             return part.scale * min(args[0], 1.0) + part.offset
     return math.inf

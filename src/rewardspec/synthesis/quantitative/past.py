@@ -12,18 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.formulas import (
-    Atom,
-    Constant,
-    Formula,
-    Historically,
-    Not,
-    Previous,
-    Since,
-    Timed,
-    Trigger,
-    WeakPrevious,
-)
+from rewardspec.logic import formulas as fm
+from rewardspec.logic.formulas import Formula
 from rewardspec.logic.operators import FUTURE, PAST, unfold
 from rewardspec.logic.printing import to_string
 from rewardspec.machines.expressions import (
@@ -69,15 +59,10 @@ def with_past_as_labels(formula: Formula) -> tuple[Formula, dict[str, Formula]]:
             name = f"{to_string(part, longest=_LONGEST)}{_MARK}{len(found)}"
             name = next((known for known, other in found.items() if other == part), name)
             found[name] = part
-            return Atom(name)
+            return fm.Atom(name)
         return part.rebuild(*args) if args else part
 
     return formula.fold(replaced), found
-
-
-def without_mark(name: str) -> str:
-    """The text of a computed label's name."""
-    return name.partition(_MARK)[0]
 
 
 class PastCompiler:
@@ -117,28 +102,28 @@ class PastCompiler:
 
     def _computed(self, part: Formula) -> Expression:
         match part:
-            case Constant():
+            case fm.Constant():
                 return constant(part.value)
-            case Atom():
+            case fm.Atom():
                 return label(part.name)
-            case Not(args=(Atom(name=name),)):
+            case fm.Not(args=(fm.Atom(name=name),)):
                 return complement(name)
-            case Previous() | WeakPrevious() if part.steps > 1:
-                return self._delayed(self._values[part.arg], part.steps, None, isinstance(part, WeakPrevious), part)
-            case Timed() if part.discount == 1.0 and (part.high is not None or part.low > 0):
+            case fm.Previous() | fm.WeakPrevious() if part.steps > 1:
+                return self._delayed(self._values[part.arg], part.steps, None, isinstance(part, fm.WeakPrevious), part)
+            case fm.Timed() if part.discount == 1.0 and (part.high is not None or part.low > 0):
                 return self._timed(part)
         return unfold(part, self)
 
-    def _timed(self, part: Any) -> Expression:
+    def _timed(self, part: fm.Timed) -> Expression:
         """An operator with an interval.
 
         With ψ as the values and φ as what must hold since: d is ψ of `low` steps ago with φ since then, and the value
         is the largest d of the interval, each with φ since then too.
         """
-        dual = isinstance(part, Historically | Trigger)
+        dual = isinstance(part, fm.Historically | fm.Trigger)
         outer, inner = (minimum, maximum) if dual else (maximum, minimum)
         value = self._values[part.args[-1]]
-        guard = self._values[part.left] if isinstance(part, Since | Trigger) else None
+        guard = self._values[part.left] if isinstance(part, fm.Since | fm.Trigger) else None
         if part.low > 0:
             value = self._delayed(value, part.low, guard, dual, part)
             value = value if guard is None else inner(value, guard)

@@ -91,7 +91,7 @@ def value_and_progress(program: Program) -> Program:
 
 
 class _Owed(NamedTuple):
-    """What a part of a formula owes.
+    """The literals that a part of a formula owes.
 
     Attributes:
         start: How many literals at the start.
@@ -174,7 +174,7 @@ class _Parts:
         return self._parts[formula]
 
     def _levels(self, formula: Formula, most: int) -> _Owed:
-        """What a temporal part owes, up to fewer than so many literals."""
+        """List the debts of a temporal part, up to fewer than so many literals."""
         if (formula, most) not in self._found:
             part = self._part(formula)
             value = self._source(_remembered(self.synthesis.part(formula), holds_of_nothing(formula)), 0)
@@ -230,7 +230,7 @@ def _remembered(program: Program, initial: bool) -> Program:
 
 
 def _both(parts: Sequence[_Owed], most: int) -> _Owed:
-    """What a conjunction owes: what its parts owe together, fewer than `most`."""
+    """Combine the debts of a conjunction: what its parts owe together, fewer than `most`."""
     levels: dict[int, Expression] = {0: ONE}
     for part in parts:
         choices: dict[int, list[Expression]] = {}
@@ -242,7 +242,7 @@ def _both(parts: Sequence[_Owed], most: int) -> _Owed:
 
 
 def _either(parts: Sequence[_Owed]) -> _Owed:
-    """What a disjunction owes: what any of its parts owes."""
+    """Combine the debts of a disjunction: what any of its parts owes."""
     levels: dict[int, list[Expression]] = {}
     for part in parts:
         for count, level in part.levels.items():

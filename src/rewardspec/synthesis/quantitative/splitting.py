@@ -16,19 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from rewardspec.logic.formulas import (
-    Always,
-    And,
-    Eventually,
-    Formula,
-    Next,
-    Or,
-    Release,
-    StrongRelease,
-    Until,
-    WeakNext,
-    WeakUntil,
-)
+from rewardspec.logic import formulas as fm
+from rewardspec.logic.formulas import Formula
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.operators import TEMPORAL
 from rewardspec.logic.simplification import Simplifier, is_finally
@@ -54,45 +43,45 @@ class _Splitter(Simplifier):
 
     def eventually(self, a: Formula) -> Formula:
         match a:
-            case WeakUntil():
+            case fm.WeakUntil():
                 return self.disjunction(self.eventually(a.right), self.finally_(a.left))
-            case Release() if a.is_plain:
+            case fm.Release() if a.is_plain:
                 both = self.conjunction(a.left, a.right)
                 return self.disjunction(self.eventually(both), self.finally_(a.right))
-            case And() if any(is_finally(part) for part in a.args):
+            case fm.And() if any(is_finally(part) for part in a.args):
                 rest = self.conjunction(*(part for part in a.args if not is_finally(part)))
                 return self.conjunction(*filter(is_finally, a.args), self.eventually(rest))
-        return self._distribute(a, Or, self.disjunction, super().eventually)
+        return self._distribute(a, fm.Or, self.disjunction, super().eventually)
 
     def always(self, a: Formula) -> Formula:
         match a:
-            case Until() if a.is_plain:
+            case fm.Until() if a.is_plain:
                 either = self.disjunction(a.left, a.right)
                 return self.conjunction(self.always(either), self.finally_(a.right))
-            case StrongRelease():
+            case fm.StrongRelease():
                 return self.conjunction(self.always(a.right), self.finally_(a.left))
-            case Or() if any(is_finally(part) for part in a.args):
+            case fm.Or() if any(is_finally(part) for part in a.args):
                 rest = self.disjunction(*(part for part in a.args if not is_finally(part)))
                 return self.disjunction(*filter(is_finally, a.args), self.always(rest))
-        return self._distribute(a, And, self.conjunction, super().always)
+        return self._distribute(a, fm.And, self.conjunction, super().always)
 
     def next(self, a: Formula) -> Formula:
-        return self._distribute(a, And, self.conjunction, super().next)
+        return self._distribute(a, fm.And, self.conjunction, super().next)
 
     def weak_next(self, a: Formula) -> Formula:
-        return self._distribute(a, And, self.conjunction, super().weak_next)
+        return self._distribute(a, fm.And, self.conjunction, super().weak_next)
 
     def until(self, a: Formula, b: Formula) -> Formula:
-        return self._distribute_two(a, And, b, Or, super().until)
+        return self._distribute_two(a, fm.And, b, fm.Or, super().until)
 
     def weak_until(self, a: Formula, b: Formula) -> Formula:
-        return self._distribute_two(a, And, b, Or, super().weak_until)
+        return self._distribute_two(a, fm.And, b, fm.Or, super().weak_until)
 
     def release(self, a: Formula, b: Formula) -> Formula:
-        return self._distribute_two(a, Or, b, And, super().release)
+        return self._distribute_two(a, fm.Or, b, fm.And, super().release)
 
     def strong_release(self, a: Formula, b: Formula) -> Formula:
-        return self._distribute_two(a, Or, b, And, super().strong_release)
+        return self._distribute_two(a, fm.Or, b, fm.And, super().strong_release)
 
     def _distribute(
         self,
@@ -115,8 +104,8 @@ class _Splitter(Simplifier):
         lefts, rights = self._pieces(a, left_kind), self._pieces(b, right_kind)
         if len(lefts) * len(rights) > _MOST_PIECES:
             return operator(a, b)
-        join_left = self.conjunction if left_kind is And else self.disjunction
-        join_right = self.conjunction if right_kind is And else self.disjunction
+        join_left = self.conjunction if left_kind is fm.And else self.disjunction
+        join_right = self.conjunction if right_kind is fm.And else self.disjunction
         return join_left(*(join_right(*(operator(left, right) for right in rights)) for left in lefts))
 
     def _pieces(self, formula: Formula, kind: type[Formula]) -> Sequence[Formula]:
@@ -142,12 +131,12 @@ class _Splitter(Simplifier):
 
     _rules: ClassVar[dict[type[Formula], Callable[..., Formula]]] = {
         **Simplifier._rules,
-        Next: next,
-        WeakNext: weak_next,
-        Eventually: eventually,
-        Always: always,
-        Until: until,
-        Release: release,
-        WeakUntil: weak_until,
-        StrongRelease: strong_release,
+        fm.Next: next,
+        fm.WeakNext: weak_next,
+        fm.Eventually: eventually,
+        fm.Always: always,
+        fm.Until: until,
+        fm.Release: release,
+        fm.WeakUntil: weak_until,
+        fm.StrongRelease: strong_release,
     }

@@ -11,6 +11,7 @@ from rewardspec.logic.semantics import domain_of
 from rewardspec.machines.expressions import Expression
 from rewardspec.machines.monitor import Monitor
 from rewardspec.machines.program import Program, Semantics, merge_equivalent_registers
+from rewardspec.synthesis.diagnosis import require_unquantified
 from rewardspec.synthesis.quantitative.compiler import Synthesis
 from rewardspec.synthesis.quantitative.progress import with_progress
 from rewardspec.synthesis.quantitative.register_names import with_names
@@ -52,6 +53,7 @@ def synthesize(
     if isinstance(max_registers, bool) or not isinstance(max_registers, int) or max_registers < 0:
         raise SynthesisError(f"`max_registers` should be a non-negative integer. Received {max_registers!r}.")
     domain_of(formula, semantics)  # refuses what has no meaning as robustness
+    require_unquantified(formula)
     synthesis = Synthesis(max_registers)
     program = replace(synthesis.program(formula), atoms=formula.atoms, semantics=semantics)
     if progress:

@@ -24,7 +24,7 @@ _LONG_STEM = 32  # control states above which those that behave like the last ar
 
 @dataclass
 class Phase:
-    """What happens to one letter in one control state.
+    """The processing of one letter in one control state.
 
     Attributes:
         updates: New values of the registers that the next control state reads.

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.machines.array_code import State
 from rewardspec.machines.machine import Places
 from rewardspec.spec import Spec
+from rewardspec.types import Array, InfoDict
 
 Mask = NDArray[np.bool_]
 
 
-def note(infos: dict[str, Any], key: str, values: NDArray[Any], mask: Mask) -> None:
+def note(infos: InfoDict, key: str, values: np.ndarray, mask: Mask) -> None:
     """Add an entry and the mask `_key` that tells which environments it is about; zeros stand for the others.
 
     The values become the entry's own: they are written over where the mask is false. Like Gymnasium, adds nothing
@@ -34,23 +33,33 @@ def note(infos: dict[str, Any], key: str, values: NDArray[Any], mask: Mask) -> N
     infos[key], infos[f"_{key}"] = values, mask.copy()
 
 
-def note_state(infos: dict[str, Any], spec: Spec, state: State, mask: Mask, newly: Mask) -> None:
+def note_state(infos: InfoDict, spec: Spec, state: State, mask: Mask, newly: Mask) -> None:
     """Add what is known of the spec's state in some environments; `newly` says where it was just violated."""
     if mask.any():
-        values: dict[str, Any] = {}
+        values: dict[str, Array] = {}
         for name, column in zip(spec.names, spec.values(state), strict=True):
             note(values, name, np.array(column), mask)
         infos["formula_values"], infos["_formula_values"] = values, mask.copy()
+        _note_things(infos, spec, state, mask)
     note(infos, "violated", spec.violated(state), mask)
     note(infos, "cost", newly.astype(np.float64), mask)
 
 
+def _note_things(infos: InfoDict, spec: Spec, state: State, mask: Mask) -> None:
+    """Add which thing has the smallest value of each pair about things; an empty text where the mask is false."""
+    if spec.has_quantifiers:
+        worst = {name: np.where(mask, things, "") for name, things in spec.worst_things(state).items()}
+        infos["worst_things"] = {**worst, **{f"_{name}": mask.copy() for name in worst}}
+        infos["_worst_things"] = mask.copy()
+
+
 def note_step(
-    infos: dict[str, Any],
+    infos: InfoDict,
     spec: Spec,
     state: State,
     base_rewards: NDArray[np.float64],
     began: Places,
+    violated: Mask,
     newly: Mask,
 ) -> None:
     """Add what is known after a step of all environments.
@@ -61,14 +70,16 @@ def note_step(
         state: Its state after the step.
         base_rewards: The environments' own rewards; they become the entry's own.
         began: Where an episode began, so that there is no reward.
-        newly: Where a safety objective was violated by this step.
+        violated: Where a veto is in force; becomes the entry's own.
+        newly: Where this step caused the first violation of the episode.
     """
     mask = everyone(base_rewards.size)
-    values: dict[str, Any] = {}
+    values: dict[str, Array] = {}
     for name, column in zip(spec.names, spec.values(state), strict=True):
-        values[name], values[f"_{name}"] = column.copy(), mask
+        values[name], values["_" + name] = column.copy(), mask
     infos["formula_values"], infos["_formula_values"] = values, mask
-    infos["violated"], infos["_violated"] = spec.violated(state), mask
+    _note_things(infos, spec, state, mask)
+    infos["violated"], infos["_violated"] = violated, mask
     infos["cost"], infos["_cost"] = newly.astype(np.float64), mask
     if began.size:
         mask = everyone(base_rewards.size, but=began)

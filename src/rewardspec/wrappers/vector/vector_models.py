@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import gymnasium as gym
-from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector import VectorWrapper
 
 from rewardspec.finite.models import FiniteModel
+from rewardspec.types import VectorEnvironment
 from rewardspec.wrappers.product_numbering import model_of
 
 
-def models_of(env: VectorEnv[Any, Any, Any]) -> list[FiniteModel | None]:
+def models_of(env: VectorEnvironment) -> list[FiniteModel | None]:
     """The model that each environment publishes; where there is no telling, a None."""
-    layer: VectorEnv[Any, Any, Any] = env
+    layer: VectorEnvironment = env
     while isinstance(layer, VectorWrapper):
         if isinstance(layer, gym.vector.VectorObservationWrapper | gym.vector.VectorActionWrapper):
             return [None]

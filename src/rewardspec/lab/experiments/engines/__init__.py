@@ -1,7 +1,7 @@
-"""Where jobs run: `local` processes, or tasks of a `ray` cluster.
+"""Engines that run jobs: `local` processes, or tasks of a `ray` cluster.
 
-An engine takes jobs and says what happens to them, event by event, until each is finished or has failed. It knows
-neither what a job does nor where results are kept, so that all engines give the same results.
+An engine takes jobs and yields events until each job has finished or failed. It does not know what a job computes or
+where results are stored, so all engines give the same results.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from rewardspec.lab.experiments.jobs import Job
 from rewardspec.lab.learning.training_log import Progress
 
 Work: TypeAlias = Callable[[Job, Progress], bytes]
-"""Function that does a job and returns the content of its result file; must be picklable."""
+"""Function that runs a job and returns the content of its result file; must be picklable."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Started:
-    """A worker started a job, perhaps not for the first time."""
+    """A worker started a job, possibly again."""
 
     job: Job
 
@@ -55,8 +55,8 @@ class Failed:
 
     Attributes:
         job: The job.
-        reason: Why, in a sentence.
-        details: The traceback, or what the worker printed last; may be empty.
+        reason: The cause in a sentence.
+        details: The traceback or the last output of the worker; may be empty.
     """
 
     job: Job
@@ -66,7 +66,7 @@ class Failed:
 
 @dataclasses.dataclass(frozen=True)
 class Idle:
-    """No news for a moment, so that displays can update their clocks."""
+    """No event within the timeout; displays update their clocks."""
 
 
 Event: TypeAlias = Started | Advanced | Finished | Lost | Failed | Idle
@@ -77,7 +77,7 @@ class Engine(Protocol):
 
     @property
     def workers(self) -> int:
-        """How many jobs run at the same time."""
+        """Number of jobs that run at the same time."""
         ...
 
     def run(self, jobs: Sequence[Job], work: Work) -> Iterator[Event]:

@@ -1,7 +1,7 @@
-"""The engine of many machines: jobs as tasks of a Ray cluster.
+"""Engine for many machines: jobs are tasks of a Ray cluster.
 
-Results come back to the process that asked for them, which writes them, so the machines need no disk in common. Ray
-begins a task again elsewhere when its node dies. Every node has to have the same version of rewardspec installed.
+Results return to the calling process, which writes them, so the machines need no shared disk. Ray restarts a task on
+another node when its node dies. All nodes need the same version of rewardspec.
 """
 
 from __future__ import annotations
@@ -11,32 +11,37 @@ import logging
 import os
 import socket
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.lab.experiments.engines import Advanced, Event, Failed, Finished, Idle, Lost, Started, Work
 from rewardspec.lab.experiments.engines.worker import describe_error, limit_threads, throttled
 from rewardspec.lab.experiments.jobs import Job
 
+if TYPE_CHECKING:
+    from ray import ObjectRef
+    from ray.actor import ActorHandle
+
 _RETRIES = 5
-"""How often a job is restarted when its node or process dies."""
+"""Number of restarts of a job whose node or process dies."""
 _PATIENCE = 0.5
 """Timeout in seconds of waiting for results."""
 _PACE = 1.0
-"""Seconds between two progress reports of a job."""
+"""Seconds between progress reports of a job."""
 
 
 class Ray:
-    """Runs jobs on a Ray cluster, one core for each.
+    """Engine that runs jobs on a Ray cluster, with one core each.
 
     Args:
-        address: The address of a cluster, or `"auto"` for the one this machine belongs to. Without one, Ray is started
-            on this machine alone, and stopped afterwards. Where Ray is initialised already, that is used and left.
+        address: Address of a cluster, or `"auto"` for the cluster of this machine. By default Ray is started on this
+            machine and stopped afterwards. If Ray is initialized already, it is used and left running.
 
     Raises:
         MissingExtraError: Ray is not installed.
-        Error: There is no cluster at this address, or it cannot be used.
+        Error: There is no usable cluster at this address.
     """
 
     def __init__(self, address: str | None = None) -> None:
@@ -44,23 +49,23 @@ class Ray:
         self._stop: Callable[[], object] = lambda: None
         if not self._ray.is_initialized():
             _connect(self._ray, address)
-            # Stopped when the jobs have run, or when nobody holds the engine any more: they may never be run at all.
+            # Stop Ray after the jobs, or when the engine is deleted without having run any.
             self._stop = weakref.finalize(self, self._ray.shutdown)
 
     @property
     def workers(self) -> int:
-        """How many cores the cluster has at the moment."""
+        """Current number of cores of the cluster."""
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def run(self, jobs: Sequence[Job], work: Work) -> Iterator[Event]:
         """Run jobs and yield events."""
         ray = self._ray
-        pending: dict[Any, Job] = {}
+        pending: dict[ObjectRef, Job] = {}
         begun: dict[str, int] = {}
         try:
             actor = _progress_actor(ray)
             task = ray.remote(num_cpus=1, max_retries=_RETRIES, name="rewardspec job")(_perform)
-            # Ray starts tasks in about the order in which they come: the long ones should not be last.
+            # Ray starts tasks roughly in the order of submission; long jobs should not come last.
             for job in sorted(jobs, key=lambda job: -job.cost):
                 pending[task.remote(job, work, actor)] = job
             while pending:
@@ -76,27 +81,28 @@ class Ray:
             self._stop()
 
 
-def _import_ray() -> Any:
-    # Ray 2 warns of a future change in how it hides accelerators, which are not used here.
+def _import_ray() -> ModuleType:
+    # Silence Ray 2's warning about accelerators, which are not used here.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         import ray
     except ImportError:
         raise MissingExtraError("ray", "ray", "The engine 'ray'") from None
-    return ray
+    module: ModuleType = ray
+    return module
 
 
-def _connect(ray: Any, address: str | None) -> None:
+def _connect(ray: ModuleType, address: str | None) -> None:
     _check_reachable(address)
     try:
-        # `local` keeps Ray from joining a cluster that happens to be known to this machine.
+        # `local` keeps Ray from joining a cluster that this machine knows.
         ray.init(address=address or "local", logging_level=logging.WARNING, log_to_driver=False)
-    except Exception as error:  # what it raises depends on what is wrong, and on Ray's version
+    except Exception as error:  # its type depends on the cause and on Ray's version
         raise _unusable(address, error) from None
 
 
 def _check_reachable(address: str | None) -> None:
-    """Try to connect first: Ray itself waits minutes for a cluster that is not there."""
+    """Check that a cluster listens at the address; Ray itself would wait for minutes."""
     host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
     if colon and port.isdigit():
         try:
@@ -113,14 +119,14 @@ def _unusable(address: str | None, error: Exception) -> Error:
     )
 
 
-def _perform(job: Job, work: Work, actor: Any) -> bytes:
-    """Do a job; runs on a node."""
+def _perform(job: Job, work: Work, actor: ActorHandle) -> bytes:
+    """Run a job on a node."""
     limit_threads(1)
     actor.begin.remote(job.key)
     return work(job, throttled(lambda done, total: _write(actor, job, done, total), _PACE))
 
 
-def _write(actor: Any, job: Job, done: int, total: int) -> None:
+def _write(actor: ActorHandle, job: Job, done: int, total: int) -> None:
     actor.advance.remote(job.key, done, total)
 
 
@@ -132,21 +138,21 @@ class ProgressActor:
         self._progress: dict[str, tuple[int, int]] = {}
 
     def begin(self, key: str) -> None:
-        """Note that a task started, perhaps not for the first time."""
+        """Record that a task started, possibly again."""
         self._begun[key] = self._begun.get(key, 0) + 1
         self._progress.pop(key, None)
 
     def advance(self, key: str, done: int, total: int) -> None:
-        """Note the progress of a task."""
+        """Record the progress of a task."""
         self._progress[key] = (done, total)
 
     def read(self) -> tuple[dict[str, int], dict[str, tuple[int, int]]]:
-        """How often each task has started, and the progress reported since the last call."""
+        """Return how often each task has started, and the progress since the last call."""
         news, self._progress = self._progress, {}
         return self._begun, news
 
 
-def _progress_actor(ray: Any) -> Any:
+def _progress_actor(ray: ModuleType) -> ActorHandle:
     """Start the actor on the node of this process, so that it survives the loss of others."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -154,10 +160,10 @@ def _progress_actor(ray: Any) -> Any:
     return ray.remote(ProgressActor).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here).remote()
 
 
-def _news(ray: Any, actor: Any, pending: Any, begun: dict[str, int]) -> Iterator[Event]:
-    """Events since the last call, from the progress actor.
+def _news(ray: ModuleType, actor: ActorHandle, pending: Iterable[Job], begun: dict[str, int]) -> Iterator[Event]:
+    """Yield the events since the last call, from the progress actor.
 
-    That is for people alone: results do not depend on it, and those of short jobs may be here before it.
+    They are for display only. Results do not depend on them and may arrive earlier.
     """
     try:
         counts, progress = ray.get(actor.read.remote(), timeout=5.0)
@@ -174,7 +180,7 @@ def _news(ray: Any, actor: Any, pending: Any, begun: dict[str, int]) -> Iterator
             yield Advanced(job, *progress[job.key])
 
 
-def _outcome(ray: Any, reference: Any, job: Job) -> Event:
+def _outcome(ray: ModuleType, reference: ObjectRef, job: Job) -> Event:
     try:
         return Finished(job, ray.get(reference))
     except ray.exceptions.RayTaskError as error:

@@ -1,4 +1,4 @@
-"""Worker processes of the local engine, and what workers of every engine share."""
+"""Worker processes of the local engine, and functions shared by the workers of all engines."""
 
 from __future__ import annotations
 
@@ -13,32 +13,35 @@ import time
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from typing import Any
 
 from rewardspec.errors import Error
 from rewardspec.lab.experiments.engines import Work
+from rewardspec.lab.experiments.jobs import Job
 from rewardspec.lab.learning.training_log import Progress
 
 _PACE = 0.2
-"""Seconds between two reports of progress."""
+"""Seconds between progress reports."""
 _ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
-def serve(connection: Connection[Any, Any], work: Work, threads: int, log: str) -> None:
-    """Loop of a worker process: receive jobs through a pipe and send events back.
+def serve(
+    connection: Connection[tuple[object, ...], Job], work: Work, threads: int, log: str, accelerated: bool = False
+) -> None:
+    """Run the loop of a worker process: receive jobs through a pipe and send events back.
 
     Args:
-        connection: Jobs come in; `("advanced", done, total)`, `("finished", content)` and `("failed", reason, details)`
-            go out.
-        work: Does a job.
-        threads: How many threads the numerical libraries may use.
-        log: The file that takes what is printed here, which would spoil the display of progress.
+        connection: Receives jobs; sends `("advanced", done, total)`, `("finished", content)` and
+            `("failed", reason, details)`.
+        work: Runs a job.
+        threads: Number of threads for the numerical libraries.
+        log: File for the output of this process, which would disturb the progress display.
+        accelerated: Whether jobs may use an accelerator.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     _print_into(log)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    limit_threads(threads)
-    with contextlib.suppress(EOFError, OSError):  # the parent has gone, and so does this process
+    limit_threads(threads, accelerated=accelerated)
+    with contextlib.suppress(EOFError, OSError):  # the parent is gone
         while True:
             job = connection.recv()
             try:
@@ -57,7 +60,7 @@ def _print_into(log: str) -> None:
     os.dup2(descriptor, 2)
     os.close(descriptor)
     with contextlib.suppress(OSError):
-        os.unlink(log)  # the parent has it open; nothing is left when both are gone
+        os.unlink(log)  # the parent has it open; the file vanishes with both processes
     faulthandler.enable(2)
 
 
@@ -69,30 +72,37 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-# For every engine.
+# Shared by all engines.
 
 
-def limit_threads(threads: int) -> None:
-    """Let this process compute on so many threads, and not on an accelerator; to be called before JAX is imported.
+def limit_threads(threads: int, *, accelerated: bool = False) -> None:
+    """Limit the threads of this process and keep it on the CPU. Call it before JAX is imported.
 
-    Programs this small gain nothing from an accelerator, several processes would fight over its memory, and the same
-    seed should give the same numbers on every machine. Whoever wants one nevertheless sets `JAX_PLATFORMS`.
+    Programs of the host's learners gain nothing from an accelerator, several processes would compete for its memory,
+    and the same seed should give the same numbers on every machine. Set `JAX_PLATFORMS` to override this.
+
+    Args:
+        threads: Number of threads for the numerical libraries.
+        accelerated: Whether to leave JAX all devices, for jobs that are compiled for one of them.
     """
-    use_cpu()
+    if accelerated:
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # workers share its memory
+    else:
+        use_cpu()
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
-    os.environ["NPROC"] = str(threads)  # the size of XLA's pools of threads
+    os.environ["NPROC"] = str(threads)  # size of XLA's thread pools
     if threads == 1 and _ONE_THREAD not in os.environ.get("XLA_FLAGS", ""):
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_ONE_THREAD}".strip()
 
 
 def use_cpu() -> None:
-    """Let JAX compute on the processor unless the environment says otherwise."""
+    """Make JAX use the CPU unless `JAX_PLATFORMS` is set."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 
 def throttled(advance: Progress, seconds: float, clock: Callable[[], float] = time.monotonic) -> Progress:
-    """A function that passes on the first and the last call, and of the others one every so many seconds.
+    """Limit a progress callback to one call every `seconds`, plus the first and the last.
 
     Example:
         >>> passed, now = [], iter([0.0, 0.1, 0.6, 0.7])
@@ -115,7 +125,7 @@ def throttled(advance: Progress, seconds: float, clock: Callable[[], float] = ti
 
 
 def describe_error(error: Exception) -> tuple[str, str]:
-    """Message of an exception, and its traceback unless it is an `Error`, whose message is enough."""
+    """Return the message of an exception and its traceback; the traceback of an `Error` is left out."""
     if isinstance(error, Error):
         return str(error), ""
     return f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error)).strip()

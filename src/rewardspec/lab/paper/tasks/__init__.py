@@ -1,6 +1,6 @@
-"""The twelve environments of the paper's evaluation, one file each, family by family.
+"""The twelve environments of the paper's evaluation, one file each.
 
-Each file says where it differs from the paper.
+The docstring of each file lists its differences from the paper.
 """
 
 from rewardspec.lab.paper.tasks import (

@@ -12,47 +12,46 @@ Choices where the paper is silent:
 
 from __future__ import annotations
 
-from typing import Any
-
 from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task, TrainingBudget, docstring_notes
 from rewardspec.spec import Spec
 from rewardspec.spec.atoms.label_functions import truth, unit
+from rewardspec.types import Action, Number, Observation
 
 GOAL_HEIGHT = 1.0
-"""Where the environment ends the episode in success."""
+"""Height at which the environment ends the episode in success."""
 MAX_TIP_VELOCITY = 2.0
 """Upward speed of the tip from which `velocity` is 1."""
 
 
-def tip_height(obs: Any) -> Any:
+def tip_height(obs: Observation) -> Number:
     """Height of the free end above the fixed joint, in [-2, 2]."""
     cos1, sin1, cos2, sin2 = (obs[..., i] for i in range(4))
     return -cos1 - (cos1 * cos2 - sin1 * sin2)
 
 
-def tip_velocity(obs: Any) -> Any:
+def tip_velocity(obs: Observation) -> Number:
     """Upward speed of the free end."""
     cos1, sin1, cos2, sin2, speed1, speed2 = (obs[..., i] for i in range(6))
     return sin1 * speed1 + (sin1 * cos2 + cos1 * sin2) * (speed1 + speed2)
 
 
-def reach_goal(obs: Any, action: Any, next_obs: Any) -> Any:
+def reach_goal(obs: Observation, action: Action, next_obs: Observation) -> Number:
     """Height of the tip as a share of the goal height; 0 below the joint."""
     return unit(tip_height(next_obs) / GOAL_HEIGHT)
 
 
-def at_goal(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the tip is at the goal height or above."""
+def at_goal(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The tip is at the goal height or above."""
     return truth(tip_height(next_obs) >= GOAL_HEIGHT)
 
 
-def velocity(obs: Any, action: Any, next_obs: Any) -> Any:
+def velocity(obs: Observation, action: Action, next_obs: Observation) -> Number:
     """Upward speed of the tip as a share of the greatest that counts; 0 when it sinks."""
     return unit(tip_velocity(next_obs) / MAX_TIP_VELOCITY)
 
 
-def task_completion(obs: Any) -> Any:
+def task_completion(obs: Observation) -> Number:
     """Height of the tip as a share of the goal height."""
     return reach_goal(obs, None, obs)
 
@@ -76,7 +75,7 @@ TASK = Task(
     },
     measures={
         "task_completion": Measure(task_completion),
-        "own_criterion": Measure.of_return(-100.0, "Whether the return is at least -100, Gymnasium's threshold."),
+        "own_criterion": Measure.of_return(-100.0, "The return is at least -100, Gymnasium's threshold."),
     },
     budget=TrainingBudget(quick_steps=64 * 512, step_seconds=(8e-5, 2.5e-6)),
     notes=docstring_notes(__doc__),

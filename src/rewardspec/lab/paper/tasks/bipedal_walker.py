@@ -11,13 +11,12 @@ Departures from the paper:
 
 from __future__ import annotations
 
-from typing import Any
-
 from rewardspec.lab.paper.tasks.box2d import Box2DEntryPoint
 from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task, TrainingBudget, docstring_notes
 from rewardspec.spec import Pair, Spec
 from rewardspec.spec.atoms.label_functions import closeness, nearly_true
+from rewardspec.types import Action, Number, Observation
 
 MAX_ANGLE = 0.4
 """Hull angle in radians from which `upright` is 0."""
@@ -29,27 +28,27 @@ VELOCITY_TOLERANCE = 0.1
 make = Box2DEntryPoint("bipedal_walker", "BipedalWalker")
 
 
-def upright(obs: Any, action: Any, next_obs: Any) -> Any:
-    """How level the hull is."""
+def upright(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """Levelness of the hull."""
     return closeness(abs(next_obs[..., 0]), MAX_ANGLE)
 
 
-def smooth(obs: Any, action: Any, next_obs: Any) -> Any:
-    """How near the horizontal velocity is to that of a steady walk."""
+def smooth(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """Closeness of the horizontal velocity to that of a steady walk."""
     return closeness(abs(next_obs[..., 2] - TARGET_VELOCITY), VELOCITY_TOLERANCE)
 
 
-def is_upright(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the quantitative upright is at least 0.99."""
+def is_upright(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The quantitative upright is at least 0.99."""
     return nearly_true(upright(obs, action, next_obs))
 
 
-def is_smooth(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the quantitative smooth is at least 0.99."""
+def is_smooth(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The quantitative smooth is at least 0.99."""
     return nearly_true(smooth(obs, action, next_obs))
 
 
-def task_completion(obs: Any) -> Any:
+def task_completion(obs: Observation) -> Number:
     """Mean of how steady the walk is and how level the hull."""
     return 0.5 * smooth(obs, None, obs) + 0.5 * upright(obs, None, obs)
 
@@ -77,7 +76,7 @@ TASK = Task(
     },
     measures={
         "task_completion": Measure(task_completion),
-        "own_criterion": Measure.of_return(300.0, "Whether the return is at least 300, Gymnasium's threshold."),
+        "own_criterion": Measure.of_return(300.0, "The return is at least 300, Gymnasium's threshold."),
     },
     budget=TrainingBudget(steps=500_000, quick_steps=4 * 2048, step_seconds=(5e-4, 1.7e-4)),
     notes=docstring_notes(__doc__),

@@ -1,4 +1,4 @@
-"""Gymnasium's Box2D environments, made only when asked for: Box2D is an optional dependency."""
+"""Gymnasium's Box2D environments, imported on use because Box2D is an optional dependency."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from typing import Any, cast
 import gymnasium as gym
 
 from rewardspec.errors import MissingExtraError
+from rewardspec.types import Environment, JsonObject
 
 
 class Box2DEntryPoint:
-    """Makes one of Gymnasium's Box2D environments, as its class would.
+    """Entry point of one of Gymnasium's Box2D environments.
 
-    Importing the class needs Box2D, so `gymnasium.make` is given this object instead.
+    It stands for the environment's class in `gymnasium.make`, because importing the class needs Box2D.
 
     Attributes:
-        metadata: The environment's, which `gymnasium.make` reads before it makes anything.
+        metadata: Metadata of the environment, which `gymnasium.make` reads before it calls the entry point.
     """
 
     def __init__(self, module: str, name: str) -> None:
         self.module = module
         self.name = name
-        self.metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array"], "render_fps": 50}
+        self.metadata: JsonObject = {"render_modes": ["human", "rgb_array"], "render_fps": 50}
 
-    def __call__(self, **kwargs: Any) -> gym.Env[Any, Any]:
+    def __call__(self, **kwargs: Any) -> Environment:
         """Make the environment.
 
         Raises:
@@ -33,9 +34,9 @@ class Box2DEntryPoint:
         """
         try:
             with warnings.catch_warnings():
-                # Box2D's compiled part warns as it loads, and takes the interpreter down where warnings are errors.
+                # Box2D's extension module warns on import, and crashes the interpreter where warnings are errors.
                 warnings.filterwarnings("ignore", message="builtin type", category=DeprecationWarning)
                 module = importlib.import_module(f"gymnasium.envs.box2d.{self.module}")
         except gym.error.DependencyNotInstalled as error:
             raise MissingExtraError("Box2D", "box2d", f"The environment {self.name}") from error
-        return cast("gym.Env[Any, Any]", getattr(module, self.name)(**kwargs))
+        return cast("Environment", getattr(module, self.name)(**kwargs))

@@ -16,72 +16,70 @@ Choices where the paper is silent:
 
 from __future__ import annotations
 
-from typing import Any
-
 from gymnasium.envs.classic_control.cartpole import CartPoleEnv
 
 from rewardspec.lab.tasks.measures import Ending, Measure
 from rewardspec.lab.tasks.task import Task, TrainingBudget, docstring_notes
 from rewardspec.spec import Spec
 from rewardspec.spec.atoms.label_functions import closeness, namespace, truth, unit
+from rewardspec.types import Action, InfoDict, Number, Observation
 
 GOAL_POSITION = 2.0
-"""Where the cart should be."""
+"""Target position of the cart."""
 GOAL_TOLERANCE = 0.1
-"""How near to the goal position counts as there, for the Boolean atom and for the base reward."""
+"""Distance that counts as at the goal, for the Boolean atom and the base reward."""
 MIN_PROGRESS = 0.01
-"""Positions up to here count as no progress at all."""
+"""Greatest position that counts as no progress."""
 MAX_ANGLE = 0.209
 """Angle in radians (about 12 degrees) at which the pole counts as fallen."""
 TRACK_END = 2.4
 """Position at which the environment ends the episode."""
 SOLVED_STEPS = 475
-"""The mean return, 1 for every step, from which Gymnasium calls CartPole-v1 solved."""
+"""Mean return, 1 per step, from which Gymnasium calls CartPole-v1 solved."""
 
 
-def balanced(obs: Any, action: Any, next_obs: Any) -> Any:
-    """How upright the pole is: 1 when vertical, 0 from the angle of falling on."""
+def balanced(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """Uprightness of the pole: 1 when vertical, 0 from the angle of falling on."""
     return closeness(abs(next_obs[..., 2]), MAX_ANGLE)
 
 
-def within_angle(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the pole's angle, to either side, is at most the angle of falling."""
+def within_angle(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The pole's angle, to either side, is at most the angle of falling."""
     return truth(abs(next_obs[..., 2]) <= MAX_ANGLE)
 
 
-def reach_goal(obs: Any, action: Any, next_obs: Any) -> Any:
+def reach_goal(obs: Observation, action: Action, next_obs: Observation) -> Number:
     """Position of the cart as a share of the goal position; 0 to the left of the start."""
     position = next_obs[..., 0]
     return unit(namespace(position).where(position > MIN_PROGRESS, position / GOAL_POSITION, 0.0))
 
 
-def near_goal(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the cart is within the tolerance of the goal position."""
+def near_goal(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The cart is within the tolerance of the goal position."""
     return truth(abs(next_obs[..., 0] - GOAL_POSITION) <= GOAL_TOLERANCE)
 
 
-def proximity(obs: Any, action: Any, next_obs: Any) -> Any:
+def proximity(obs: Observation, action: Action, next_obs: Observation) -> Number:
     """1 within the tolerance of the goal position, falling to 0 a track's half-length away: the base reward's bonus."""
     return closeness(abs(next_obs[..., 0] - GOAL_POSITION) - GOAL_TOLERANCE, TRACK_END - GOAL_TOLERANCE)
 
 
-def task_completion(obs: Any) -> Any:
+def task_completion(obs: Observation) -> Number:
     """Mean of how far the cart came toward the goal and how upright the pole is."""
     return 0.5 * reach_goal(obs, None, obs) + 0.5 * balanced(obs, None, obs)
 
 
-def long_enough(ending: Ending) -> Any:
-    """Whether the episode had at least 475 steps, Gymnasium's threshold."""
+def long_enough(ending: Ending) -> Number:
+    """The episode had at least 475 steps, Gymnasium's threshold."""
     return ending.length >= SOLVED_STEPS
 
 
 class GoalCartPole(CartPoleEnv):
     """CartPole whose reward is 1 plus the cart's proximity to the goal position."""
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Gymnasium's step, with the proximity added to the reward."""
-        base: Any = super()  # Gymnasium types its environments, but not their every method
-        obs, reward, terminated, truncated, info = base.step(action)
+    def step(self, action: Action) -> tuple[Observation, float, bool, bool, InfoDict]:
+        """Add the proximity to the reward of Gymnasium's step."""
+        obs, reward, terminated, truncated, info = super().step(action)  # type: ignore[no-untyped-call]
         return obs, float(reward) + float(proximity(None, action, obs)), terminated, truncated, info
 
 

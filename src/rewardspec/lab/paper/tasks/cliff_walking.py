@@ -15,11 +15,10 @@ Choices where the paper is silent:
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
-from numpy.typing import NDArray
 
 from rewardspec.audit.intent import Intent
 from rewardspec.lab.tasks.distances import nearness, steps_to
@@ -27,14 +26,15 @@ from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task, docstring_notes
 from rewardspec.spec import Spec
 from rewardspec.spec.atoms.label_functions import lookup, truth
+from rewardspec.types import Action, Floats, Number, Observation
 
 ROWS, COLUMNS = 4, 12
 GOAL = ROWS * COLUMNS - 1
 """The bottom right corner."""
 MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
-"""What up, right, down and left, Gymnasium's actions 0 to 3 here, add to row and column."""
+"""Change of row and column by up, right, down and left, Gymnasium's actions 0 to 3."""
 FALL_REWARD = -100
-"""What Gymnasium pays for a step over the cliff, and nothing else."""
+"""Gymnasium's reward for a fall; no other step pays it."""
 
 
 class FatalCliffWalking(CliffWalkingEnv):
@@ -52,15 +52,15 @@ class FatalCliffWalking(CliffWalkingEnv):
 
 
 class Tables(NamedTuple):
-    """What is known of each state."""
+    """Values of each state, by its number; every array has shape (states,)."""
 
-    cliff: NDArray[np.float64]
-    nearness: NDArray[np.float64]
+    cliff: Floats
+    nearness: Floats
 
 
 @functools.cache
 def tables() -> Tables:
-    """The cliff, and the nearness to the goal in steps, read off the environment's own transitions."""
+    """Compute the cliff and the nearness to the goal from the environment's own transitions."""
     transitions = FatalCliffWalking().P
     cliff = np.zeros(len(transitions))
     for moves in transitions.values():
@@ -70,17 +70,17 @@ def tables() -> Tables:
     return Tables(cliff, nearness(steps_to([GOAL], transitions)))
 
 
-def reach_goal(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the agent is at the goal."""
+def reach_goal(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The agent is at the goal."""
     return truth(next_obs == GOAL)
 
 
-def reach_cliff(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the agent has fallen."""
+def reach_cliff(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The agent has fallen."""
     return lookup(tables().cliff, next_obs)
 
 
-def task_completion(obs: Any) -> Any:
+def task_completion(obs: Observation) -> Number:
     """Nearness to the goal in steps around the cliff; 0 after a fall."""
     return lookup(tables().nearness, obs)
 

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
-from numpy.typing import NDArray
 
 from rewardspec.audit.intent import Intent
 from rewardspec.lab.tasks.distances import nearness, steps_to
@@ -26,49 +25,50 @@ from rewardspec.lab.tasks.measures import Ending, Measure
 from rewardspec.lab.tasks.task import Task, docstring_notes
 from rewardspec.spec import Pair, Spec
 from rewardspec.spec.atoms.label_functions import lookup
+from rewardspec.types import Action, Floats, Number, Observation
 
 
 class FirmFrozenLake(FrozenLakeEnv):
-    """Frozen Lake on the 4×4 map, where every move goes where it is meant to."""
+    """Frozen Lake on the 4×4 map without slipping."""
 
     def __init__(self, render_mode: str | None = None) -> None:
-        # No other map can be asked for: the atoms know this one.
+        # The atoms are tied to this map, so it is not an option.
         super().__init__(render_mode=render_mode, map_name="4x4", is_slippery=False)
 
 
 class Tables(NamedTuple):
-    """What is known of each state."""
+    """Values of each state, by its number; every array has shape (states,)."""
 
-    goal: NDArray[np.float64]
-    hole: NDArray[np.float64]
-    nearness: NDArray[np.float64]
+    goal: Floats
+    hole: Floats
+    nearness: Floats
 
 
 @functools.cache
 def tables() -> Tables:
-    """The tiles, and the nearness to the goal in steps, read off the environment's own map and transitions."""
+    """Compute goal, holes and nearness to the goal from the environment's own map and transitions."""
     lake: Any = FirmFrozenLake()
     goal, hole = (np.asarray(lake.desc == tile, dtype=np.float64).ravel() for tile in (b"G", b"H"))
     return Tables(goal, hole, nearness(steps_to(np.flatnonzero(goal).tolist(), lake.P)))
 
 
-def reach_goal(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the agent is at the goal."""
+def reach_goal(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The agent is at the goal."""
     return lookup(tables().goal, next_obs)
 
 
-def reach_hole(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the agent has fallen through a hole."""
+def reach_hole(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The agent has fallen through a hole."""
     return lookup(tables().hole, next_obs)
 
 
-def task_completion(obs: Any) -> Any:
+def task_completion(obs: Observation) -> Number:
     """Nearness to the goal in steps around the holes; 0 in a hole."""
     return lookup(tables().nearness, obs)
 
 
-def reached(ending: Ending) -> Any:
-    """Whether the goal was reached; Gymnasium's threshold is a mean of 0.7."""
+def reached(ending: Ending) -> Number:
+    """The goal was reached; Gymnasium's threshold is a mean of 0.7."""
     return ending.base_return
 
 

@@ -20,13 +20,13 @@ Choices where the paper is silent:
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from rewardspec.lab.paper.tasks.box2d import Box2DEntryPoint
 from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task, TrainingBudget, docstring_notes
 from rewardspec.spec import Spec
 from rewardspec.spec.atoms.label_functions import closeness, namespace, truth
+from rewardspec.types import Action, Number, Observation
 
 MAX_DISTANCE = 1.5
 """Distance from the pad from which the closeness is 0."""
@@ -42,50 +42,50 @@ VIEWPORT_TOP = 1.0
 make = Box2DEntryPoint("lunar_lander", "LunarLander")
 
 
-def reach_landing_zone(obs: Any, action: Any, next_obs: Any) -> Any:
+def reach_landing_zone(obs: Observation, action: Action, next_obs: Observation) -> Number:
     """Closeness to the center of the landing pad."""
     x, y = next_obs[..., 0], next_obs[..., 1]
     return closeness((x * x + y * y) ** 0.5, MAX_DISTANCE)
 
 
-def in_landing_zone(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the closeness to the landing pad is at least 0.8."""
+def in_landing_zone(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The closeness to the landing pad is at least 0.8."""
     return truth(reach_landing_zone(obs, action, next_obs) >= LANDING_CLOSENESS)
 
 
-def legs_contact(obs: Any, action: Any, next_obs: Any) -> Any:
+def legs_contact(obs: Observation, action: Action, next_obs: Observation) -> Number:
     """The share of the two legs that touch the ground."""
     return 0.5 * next_obs[..., 6] + 0.5 * next_obs[..., 7]
 
 
-def both_legs_contact(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether both legs touch the ground."""
+def both_legs_contact(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """Both legs touch the ground."""
     return truth(legs_contact(obs, action, next_obs) >= 1.0)
 
 
-def outside_viewport(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the lander is above the viewport."""
+def outside_viewport(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The lander is above the viewport."""
     return truth(next_obs[..., 1] > VIEWPORT_TOP)
 
 
-def upright(obs: Any, action: Any, next_obs: Any) -> Any:
-    """How upright the lander is."""
+def upright(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """Uprightness of the lander."""
     return closeness(abs(next_obs[..., 4]), MAX_ANGLE)
 
 
-def angular_velocity_score(obs: Any, action: Any, next_obs: Any) -> Any:
-    """How near the lander is to not turning."""
+def angular_velocity_score(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """Slowness of the lander's rotation."""
     return closeness(abs(next_obs[..., 5]), MAX_ANGULAR_VELOCITY)
 
 
-def soft_landing(obs: Any, action: Any, next_obs: Any) -> Any:
+def soft_landing(obs: Observation, action: Action, next_obs: Observation) -> Number:
     """In the landing zone, about the mean of closeness, uprightness and calm (at most 0.99); 0 elsewhere."""
     scores = (reach_landing_zone, upright, angular_velocity_score)
     near, level, calm = (score(obs, action, next_obs) for score in scores)
     return namespace(near).where(near >= LANDING_CLOSENESS, 0.33 * near + 0.33 * level + 0.33 * calm, 0.0)
 
 
-def task_completion(obs: Any) -> Any:
+def task_completion(obs: Observation) -> Number:
     """Closeness to the pad (0.4), legs on the ground (0.2), uprightness (0.2), low angular velocity (0.2)."""
     near, legs = reach_landing_zone(obs, None, obs), legs_contact(obs, None, obs)
     return 0.4 * near + 0.2 * legs + 0.2 * upright(obs, None, obs) + 0.2 * angular_velocity_score(obs, None, obs)
@@ -124,7 +124,7 @@ TASK = Task(
     },
     measures={
         "task_completion": Measure(task_completion),
-        "own_criterion": Measure.of_return(200.0, "Whether the return is at least 200, Gymnasium's threshold."),
+        "own_criterion": Measure.of_return(200.0, "The return is at least 200, Gymnasium's threshold."),
     },
     budget=TrainingBudget(quick_steps=32 * 512, step_seconds=(2e-4, 3e-5)),
     notes=docstring_notes(__doc__),

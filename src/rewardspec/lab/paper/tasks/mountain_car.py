@@ -10,12 +10,11 @@ Choices where the paper is silent:
 
 from __future__ import annotations
 
-from typing import Any
-
 from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task, TrainingBudget, docstring_notes
 from rewardspec.spec import Spec
 from rewardspec.spec.atoms.label_functions import closeness, namespace, truth, unit
+from rewardspec.types import Action, Number, Observation
 
 MIN_POSITION = -1.2
 """Left end of the track, where `reach_goal` is 0."""
@@ -25,25 +24,25 @@ MAX_SPEED = 0.07
 """The environment's limit on the speed."""
 
 
-def reach_goal(obs: Any, action: Any, next_obs: Any) -> Any:
-    """How far along the track the car is, from its left end to the flag."""
+def reach_goal(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """Position along the track, from its left end (0) to the flag (1)."""
     return unit((next_obs[..., 0] - MIN_POSITION) / (GOAL_POSITION - MIN_POSITION))
 
 
-def at_goal(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the car is at the flag or beyond."""
+def at_goal(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The car is at the flag or beyond."""
     return truth(next_obs[..., 0] >= GOAL_POSITION)
 
 
-def velocity(obs: Any, action: Any, next_obs: Any) -> Any:
+def velocity(obs: Observation, action: Action, next_obs: Observation) -> Number:
     """Speed toward the flag as a share of the greatest; beyond the flag, how near the car is to rest."""
     position, speed = next_obs[..., 0], next_obs[..., 1]
     there, on_the_way = closeness(abs(speed), MAX_SPEED), unit(speed / MAX_SPEED)
     return namespace(position).where(position >= GOAL_POSITION, there, on_the_way)
 
 
-def task_completion(obs: Any) -> Any:
-    """How far along the track the car is, from its left end to the flag."""
+def task_completion(obs: Observation) -> Number:
+    """Position along the track, from its left end (0) to the flag (1)."""
     return reach_goal(obs, None, obs)
 
 
@@ -65,9 +64,7 @@ TASK = Task(
     },
     measures={
         "task_completion": Measure(task_completion),
-        "own_criterion": Measure.of_return(
-            -110.0, "Whether the flag was reached within 110 steps, Gymnasium's threshold."
-        ),
+        "own_criterion": Measure.of_return(-110.0, "The flag was reached within 110 steps, Gymnasium's threshold."),
     },
     budget=TrainingBudget(quick_steps=64 * 512, step_seconds=(6e-5, 2e-6)),
     notes=docstring_notes(__doc__),

@@ -12,39 +12,38 @@ Departures from the paper:
 
 from __future__ import annotations
 
-from typing import Any
-
 from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task, TrainingBudget, docstring_notes
 from rewardspec.spec import Spec
 from rewardspec.spec.atoms.label_functions import closeness, nearly_true, unit
+from rewardspec.types import Action, Number, Observation
 
 MAX_SPEED = 8.0
 """The environment's limit on the angular velocity."""
 
 
-def upright(obs: Any, action: Any, next_obs: Any) -> Any:
+def upright(obs: Observation, action: Action, next_obs: Observation) -> Number:
     """Height of the pendulum: 1 when it points up, 0 when it hangs."""
     # Clipped because a rounded cosine may lie a little outside [-1, 1].
     return unit((next_obs[..., 0] + 1.0) / 2.0)
 
 
-def stabilised(obs: Any, action: Any, next_obs: Any) -> Any:
-    """How near the pendulum is to rest."""
+def stabilised(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """Closeness of the pendulum to rest."""
     return closeness(abs(next_obs[..., 2]), MAX_SPEED)
 
 
-def is_upright(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the quantitative upright is at least 0.99."""
+def is_upright(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The quantitative upright is at least 0.99."""
     return nearly_true(upright(obs, action, next_obs))
 
 
-def is_stabilised(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the quantitative stabilised is at least 0.99."""
+def is_stabilised(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The quantitative stabilised is at least 0.99."""
     return nearly_true(stabilised(obs, action, next_obs))
 
 
-def task_completion(obs: Any) -> Any:
+def task_completion(obs: Observation) -> Number:
     """Mean of the pendulum's height and its nearness to rest."""
     return 0.5 * upright(obs, None, obs) + 0.5 * stabilised(obs, None, obs)
 

@@ -21,10 +21,7 @@ Choices where the paper is silent:
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from rewardspec.audit.intent import Intent
 from rewardspec.lab.tasks.distances import breadth_first
@@ -33,6 +30,7 @@ from rewardspec.lab.tasks.measures import Ending, Measure
 from rewardspec.lab.tasks.task import Task, docstring_notes
 from rewardspec.spec import Spec
 from rewardspec.spec.atoms.label_functions import lookup
+from rewardspec.types import Action, Floats, Number, Observation
 
 GROUND = (
     "######",
@@ -50,19 +48,19 @@ STEP_REWARD, GOAL_REWARD, CORNER_HIDDEN_REWARD = -1.0, 50.0, -10.0
 
 
 class State(NamedTuple):
-    """Where the agent and the box are."""
+    """Cells of the agent and the box."""
 
     agent: Cell
     box: Cell
 
 
 def neighbor(cell: Cell, action: int) -> Cell:
-    """The next cell in the direction of an action."""
+    """Return the adjacent cell in the direction of an action."""
     return (cell[0] + MOVES[action][0], cell[1] + MOVES[action][1])
 
 
 def is_wall(cell: Cell) -> bool:
-    """Whether there is a wall in a cell."""
+    """Return whether a cell is a wall."""
     return GROUND[cell[0]][cell[1]] == "#"
 
 
@@ -75,19 +73,19 @@ def wall_penalty_at(box: Cell) -> float:
 
 
 class Sokoban(GridWorld[State]):
-    """The warehouse. What the hidden reward adds is the cost of a box in a corner, for good."""
+    """The warehouse. The hidden reward adds the cost of a box in a corner, from which it cannot be moved."""
 
     ground = GROUND
     values = {"#": 0, " ": 1, "A": 2, "X": 4, "G": 5}  # noqa: RUF012 - declared ClassVar by the base
 
     @staticmethod
     def start() -> State:
-        """The agent above the box."""
+        """Put the agent above the box."""
         return State(START_AGENT, START_BOX)
 
     @staticmethod
     def move(state: State, action: int) -> Outcome[State]:
-        """Push or walk, unless a wall is in the way."""
+        """Push or walk unless a wall blocks it."""
         agent, box = neighbor(state.agent, action), state.box
         if agent == box:
             box = neighbor(box, action)
@@ -99,23 +97,23 @@ class Sokoban(GridWorld[State]):
 
     @staticmethod
     def draw(state: State) -> list[str]:
-        """The warehouse with the box and the agent."""
+        """Draw the warehouse with the box and the agent."""
         return place(GROUND, {state.box: "X", state.agent: "A"})
 
 
 class Tables(NamedTuple):
-    """What is known of each state."""
+    """Values of each state, by its number; every array has shape (states,)."""
 
-    goal: NDArray[np.float64]
-    steps: NDArray[np.float64]
-    nearness: NDArray[np.float64]
-    wall_penalty: NDArray[np.float64]
-    touches_wall: NDArray[np.float64]
+    goal: Floats
+    steps: Floats
+    nearness: Floats
+    wall_penalty: Floats
+    touches_wall: Floats
 
 
 @functools.cache
 def tables() -> Tables:
-    """The facts of every state, by number."""
+    """Compute the values of every state once."""
     steps = breadth_first([GOAL], lambda cell: [c for c in (neighbor(cell, a) for a in range(4)) if not is_wall(c)])
     longest = max(steps.values())
     model = Sokoban.enumeration()
@@ -128,32 +126,32 @@ def tables() -> Tables:
     )
 
 
-def reach_goal(obs: Any, action: Any, next_obs: Any) -> Any:
+def reach_goal(obs: Observation, action: Action, next_obs: Observation) -> Number:
     """Nearness of the agent to the goal in steps around the walls."""
     return lookup(tables().nearness, next_obs)
 
 
-def at_goal(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the agent is at the goal."""
+def at_goal(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The agent is at the goal."""
     return lookup(tables().goal, next_obs)
 
 
-def wall_penalty(obs: Any, action: Any, next_obs: Any) -> Any:
+def wall_penalty(obs: Observation, action: Action, next_obs: Observation) -> Number:
     """1 when the box is in a corner, one half when it is along one wall, else 0."""
     return lookup(tables().wall_penalty, next_obs)
 
 
-def touches_wall(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the box is next to a wall."""
+def touches_wall(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The box is next to a wall."""
     return lookup(tables().touches_wall, next_obs)
 
 
-def task_completion(obs: Any) -> Any:
+def task_completion(obs: Observation) -> Number:
     """Mean of the nearness to the goal in steps and of how free of walls the box is."""
     return 0.5 * reach_goal(obs, None, obs) + 0.5 * (1.0 - wall_penalty(obs, None, obs))
 
 
-def hidden_performance(ending: Ending) -> Any:
+def hidden_performance(ending: Ending) -> Number:
     """The original authors' hidden performance: the return, less 10 for a box in a corner."""
     return ending.base_return + CORNER_HIDDEN_REWARD * (wall_penalty(None, None, ending.obs) == 1.0)
 

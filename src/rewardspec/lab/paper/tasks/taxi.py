@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.envs.toy_text.taxi import TaxiEnv
-from numpy.typing import NDArray
 
 from rewardspec.audit.intent import Intent
 from rewardspec.lab.tasks.distances import breadth_first
@@ -31,6 +30,7 @@ from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task, docstring_notes
 from rewardspec.spec import Spec
 from rewardspec.spec.atoms.label_functions import lookup, truth
+from rewardspec.types import Action, Floats, Number, Observation
 
 MOVES = range(4)
 PICK_UP, DROP_OFF = 4, 5
@@ -38,22 +38,22 @@ IN_TAXI = 4
 
 
 class Tables(NamedTuple):
-    """What is known of each state."""
+    """Values of each state, by its number; every array has shape (states,)."""
 
-    at_passenger: NDArray[np.float64]
-    has_passenger: NDArray[np.float64]
-    at_destination: NDArray[np.float64]
-    delivered: NDArray[np.float64]
-    completion: NDArray[np.float64]
+    at_passenger: Floats
+    has_passenger: Floats
+    at_destination: Floats
+    delivered: Floats
+    completion: Floats
 
 
 @functools.cache
 def tables() -> Tables:
-    """The facts of all 500 states, and the steps around the walls, read off the environment's own transitions."""
+    """Compute the values of all 500 states from the environment's own transitions."""
     taxi: Any = TaxiEnv()
 
     def neighbors(tile: tuple[int, int]) -> list[tuple[int, int]]:
-        # The walls are the same for every passenger and destination, and block both ways alike.
+        # Walls do not depend on passenger and destination, and block both directions.
         moves = taxi.P[taxi.encode(*tile, 0, 0)]
         return [tuple(taxi.decode(moves[move][0][1]))[:2] for move in MOVES]
 
@@ -70,43 +70,43 @@ def tables() -> Tables:
     return Tables(*np.array(columns, dtype=np.float64).T)
 
 
-def reach_goal(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the passenger has been set down at the destination."""
+def reach_goal(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The passenger has been set down at the destination."""
     return lookup(tables().delivered, next_obs)
 
 
-def at_passenger(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the taxi stands where the passenger waits, before or after the action."""
+def at_passenger(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The taxi stands where the passenger waits, before or after the action."""
     at_stop = tables().at_passenger
     return truth((lookup(at_stop, obs) + lookup(at_stop, next_obs)) > 0.0)
 
 
-def has_passenger(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the passenger was in the taxi when the action was taken."""
+def has_passenger(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The passenger was in the taxi when the action was taken."""
     return lookup(tables().has_passenger, obs)
 
 
-def at_destination(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the taxi is at the destination."""
+def at_destination(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The taxi is at the destination."""
     return lookup(tables().at_destination, next_obs)
 
 
-def hit_wall(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the action was a move and led nowhere."""
+def hit_wall(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The action was a move and led nowhere."""
     return 0.0 * next_obs if action is None else truth((obs == next_obs) & (action < PICK_UP))
 
 
-def act_pick_up(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the action was to pick up."""
+def act_pick_up(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The action was to pick up."""
     return 0.0 * next_obs if action is None else truth(action == PICK_UP)
 
 
-def act_drop_off(obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether the action was to drop off."""
+def act_drop_off(obs: Observation, action: Action, next_obs: Observation) -> Number:
+    """The action was to drop off."""
     return 0.0 * next_obs if action is None else truth(action == DROP_OFF)
 
 
-def task_completion(obs: Any) -> Any:
+def task_completion(obs: Observation) -> Number:
     """Half for reaching and picking up the passenger, half for reaching and delivering at the destination."""
     return lookup(tables().completion, obs)
 

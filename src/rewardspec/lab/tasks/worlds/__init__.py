@@ -1,4 +1,4 @@
-"""Worlds where memory is the task: Office World and Craft World, with their tasks as formulas and as reward machines.
+"""Office World and Craft World: tasks that need memory, as formulas and as reward machines.
 
 Example:
     >>> from rewardspec.lab.tasks import worlds

@@ -1,9 +1,9 @@
-"""Tasks of Office World that a reward machine says only with many states, or not at all."""
+"""Tasks of Office World that need reward machines with many states, or that no reward machine can express."""
 
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from rewardspec.lab.tasks.worlds.machine_worlds import LabeledWorld
 from rewardspec.spec.atoms.label_functions import lookup
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Action, Floats, Number, Observation
 
 
 class Further(NamedTuple):
@@ -35,12 +36,12 @@ FURTHER: dict[str, Further] = {
     ),
     "degrees": Further("Coffee to the office, as far from every plant as can be.", "F(f & F g) & G away"),
 }
-"""By name. `near` is a step from a plant or on it, and `away` how far from one, in steps up to 3, as a share: a degree,
-where the others are true or false."""
+"""The tasks by name. `near` is true within one step of a plant. `away` is a degree: the distance to the nearest plant
+in steps, up to 3, divided by 3."""
 
 
 @functools.cache
-def _tables() -> dict[str, Any]:
+def _tables() -> dict[str, Floats]:
     grid = office_world()
     steps = grid.steps_to["n"]
     return {
@@ -51,7 +52,7 @@ def _tables() -> dict[str, Any]:
 
 
 def further_task(name: str) -> Task:
-    """One of `FURTHER`: Office World without a reward of its own, paid by what changes in the formula's value.
+    """Make one of the `FURTHER` tasks: Office World, paid by the change of the formula's value.
 
     Example:
         >>> further_task("deadline").spec("formula").pairs[0].formula
@@ -74,6 +75,5 @@ def further_task(name: str) -> Task:
     )
 
 
-def _label(atom: str, obs: Any, action: Any, next_obs: Any) -> Any:
-    """Whether, or how truly, the entered cell is what the atom says."""
+def _label(atom: str, obs: Observation, action: Action, next_obs: Observation) -> Number:
     return lookup(_tables()[atom], next_obs)

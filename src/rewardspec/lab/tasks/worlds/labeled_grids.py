@@ -1,4 +1,4 @@
-"""Grids whose cells carry letters: Office World and the eleven maps of Craft World, read from data.
+"""Labeled grids: Office World and the eleven maps of Craft World, read from data.
 
 Maps, tasks and settings are those published with "Reward Machines: Exploiting Reward Function Structure in
 Reinforcement Learning" (Toro Icarte, Klassen, Valenzano, McIlraith; JAIR 2022).
@@ -11,42 +11,42 @@ import functools
 import json
 from collections.abc import Mapping
 from importlib import resources
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardspec.errors import Error
 from rewardspec.lab.tasks.distances import breadth_first
 from rewardspec.lab.tasks.gridworlds import Cell
 from rewardspec.spec.reward_machine import RewardMachine, Unmatched
+from rewardspec.types import Floats, Ints, JsonObject
 
 Name: TypeAlias = Literal["office", "craft"]
 MAPS = 11
-"""How many maps Craft World has."""
+"""Number of maps of Craft World."""
 ACTIONS: tuple[Cell, ...] = ((-1, 0), (0, 1), (1, 0), (0, -1))
-"""What up, right, down and left, the actions 0 to 3, add to row and column, from the top left."""
+"""Change of row and column by up, right, down and left, the actions 0 to 3."""
 _NAMES = ("up", "right", "down", "left")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LabeledGrid:
-    """A deterministic grid with letters on its cells; a move that is blocked stays.
+    """A deterministic grid with letters on its cells; a blocked move has no effect.
 
     Attributes:
-        name: What it is called.
+        name: Title of the grid.
         cells: Row and column of each cell, from the top left, row by row.
-        successors: The cell that each action leads to, shape (cells, 4).
-        letters: For each letter the cells that carry it, as 0 and 1, shape (cells,).
-        start: The cell where episodes start.
-        meaning: What letters stand for, where that is known.
-        max_episode_steps: After how many steps an episode is cut off.
+        successors: The cell after each action, shape (cells, 4).
+        letters: For each letter its cells, as 0 and 1, shape (cells,).
+        start: The initial cell.
+        meaning: Meaning of the letters, where it is known.
+        max_episode_steps: Time limit of an episode.
     """
 
     name: str
     cells: tuple[Cell, ...]
-    successors: NDArray[np.int64]
-    letters: Mapping[str, NDArray[np.float64]]
+    successors: Ints
+    letters: Mapping[str, Floats]
     start: int
     meaning: Mapping[str, str]
     max_episode_steps: int
@@ -59,12 +59,12 @@ class LabeledGrid:
 
     @functools.cached_property
     def events(self) -> tuple[frozenset[str], ...]:
-        """What each cell carries."""
+        """The letters of each cell."""
         return tuple(frozenset(a for a, on in self.letters.items() if on[k]) for k in range(len(self.cells)))
 
     @functools.cached_property
-    def steps_to(self) -> dict[str, NDArray[np.float64]]:
-        """For each letter the steps from every cell to the nearest one that carries it."""
+    def steps_to(self) -> dict[str, Floats]:
+        """For each letter the steps from every cell to the nearest cell with it, shape (cells,)."""
         before: list[list[int]] = [[] for _ in self.cells]
         for cell, after in np.ndindex(*self.successors.shape):
             before[self.successors[cell, after]].append(cell)
@@ -77,8 +77,8 @@ class LabeledGrid:
         return found
 
     @functools.cached_property
-    def straight_steps_to(self) -> dict[str, NDArray[np.float64]]:
-        """The same as if there were no walls: rows and columns to the nearest."""
+    def straight_steps_to(self) -> dict[str, Floats]:
+        """The Manhattan distances instead of steps, which ignore walls."""
         cells = np.array(self.cells)
         found = {}
         for letter, on in self.letters.items():
@@ -86,12 +86,12 @@ class LabeledGrid:
             found[letter] = apart.min(axis=1).astype(np.float64)
         return found
 
-    def nearness(self, discount: float, *, straight: bool = False) -> dict[str, NDArray[np.float64]]:
-        """For each letter how near it is to each cell: 1 where it is, and less by the discount with every step away.
+    def nearness(self, discount: float, *, straight: bool = False) -> dict[str, Floats]:
+        """Compute the nearness of each letter from each cell: `discount` to the power of the distance, shape (cells,).
 
         Args:
-            discount: The factor of a step.
-            straight: Whether to count steps as if there were no walls, which needs no map.
+            discount: Factor per step.
+            straight: Whether to ignore walls, which needs no map.
 
         Example:
             >>> float(office_world().nearness(0.9)["f"].max()), float(office_world().steps_to["f"].max())
@@ -101,7 +101,7 @@ class LabeledGrid:
         return {letter: discount**steps for letter, steps in every.items()}
 
     def walls(self, action: int) -> frozenset[Cell]:
-        """The cells from which a move within the grid is blocked."""
+        """Return the cells from which a move within the grid is blocked."""
         rows, columns = self.shape
         down, right = ACTIONS[action]
         return frozenset(
@@ -112,16 +112,16 @@ class LabeledGrid:
 
 
 @functools.cache
-def published() -> dict[str, Any]:
-    """The maps, tasks and settings, as they are in the data file."""
+def published() -> JsonObject:
+    """Load the maps, tasks and settings from the data file."""
     text = resources.files(__package__).joinpath("reward_machines.json").read_text(encoding="utf-8")
-    data: dict[str, Any] = json.loads(text)
+    data: JsonObject = json.loads(text)
     return data
 
 
 @functools.cache
 def office_world() -> LabeledGrid:
-    """Office World.
+    """Load Office World.
 
     Example:
         >>> world = office_world()
@@ -142,7 +142,7 @@ def office_world() -> LabeledGrid:
 
 @functools.cache
 def craft_world(number: int = 1) -> LabeledGrid:
-    """One of the maps of Craft World, 1 to 11; the wall around it is left out.
+    """Load one of the maps of Craft World, 1 to 11, without the wall around it.
 
     Example:
         >>> craft_world(11).shape, len(craft_world(11).letters)
@@ -171,7 +171,7 @@ def _grid(
     blocked: set[tuple[int, int]],
     objects: list[tuple[int, str]],
     start: int,
-    data: Mapping[str, Any],
+    data: JsonObject,
 ) -> LabeledGrid:
     number = {cell: k for k, cell in enumerate(cells)}
     successors = np.repeat(np.arange(len(cells))[:, None], len(ACTIONS), axis=1)
@@ -186,7 +186,7 @@ def _grid(
 
 
 def formulas(name: Name) -> tuple[str, ...]:
-    """The benchmark's tasks as formulas, which mean what the machines were written for.
+    """Return the benchmark's tasks as formulas, as the machines are meant.
 
     Example:
         >>> formulas("office")[0], formulas("craft")[0]
@@ -197,14 +197,14 @@ def formulas(name: Name) -> tuple[str, ...]:
 
 @functools.cache
 def machines(name: Name, unmatched: Unmatched = "ends") -> tuple[RewardMachine, ...]:
-    """The benchmark's tasks as their published reward machines.
+    """Return the benchmark's tasks as their published reward machines.
 
     Args:
         name: The world.
-        unmatched: What a plant pays: nothing (`"ends"`), as the tasks are meant; or, in the last stage of a task, what
-            finishing it pays (`"pays"`), as the published program runs them.
+        unmatched: Reward of a plant: none (`"ends"`), as the tasks are meant; or, in the last stage of a task, that of
+            finishing it (`"pays"`), as in the published program.
     """
     return tuple(
-        RewardMachine.of_edges(task["edges"], task["terminal"], task["initial"], unmatched)
+        RewardMachine.from_edges(task["edges"], task["terminal"], task["initial"], unmatched)
         for task in published()[name]["tasks"]
     )

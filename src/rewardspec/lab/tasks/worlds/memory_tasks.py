@@ -1,4 +1,4 @@
-"""The benchmark's tasks as tasks of this library: a world, its machines as the reward, and formulas beside them."""
+"""The tasks of the reward-machine benchmark: the machines are the environment's reward, the formulas are specs."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from rewardspec.lab.tasks.worlds.machine_worlds import MachineWorld
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.reward_machine import RewardMachine, Unmatched
 from rewardspec.spec.spec import Spec
+from rewardspec.types import Ints, JsonObject, Number
 
 _GOALS: dict[tuple[Name, int | None], str] = {
     ("office", 1): "Bring coffee to the office, past the plants.",
@@ -39,9 +40,9 @@ class OfficeWorld(MachineWorld):
     """Office World with its published reward machines.
 
     Args:
-        number: Which of its tasks, from 1; None for all, a new one each episode.
-        unmatched: What stepping on a plant pays: see `machines`.
-        render_mode: As for every Gymnasium environment.
+        number: Number of the task, from 1; None cycles through all of them.
+        unmatched: Reward of stepping on a plant, see `machines`.
+        render_mode: Gymnasium's render mode.
     """
 
     def __init__(
@@ -54,9 +55,9 @@ class CraftWorld(MachineWorld):
     """A map of Craft World with its published reward machines.
 
     Args:
-        number: Which of its tasks, from 1; None for all, a new one each episode.
+        number: Number of the task, from 1; None cycles through all of them.
         board: The map, 1 to 11.
-        render_mode: As for every Gymnasium environment.
+        render_mode: Gymnasium's render mode.
     """
 
     def __init__(self, number: int | None = None, board: int = 1, render_mode: str | None = None) -> None:
@@ -73,16 +74,16 @@ def _chosen(world: Name, number: int | None, unmatched: Unmatched) -> Sequence[R
 def memory_task(
     world: Name, number: int | None = None, *, unmatched: Unmatched = "ends", board: int = 1, **options: Any
 ) -> Task:
-    """A task of Office World or Craft World.
+    """Make a task of Office World or Craft World.
 
-    The reward is what the published reward machine pays. The spec `formula`, of a single task, pays 1 when the formula
-    that the machine was written for becomes true. The measure of success is that of the publication: the reward per
-    step of an episode, as a share of what the optimal policy earns that explores as the learner does.
+    The reward is that of the published reward machine. The spec `formula`, of a single task, pays 1 when the formula
+    that the machine stands for becomes true. The measure of success is that of the publication: the reward per step of
+    an episode, divided by that of the optimal policy with the learner's exploration.
 
     Args:
         world: The world.
-        number: Which of its tasks, from 1; None for all, a new one each episode.
-        unmatched: What stepping on a plant pays: see `machines`.
+        number: Number of the task, from 1; None cycles through all of them.
+        unmatched: Reward of stepping on a plant, see `machines`.
         board: The map of Craft World, 1 to 11.
         options: Further attributes of the task.
 
@@ -104,7 +105,7 @@ def memory_task(
     if number is not None:
         specs["formula"] = Spec([Pair(formulas(world)[number - 1], 1.0, veto=False)], atoms=atoms, payment="delta")
     which = "all tasks" if number is None else f"task {number}"
-    given: dict[str, Any] = {
+    given: JsonObject = {
         "name": world if number is None else f"{world}_{number}",
         "title": f"{grid.name}, {which}",
         "env": env,
@@ -123,7 +124,7 @@ def memory_task(
 
 
 def benchmark() -> list[Task]:
-    """Office World's tasks, each alone and all together, and Craft World's on its first map, paid as published."""
+    """Make the tasks of Office World, single and together, and of Craft World's first map, paid as published."""
     single = [memory_task("office", number, unmatched="pays") for number in range(1, 5)]
     office = memory_task("office", unmatched="pays", id="rewardspec/Office-v0", env=f"{__name__}:OfficeWorld")
     craft = memory_task("craft", id="rewardspec/Craft-v0", env=f"{__name__}:CraftWorld")
@@ -137,11 +138,11 @@ def _optima(world: Name, unmatched: Unmatched, board: int) -> list[float]:
     return list(data["optimal_reward_per_step" if unmatched == "pays" else "optimal_reward_per_step_as_meant"])
 
 
-def _share(task: Any, optima: Sequence[float]) -> Measure:
+def _share(task: Ints, optima: Sequence[float]) -> Measure:
     best = np.asarray(optima)
 
-    def share(ending: Ending) -> Any:
-        """Reward per step, as a share of the optimal policy's that explores as the learner does."""
+    def share(ending: Ending) -> Number:
+        """Reward per step, divided by that of the optimal policy with the learner's exploration."""
         return ending.base_return / ending.length / best[task[ending.obs]]
 
     return Measure(share, reads="ending", share=False)

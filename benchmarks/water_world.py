@@ -1,0 +1,421 @@
+"""Water World of "Reward Machines" (Toro Icarte et al., JAIR 2022), one task: DDQN, counterfactuals, and guidance.
+
+    python benchmarks/water_world.py --out RESULTS.jsonl --workers 4 --minutes 9
+    python benchmarks/water_world.py --out RESULTS.jsonl --report > benchmarks/results/water_world.md
+
+Needs the extra `jax`. All maps of a method are one compiled program, and the methods share the device. A method that
+the time limit ends writes what it has.
+
+The agent has to touch a ball of colour d, then e, then f, and no other in between. As in the published program,
+touching a wrong colour ends the episode, and pays 1 in the last state of the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import itertools
+import json
+import platform
+import signal
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from device_jobs import Job, append, load, run_all
+
+HERE = Path(__file__).parent
+PUBLISHED = json.loads((HERE / "published_water_world.json").read_text(encoding="utf-8"))
+SIZE, RADIUS, SPEED, TOP_SPEED, DT = 400.0, 15.0, 30.0, 90.0, 0.1
+LIMIT, STATES, DISCOUNT = 600, 3, 0.9
+COLOURS = np.array(["abcdef".index(ball[0]) for ball in PUBLISHED["maps"][0]["balls"]])
+WANTED = np.array([3, 4, 5])
+"""The colour that leads on from each state of the machine: d, e, f."""
+PUSH = np.array([[0, 0], [0, 1], [1, 0], [0, -1], [-1, 0]], np.float32) * SPEED
+BUFFER, BATCH, HIDDEN, HEAD, FIRST_UPDATE, TARGET_EVERY = 50_000, 32, (1_024, 1_024, 1_024), 256, 1_000, 100
+CHUNK, WINDOW, LEARNED = 10_000, 100, 0.95
+
+
+class Method(NamedTuple):
+    """How experience is stored, and what guides the learner."""
+
+    counterfactual: bool
+    guided: bool
+    learning_rate: float = 1e-5
+    exploration: int = 200_000
+    steps: int = 2_000_000
+
+
+METHODS = {
+    "ql": Method(False, False),
+    "crm": Method(True, False),
+    "crm, guided by nearness, rate 1e-4, exploration 50,000": Method(True, True, 1e-4, 50_000, 430_000),
+    "crm, rate 1e-4, exploration 50,000": Method(True, False, 1e-4, 50_000, 430_000),
+    "crm, guided by nearness": Method(True, True, steps=430_000),
+}
+
+
+class World(NamedTuple):
+    """Agent first, then the balls: positions and velocities (13, 2), and which balls touched the agent (12,)."""
+
+    position: Any
+    velocity: Any
+    touching: Any
+
+
+def initial_world(board: int) -> World:
+    """The world of a map, 0 to 10, at the beginning of an episode."""
+    data = PUBLISHED["maps"][board]
+    position = np.array([data["agent"], *(ball[1:3] for ball in data["balls"])], np.float32)
+    velocity = np.array([[0.0, 0.0], *(ball[3:5] for ball in data["balls"])], np.float32)
+    return World(position, velocity, _touching(position, np))
+
+
+def _touching(position: Any, xp: Any) -> Any:
+    return xp.sqrt(((position[1:] - position[0]) ** 2).sum(-1)) <= 2 * RADIUS
+
+
+def move(world: World, action: Any, xp: Any) -> tuple[World, Any]:
+    """Return the world after an action, and the colours of the balls touched anew before it, shape (6,)."""
+    touching = _touching(world.position, xp)
+    anew = touching & ~world.touching
+    events = (anew[None, :] & (xp.arange(6)[:, None] == COLOURS)).any(1)
+    agent = xp.clip(world.velocity[:1] + xp.asarray(PUSH)[action], -TOP_SPEED, TOP_SPEED)
+    velocity = xp.concatenate([agent, world.velocity[1:]])
+    position = world.position + DT * velocity
+    inside = xp.clip(position, RADIUS, SIZE - RADIUS)
+    return World(inside, xp.where(position != inside, -velocity, velocity), touching), events
+
+
+def features(world: World, xp: Any) -> Any:
+    """What the agent sees, shape (52,)."""
+    own = xp.concatenate([world.position[0] / SIZE, world.velocity[0] / TOP_SPEED])
+    others = xp.concatenate(
+        [
+            (world.position[1:] - world.position[0]) / SIZE,
+            (world.velocity[1:] - world.velocity[0]) / (SPEED + TOP_SPEED),
+        ],
+        axis=1,
+    )
+    return xp.concatenate([own, others.reshape(-1)])
+
+
+def advance(state: Any, events: Any, xp: Any) -> tuple[Any, Any, Any]:
+    """Return the machine's next state, the reward, and whether the machine has ended, for any shape of states."""
+    count = events.sum()
+    right = (count == 1) & events[xp.asarray(WANTED)[state]]
+    ended = (count > 0) & (~right | (state == STATES - 1))
+    reward = xp.where(ended & (state == STATES - 1), 1.0, 0.0)
+    return xp.where(right & ~ended, state + 1, state), reward, ended
+
+
+def nearness(seen: Any, xp: Any) -> Any:
+    """Of each colour that is wanted: the discount to the power of the steps at top speed, shape (..., 3)."""
+    relative = seen[..., 4:].reshape(*seen.shape[:-1], len(COLOURS), 4)[..., :2] * SIZE
+    apart = xp.sqrt((relative**2).sum(-1) + 1e-9)
+    steps = xp.maximum(apart - 2 * RADIUS, 0.0) / (TOP_SPEED * DT)
+    nearest = [steps[..., colour == COLOURS].min(-1) for colour in WANTED]
+    return DISCOUNT ** xp.stack(nearest, -1)
+
+
+def guidance_factors() -> np.ndarray:
+    """What the nearness is multiplied by in each state of the machine: the mean potential of the next state."""
+    from rewardspec.lab.learning.guidance import Guidance
+
+    rng = np.random.default_rng(0)
+    seen = np.zeros((10_000, 52))
+    agent, balls = rng.uniform(RADIUS, SIZE - RADIUS, (2, 10_000, 12, 2))
+    relative = (balls - agent[:, :1]) / SIZE
+    seen[:, 4:] = np.concatenate([relative, np.zeros_like(relative)], -1).reshape(10_000, 48)
+    near = nearness(seen, np)
+    guide = Guidance("F(d & F(e & F f))", {letter: near[:, k] for k, letter in enumerate("def")}, DISCOUNT)
+    return np.array([guide.means[1], guide.means[2], 1.0 / DISCOUNT], np.float32)
+
+
+# The network: hidden layers, then one head for the value and one for the advantages of the actions.
+
+
+def initial_network(seed: int) -> dict[str, np.ndarray]:
+    """Orthogonal hidden layers with gain √2; Glorot's uniform weights in the heads."""
+    rng = np.random.default_rng((seed, 1))
+    sizes = (52 + STATES, *HIDDEN)
+    layers: dict[str, np.ndarray] = {}
+    for k, (rows, columns) in enumerate(itertools.pairwise(sizes)):
+        q, r = np.linalg.qr(rng.standard_normal((max(rows, columns), min(rows, columns))))
+        q *= np.sign(np.diag(r))
+        layers[f"w{k}"] = np.sqrt(2.0) * (q if rows >= columns else q.T)
+        layers[f"b{k}"] = np.zeros(columns)
+    for name, outputs in (("value", 1), ("advantage", 5)):
+        for k, (rows, columns) in enumerate(((HIDDEN[-1], HEAD), (HEAD, outputs))):
+            bound = np.sqrt(6.0 / (rows + columns))
+            layers[f"{name}_w{k}"] = rng.uniform(-bound, bound, (rows, columns))
+            layers[f"{name}_b{k}"] = np.zeros(columns)
+    return {name: values.astype(np.float32) for name, values in layers.items()}
+
+
+def action_values(network: Any, seen: Any, state: Any) -> Any:
+    """The value of each action, shape (..., 5)."""
+    import jax
+    import jax.numpy as jnp
+
+    hidden = jnp.concatenate([seen, jax.nn.one_hot(state, STATES)], -1)
+    for k in range(len(HIDDEN)):
+        hidden = jax.nn.relu(hidden @ network[f"w{k}"] + network[f"b{k}"])
+    value, advantage = (
+        jax.nn.relu(hidden @ network[f"{name}_w0"] + network[f"{name}_b0"]) @ network[f"{name}_w1"]
+        + network[f"{name}_b1"]
+        for name in ("value", "advantage")
+    )
+    return value + advantage - advantage.mean(-1, keepdims=True)
+
+
+class Learner(NamedTuple):
+    """Everything a run carries from step to step."""
+
+    world: World
+    state: Any
+    possible: Any  # states that the machine could be in, shape (3,)
+    length: Any
+    network: Any
+    moments: Any
+    buffer: Any
+    stored: Any
+    step: Any
+
+
+def first_learner(board: int, seed: int, method: Method, size: int = BUFFER) -> Learner:
+    network = initial_network(seed)
+    size *= STATES if method.counterfactual else 1
+    zeros = {name: np.zeros_like(values) for name, values in network.items()}
+    shapes = {"seen": (52,), "after": (52,), "numbers": (4,), "reward": ()}
+    buffer = {
+        name: np.zeros((size, *shape), np.int8 if name == "numbers" else np.float32) for name, shape in shapes.items()
+    }
+    none = np.int32(0)
+    return Learner(initial_world(board), none, np.ones(STATES, bool), none, network, (zeros, zeros), buffer, none, none)
+
+
+def one_step(
+    method: Method, factors: Any, target: Any, learner: Learner, start: World, key: Any
+) -> tuple[Learner, Any]:
+    """One step of the world and, after the first thousand, one of the network."""
+    import jax
+    import jax.numpy as jnp
+
+    explore_key, action_key, batch_key = jax.random.split(key, 3)
+    seen = features(learner.world, jnp)
+    epsilon = jnp.maximum(0.01, 1.0 - 0.99 * learner.step / method.exploration)
+    greedy = action_values(learner.network, seen, learner.state).argmax()
+    random = jax.random.randint(action_key, (), 0, 5)
+    action = jnp.where(jax.random.uniform(explore_key) < epsilon, random, greedy)
+    world, events = move(learner.world, action, jnp)
+    after = features(world, jnp)
+    states = jnp.arange(STATES) if method.counterfactual else learner.state[None]
+    following, reward, ended = advance(states, events, jnp)
+    real_next, real_reward, real_ended = advance(learner.state, events, jnp)
+    length = learner.length + 1
+    done = real_ended | (length >= LIMIT)
+    # The published DDQN takes the time limit for an ending; its counterfactuals do not.
+    stored_end = ended if method.counterfactual else done[None]
+    if method.guided:
+        before_potential = jnp.asarray(factors)[states] * nearness(seen, jnp)[states]
+        next_potential = jnp.asarray(factors)[following] * nearness(after, jnp)[following]
+        shaped = reward + DISCOUNT * jnp.where(ended, 0.0, next_potential) - before_potential
+    else:
+        shaped = reward
+    valid = learner.possible[states] if method.counterfactual else jnp.ones(1, bool)
+    size = learner.buffer["reward"].shape[0]
+    places = jnp.where(valid, (learner.stored + jnp.cumsum(valid) - 1) % size, size)
+    numbers = jnp.stack([states, jnp.full_like(states, action), following, stored_end.astype(states.dtype)], 1)
+    rows = {
+        "seen": jnp.broadcast_to(seen, (len(states), 52)),
+        "after": jnp.broadcast_to(after, (len(states), 52)),
+        "numbers": numbers.astype(jnp.int8),
+        "reward": shaped.astype(jnp.float32),
+    }
+    buffer = {name: learner.buffer[name].at[places].set(rows[name], mode="drop") for name in rows}
+    stored = learner.stored + valid.sum()
+    batch = BATCH * (STATES if method.counterfactual else 1)
+    drawn = jax.random.randint(batch_key, (batch,), 0, jnp.minimum(stored, size))
+    sample = {name: buffer[name][drawn] for name in buffer}
+    network, moments = update(method, target, learner, sample)
+    reached = jnp.zeros(STATES, bool).at[jnp.where(ended, STATES, following)].set(True, mode="drop")
+    possible = jnp.where(done, True, reached) if method.counterfactual else learner.possible
+    world = jax.tree.map(lambda first, then: jnp.where(done, first, then), start, world)
+    share = jnp.where(done, real_reward / length, -1.0)
+    return Learner(
+        world,
+        jnp.where(done, 0, real_next).astype(jnp.int32),
+        possible,
+        jnp.where(done, 0, length),
+        network,
+        moments,
+        buffer,
+        stored,
+        learner.step + 1,
+    ), share
+
+
+def update(method: Method, target: Any, learner: Learner, sample: Any) -> tuple[Any, Any]:
+    """One step of Adam on Huber's loss of the double Q-learning error; each gradient's norm is at most 10."""
+    import jax
+    import jax.numpy as jnp
+
+    state, action, following, ended = (sample["numbers"][:, k].astype(jnp.int32) for k in range(4))
+    both = jnp.concatenate([sample["seen"], sample["after"]]), jnp.concatenate([state, following])
+    target_values = action_values(target, sample["after"], following)
+
+    def loss(network: Any) -> Any:
+        values, next_values = jnp.split(action_values(network, *both), 2)
+        best = jax.lax.stop_gradient(next_values).argmax(-1)
+        later = jnp.take_along_axis(target_values, best[:, None], 1)[:, 0]
+        aim = sample["reward"] + DISCOUNT * (1 - ended) * later
+        error = jnp.take_along_axis(values, action[:, None], 1)[:, 0] - aim
+        return jnp.where(jnp.abs(error) < 1, 0.5 * error**2, jnp.abs(error) - 0.5).mean()
+
+    gradients = jax.grad(loss)(learner.network)
+    learns = learner.step > FIRST_UPDATE
+    count = jnp.maximum(learner.step - FIRST_UPDATE, 1).astype(jnp.float32)
+    rate = method.learning_rate * jnp.sqrt(1 - 0.999**count) / (1 - 0.9**count) * learns
+    first, second, network = {}, {}, {}
+    for name, gradient in gradients.items():
+        clipped = gradient * jnp.minimum(1.0, 10.0 / jnp.maximum(jnp.sqrt((gradient**2).sum()), 1e-12)) * learns
+        first[name] = 0.9 * learner.moments[0][name] + 0.1 * clipped
+        second[name] = 0.999 * learner.moments[1][name] + 0.001 * clipped**2
+        network[name] = learner.network[name] - rate * first[name] / (jnp.sqrt(second[name]) + 1e-8)
+    return network, (first, second)
+
+
+def train(job: Job) -> dict[str, Any]:
+    """Train a method on all maps at once, until its steps are done or the process is asked to end."""
+    import jax
+    import jax.numpy as jnp
+
+    method = METHODS[job["method"]]
+    asked: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+    factors = guidance_factors() if method.guided else None
+    runs = [(board, seed) for board in job["maps"] for seed in job["seeds"]]
+    starts = jax.tree.map(lambda *rows: jnp.stack(rows), *(initial_world(board) for board, _ in runs))
+    learners = jax.tree.map(
+        lambda *rows: jnp.stack(rows), *(first_learner(b, s, method, job.get("buffer", BUFFER)) for b, s in runs)
+    )
+    best = [PUBLISHED["best_reward_per_step"][f"M{board}"] for board, _ in runs]
+    chunk = job.get("chunk", CHUNK)
+
+    def many(learners: Any, keys: Any) -> Any:
+        def scanned(learner: Learner, start: World, key: Any) -> Any:
+            def block(learner: Learner, key: Any) -> Any:
+                target = learner.network  # for the next hundred steps
+                return jax.lax.scan(
+                    lambda carry, key: one_step(method, factors, target, carry, start, key),
+                    learner,
+                    jax.random.split(key, TARGET_EVERY),
+                )
+
+            learner, shares = jax.lax.scan(block, learner, jax.random.split(key, chunk // TARGET_EVERY))
+            return learner, shares.reshape(-1)
+
+        return jax.vmap(scanned)(learners, starts, keys)
+
+    began = time.perf_counter()
+    keys = jax.vmap(lambda run: jax.random.fold_in(jax.random.key(run[1]), run[0]))(jnp.array(runs))
+    program = jax.jit(many, donate_argnums=0).lower(learners, keys).compile()
+    compile_seconds = time.perf_counter() - began
+    began = time.perf_counter()
+    recent = [collections.deque[float](maxlen=WINDOW) for _ in runs]
+    curve: list[list[float]] = []
+    steps = min(method.steps, job["steps"])
+    for k in range(steps // chunk):
+        if asked:
+            break
+        learners, shares = program(learners, jax.vmap(jax.random.fold_in, (0, None))(keys, k))
+        for row, (run, values) in zip(recent, enumerate(np.asarray(shares)), strict=True):
+            row.extend((values[values >= 0] / best[run]).tolist())
+        curve.append([round(float(np.mean(row)), 4) if row else 0.0 for row in recent])
+        print(f"{job['method']}: {(k + 1) * chunk:,} steps, {time.perf_counter() - began:.0f} s, "
+              f"median {np.median(curve[-1]):.3f}", flush=True)  # fmt: skip
+    return {
+        "runs": runs,
+        "steps": len(curve) * chunk,
+        "every": chunk,
+        "curve": curve,
+        "compile_seconds": round(compile_seconds, 1),
+        "seconds": round(time.perf_counter() - began, 1),
+        "machine": f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, Python {platform.python_version()}",
+    }
+
+
+def compared(name: str, result: dict[str, Any]) -> list[tuple[int, float, list[float]]]:
+    """Our median and the published quartiles, at the published points nearest before the tenths of our training."""
+    medians = np.median(result["curve"], axis=1)
+    theirs = {round(row[0] * 1_000): row[1:] for row in PUBLISHED["curves"][name]}
+    points = [
+        max((point for point in theirs if point <= result["steps"] * k // 10), default=None) for k in range(1, 11)
+    ]
+    return [(p, float(medians[p // result["every"] - 1]), theirs[p]) for p in dict.fromkeys(points) if p is not None]
+
+
+def first_step(result: dict[str, Any]) -> int | None:
+    """The first step at which the median run reaches so much of the best; None if it does not."""
+    reached = np.flatnonzero(np.median(result["curve"], axis=1) >= LEARNED)
+    return int((reached[0] + 1) * result["every"]) if reached.size else None
+
+
+def report(results: list[dict[str, Any]]) -> None:
+    """Print the tables."""
+    print("# Water World, one task\n\nReward per step over the best published, mean of the last 100 episodes.\n")
+    print(
+        f"| method | runs | steps | median at the end | median reaches {LEARNED} | seconds |\n|---|--:|--:|--:|--:|--:|"
+    )
+    order = list(METHODS)
+    results = sorted(results, key=lambda one: order.index(one["job"]["method"]))
+    for one in results:
+        if one["curve"]:
+            reached = first_step(one)
+            print(
+                f"| {one['job']['method']} | {len(one['runs'])} | {one['steps']:,} | {np.median(one['curve'][-1]):.3f} "
+                f"| {f'{reached:,}' if reached else 'not'} | {one['seconds']:.0f} |"
+            )
+    for one in results:
+        name = one["job"]["method"]
+        if name in PUBLISHED["curves"] and one["curve"]:
+            rows = compared(name, one)
+            inside = sum(low <= ours <= high for _, ours, (low, _, high) in rows)
+            print(f"\n## {name} beside the published curve: within the quartiles at {inside} of {len(rows)} points\n")
+            print("| steps | median | published lower quartile | median | upper quartile |\n|--:|--:|--:|--:|--:|")
+            for step, ours, theirs in rows:
+                print(f"| {step:,} | {ours:.3f} | " + " | ".join(f"{value:.3f}" for value in theirs) + " |")
+    print("\n" + "; ".join(sorted({one["machine"] for one in results})) + ". Methods shared the device.")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--job", help="run this job alone, in this process")
+    parser.add_argument("--methods", type=int, nargs="*", default=range(len(METHODS)), help="numbers of methods")
+    parser.add_argument("--steps", type=int, default=2_000_000)
+    parser.add_argument("--maps", type=int, nargs="*", default=range(1, 11))
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=1e9)
+    arguments = parser.parse_args()
+    if arguments.report:
+        return report(load(arguments.out))
+    if arguments.job is not None:
+        job = json.loads(arguments.job)
+        return append(arguments.out, job, train(job))
+    names = [list(METHODS)[number] for number in arguments.methods]
+    jobs = [
+        {"method": name, "maps": list(arguments.maps), "seeds": list(range(arguments.seeds)), "steps": arguments.steps}
+        for name in names
+    ]
+    until = time.monotonic() + 60.0 * arguments.minutes
+    complete = run_all(__file__, jobs, arguments.out, arguments.workers, until, lambda line: print(line, flush=True))
+    raise SystemExit(0 if complete else 3)
+
+
+if __name__ == "__main__":
+    main()

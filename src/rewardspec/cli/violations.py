@@ -1,0 +1,249 @@
+"""`rewardspec violations RULE --trace FILE`: every violation of a rule, or of the rules of a spec file, in a record."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.atomic_files import write_whole
+from rewardspec.cli.options import add_formula, command, formula_of
+from rewardspec.cli.trace_files import Cell
+from rewardspec.cli.trace_values import Column
+from rewardspec.cli.traces import TRACE_HELP, Reading, Trace, add_trace_options, opened_trace
+from rewardspec.episodes.violations import CRISP, Violation, ViolationFinder
+from rewardspec.errors import LabelError
+from rewardspec.logic.formulas import Formula
+from rewardspec.logic.quantifiers import atoms_of
+from rewardspec.logic.words import paraphrase
+from rewardspec.pages.violations_page import RuleReport, violations_page
+from rewardspec.spec.atoms.column_atoms import ColumnAtom
+from rewardspec.spec.spec import Spec
+from rewardspec.spec.toml_reading import read_draft
+from rewardspec.types import Json, Semantics, Subparsers
+
+_TRUE, _FALSE = 1.0, 0.0
+
+
+def add_parser(commands: Subparsers) -> None:
+    """Describe the command."""
+    parser = command(
+        commands,
+        "violations",
+        "list every violation of a rule in a record: where it starts, when it became certain, by how much, and when it "
+        "recovered",
+        """
+        rewardspec violations 'G "pressure < 5"' --trace log.csv
+        rewardspec violations 'G("alarm == 1" -> F[0s,30s] "valve == 0")' --trace log.csv --format json
+        rewardspec violations rules.toml --trace log.csv --html report.html
+        """,
+    )
+    parser.epilog = (
+        f"{parser.epilog}\n\n{TRACE_HELP}\n\nA rule G φ is broken at each step at which φ is false. "
+        "Consecutive such steps are one\nviolation. What is still open at the end of the record, such as a deadline "
+        "behind it, is listed and\nnot counted. The exit status is 0 without violations, 1 with violations, and 2 for "
+        "bad input."
+    )
+    add_formula(parser)
+    add_trace_options(parser)
+    parser.add_argument(
+        "--format", choices=("table", "csv", "json"), default="table", help="how to print them (default: %(default)s)"
+    )
+    parser.add_argument("--html", metavar="FILE", help="also write a page with a picture and a list for each rule")
+    parser.set_defaults(run=run)
+
+
+class Rules(NamedTuple):
+    """The rules, by name, and what is known of their atoms.
+
+    Attributes:
+        formulas: The rules.
+        entries: The atoms of a spec file, as it writes them.
+        semantics: Whether labels in columns are degrees or margins.
+        threshold: Where degrees count as true; None if they should be 0 or 1.
+    """
+
+    formulas: Mapping[str, Formula]
+    entries: Mapping[str, Json]
+    semantics: Semantics
+    threshold: float | None
+
+
+class Found(NamedTuple):
+    """What was found in a record.
+
+    Attributes:
+        violations: For each rule its violations.
+        stamps: The times of the steps that these name, as the record writes them; None without times.
+        length: The number of rows.
+        first: The time of the first row, as the record writes it.
+        last: That of the last.
+    """
+
+    violations: Mapping[str, list[Violation]]
+    stamps: dict[int, Cell] | None
+    length: int
+    first: Cell
+    last: Cell
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the violations."""
+    with opened_trace(arguments) as trace:
+        rules = _rules(arguments, trace)
+        found = find(trace, rules)
+    rows = [_row(name, each, found.stamps) for name, violations in found.violations.items() for each in violations]
+    print(_FORMATS[arguments.format](rows), end="")
+    if arguments.html:
+        write_whole(Path(arguments.html), _page(arguments.trace, rules, found).encode())
+        print(f"Wrote {arguments.html}", file=sys.stderr)
+    certain = sum(row["status"] == "violated" for row in rows)
+    if arguments.format == "table":
+        still_open = f", {len(rows) - certain} open at the end" if len(rows) > certain else ""
+        print(f"{_counted(found.length, 'row')}: {_counted(certain, 'violation')}{still_open}.")
+    return 1 if certain else 0
+
+
+def _rules(arguments: argparse.Namespace, trace: Trace) -> Rules:
+    if not arguments.formula.endswith(".toml"):
+        formula = formula_of(arguments, trace.in_steps)
+        return Rules({arguments.formula: formula}, {}, arguments.semantics, None)
+    draft = read_draft(arguments.formula, atoms=False, rewrite=trace.in_steps)
+    spec = Spec(draft.pairs, **draft.options)
+    return Rules(dict(zip(spec.names, spec.formulas, strict=True)), draft.entries, spec.semantics, draft.threshold)
+
+
+def find(trace: Trace, rules: Rules) -> Found:
+    """Find the violations of rules while a record is read."""
+    finders = {name: ViolationFinder(formula) for name, formula in rules.formulas.items()}
+    atoms = tuple(dict.fromkeys(atom for formula in rules.formulas.values() for atom in atoms_of(formula)))
+    exact = trace.readings(atoms, rules.entries)
+    with_margin = {
+        atom: ColumnAtom(reading.text, trace.columns, margin=True, crisp=CRISP, at_reset=reading.at_reset)
+        for atom, reading in exact.items()
+        if isinstance(reading, ColumnAtom) and reading.is_comparison
+    }
+    # One pass over the rows reads both; a name of several parts cannot be that of an atom.
+    readings: dict[str, Reading] = {**exact, **{_margin_name(atom): reading for atom, reading in with_margin.items()}}
+    stamps: dict[int, Cell] = {}
+    recent: list[Cell] = []  # the times of the last rows
+    length = 0
+    first: Cell = None
+    for block in trace.blocks(readings, semantics="robustness", timed=trace.has_time):
+        truths = {atom: block.labels[atom] == _TRUE for atom in with_margin}
+        margins = {atom: block.labels[_margin_name(atom)] for atom in with_margin}
+        for atom in exact.keys() - with_margin.keys():
+            truths[atom], margins[atom] = _truths_and_margins(block.labels[atom], atom, rules, length)
+        truths = truths or {"": np.ones(block.length, dtype=bool)}
+        margins = margins or {"": np.full(block.length, CRISP)}
+        if length == 0 and block.stamps:
+            first = block.stamps[0]
+        length += block.length
+        recent += block.stamps or []
+        for finder in finders.values():
+            _note_times(finder.feed(truths, margins), stamps, recent, length)
+        settled = min((finder.settled for finder in finders.values()), default=length)
+        del recent[: max(0, len(recent) - (length - settled + 1))]
+    for finder in finders.values():
+        _note_times(finder.finish(), stamps, recent, length)
+    violations = {name: finder.violations() for name, finder in finders.items()}
+    return Found(violations, stamps if trace.has_time else None, length, first, recent[-1] if recent else None)
+
+
+def _note_times(violations: list[Violation], stamps: dict[int, Cell], recent: list[Cell], length: int) -> None:
+    """Remember the times of the steps that violations name."""
+    for violation in violations:
+        for step in (violation.step, violation.last, violation.certain, violation.recovered):
+            if step is not None and recent and step not in stamps:
+                stamps[step] = recent[step - length]
+
+
+def _margin_name(atom: str) -> str:
+    return f"{atom}\0margin"
+
+
+def _truths_and_margins(labels: Column, atom: str, rules: Rules, step: int) -> tuple[NDArray[np.bool_], Column]:
+    """Of labels that are no comparison, from a step on."""
+    if rules.semantics == "robustness":
+        return labels >= 0.0, labels
+    if rules.threshold is not None:
+        truths = labels >= rules.threshold
+    else:
+        truths = labels == _TRUE
+        other = ~truths & (labels != _FALSE)
+        if other.any():
+            first = int(np.argmax(other))
+            raise LabelError(
+                f"The label of {atom!r} should be true or false, 1 or 0. Received {labels[first]:g} at step "
+                f'{step + first}. Compare it, as in "{atom} > 0.5", or give a spec file a `threshold`.'
+            )
+    return truths, np.where(truths, CRISP, -CRISP)
+
+
+def _page(record: str, rules: Rules, found: Found) -> str:
+    reports = [
+        RuleReport(name, str(formula), paraphrase(formula), found.violations[name])
+        for name, formula in rules.formulas.items()
+    ]
+    ends = (f"row 0 ({found.first})", f"row {found.length - 1:,} ({found.last})")
+    if found.stamps is None:
+        ends = ("row 0", f"row {found.length - 1:,}")
+    return violations_page(Path(record).name, found.length, reports, found.stamps, ends)
+
+
+def _row(name: str, violation: Violation, stamps: Mapping[int, Cell] | None) -> dict[str, Cell]:
+    steps = {
+        "step": violation.step,
+        "last_step": violation.last,
+        "certain_step": violation.certain,
+        "recovered_step": violation.recovered,
+    }
+    row: dict[str, Cell] = {"rule": name, "status": "open" if violation.certain is None else "violated"}
+    for key, step in steps.items():
+        row[key] = step
+        if stamps is not None:
+            row[key.replace("step", "time")] = None if step is None else stamps[step]
+    return row | {"by": violation.amount}
+
+
+def _to_table(rows: list[dict[str, Cell]]) -> str:
+    if not rows:
+        return ""
+    titles = {key: key.replace("_", " ").replace(" step", "") for key in rows[0] if key not in ("rule", "status")}
+    lines = [["rule", "status", *titles.values()]]
+    lines.extend([str(row["rule"]), str(row["status"]), *(_shown(row[key]) for key in titles)] for row in rows)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    shown = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+    return "".join(f"{line}\n" for line in shown)
+
+
+def _shown(cell: Cell) -> str:
+    return "–" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+
+
+def _to_csv(rows: list[dict[str, Cell]]) -> str:
+    text = io.StringIO()
+    keys = list(rows[0]) if rows else ["rule", "status", "step", "last_step", "certain_step", "recovered_step", "by"]
+    writer = csv.DictWriter(text, keys, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _to_json(rows: list[dict[str, Cell]]) -> str:
+    return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+_FORMATS: Mapping[str, Callable[[list[dict[str, Cell]]], str]] = {"table": _to_table, "csv": _to_csv, "json": _to_json}

@@ -1,0 +1,159 @@
+"""`SpecReward` as an environment of gymnax or Brax, for the trainers that are written for these."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from rewardspec.errors import Error, MissingExtraError, SpecError
+from rewardspec.jax.environment import Box, Discrete
+from rewardspec.jax.spec_reward import SpecReward
+from rewardspec.types import Action, Array
+
+_KEPT = ("base_reward", "cost", "violated", "formula_values", "episode")  # of `info`, in both
+
+
+def as_gymnax(envs: SpecReward, *, one_flag: bool = False) -> Any:
+    """Return a gymnax environment that is paid by the spec, for trainers in the style of PureJaxRL.
+
+    It is one environment that resets itself, as gymnax environments do, and the trainer vmaps it: `num_envs` of `envs`
+    is not used, and `auto_reset` must not be a number. gymnax's wrappers, such as `LogWrapper`, fit around it.
+
+    Args:
+        envs: The environments with their spec, whose observations are single arrays; pass `flatten=True` otherwise.
+        one_flag: Whether `step` returns one flag `done` and five values, as gymnax did before version 1 and PureJaxRL
+            expects. Otherwise `terminated` and `truncated` are apart, and `info` has the `final_observation`.
+
+    Raises:
+        SpecError: Observations are not single arrays, or actions are neither `Discrete` nor `Box`.
+    """
+    try:
+        from gymnax.environments import environment, spaces
+    except ImportError:
+        raise MissingExtraError("gymnax", "jax-envs", "rewardspec.jax.as_gymnax") from None
+    one, space = dataclasses.replace(envs, num_envs=None), envs.action_space
+    struct = one.observation_struct
+    observations = spaces.Box(-jnp.inf, jnp.inf, one.observation_shape, struct.dtype)
+    if not isinstance(space, Discrete | Box):
+        raise SpecError(f"Actions of gymnax trainers should be Discrete or Box. Received {space}.")
+    if isinstance(space, Discrete):
+        count, actions = space.n, spaces.Discrete(space.n)
+    else:
+        count, actions = space.shape[0], spaces.Box(space.low, space.high, space.shape)
+
+    class SpecRewardGymnax(environment.Environment):
+        """The environment that `as_gymnax` returns."""
+
+        num_actions = count
+
+        def reset(self, key: Array, params: Any = None) -> Any:
+            state, obs = one.reset(key)
+            return obs, state
+
+        def step(self, key: Array, state: Any, action: Action, params: Any = None) -> Any:
+            state, obs, reward, terminated, truncated, info = one.step(key, state, action)
+            found = {name: info[name] for name in _KEPT if name in info}
+            if one_flag:
+                return obs, state, reward, terminated | truncated, found
+            found |= {"terminated": terminated, "truncated": truncated, "final_observation": info["final_obs"]}
+            return obs, state, reward, terminated, truncated, found
+
+        def action_space(self, params: Any = None) -> Any:
+            return actions
+
+        def observation_space(self, params: Any = None) -> Any:
+            return observations
+
+    return SpecRewardGymnax()
+
+
+def as_brax(envs: SpecReward) -> Any:
+    """Return a Brax environment that is paid by the spec, for the trainers of Brax and MuJoCo Playground.
+
+    It is a batch of environments with a time limit and resets, so pass `wrap_env=False` to the trainer:
+
+        brax.training.agents.ppo.train.train(rs.jax.as_brax(envs), wrap_env=False, num_envs=2048, …)
+
+    The trainer decides the number of environments. `metrics` has the environment's own reward, the cost, and the value
+    of each formula. Actions between -1 and 1 are scaled to the bounds of the action space.
+
+    Args:
+        envs: The environments with their spec, whose observations are single arrays. Its `limit` should be the
+            trainer's `episode_length`.
+
+    Raises:
+        SpecError: Actions are not a `Box` of shape (size,), or observations are not single arrays.
+    """
+    try:
+        from brax.envs.base import Env, State
+    except ImportError:
+        raise MissingExtraError("brax", "jax-envs", "rewardspec.jax.as_brax") from None
+    space, shape = envs.action_space, envs.observation_shape
+    if not isinstance(space, Box) or len(space.shape) != 1:
+        raise SpecError(f"Actions of Brax trainers should be a Box of shape (size,). Received {space}.")
+    (size,), low, high = space.shape, jnp.asarray(space.low), jnp.asarray(space.high)
+    unit = bool((low == -1.0).all() and (high == 1.0).all())
+
+    class SpecRewardBrax(Env):
+        """The environment that `as_brax` returns."""
+
+        def reset(self, rng: Array) -> Any:
+            typed = jnp.issubdtype(rng.dtype, jax.dtypes.prng_key)
+            if rng.ndim != (1 if typed else 2):
+                raise Error(
+                    f"`reset` should get a batch of keys. Received shape {rng.shape}. This environment is a batch that "
+                    "resets itself: pass wrap_env=False to the trainer."
+                )
+            key, first = jax.random.split(rng[0])
+            state, obs = dataclasses.replace(envs, num_envs=len(rng)).reset(first)
+            zero = jnp.zeros_like(state.base_return)
+            names = () if envs.spec is None else ("cost", *envs.spec.names)
+            metrics = dict.fromkeys(("base_reward", *names), zero)
+            sums = {**metrics, "sum_reward": zero, "length": zero}
+            info = {"key": key, "steps": zero, "truncation": zero, "episode_done": zero, "episode_metrics": sums}
+            return State(state, obs, zero, zero, metrics, info)
+
+        def step(self, state: Any, action: Action) -> Any:
+            key, used = jax.random.split(state.info["key"])
+            batch = dataclasses.replace(envs, num_envs=len(state.done))
+            action = action if unit else low + (action + 1) / 2 * (high - low)
+            new, obs, reward, terminated, truncated, info = batch.step(used, state.pipeline_state, action)
+            metrics = {"base_reward": info["base_reward"]}
+            if envs.spec is not None:
+                metrics |= {"cost": info["cost"], **info["formula_values"]}
+            done, like = terminated | truncated, state.done.dtype
+            added = {**metrics, "sum_reward": reward, "length": jnp.ones_like(reward)}
+            begun, sums = 1 - state.info["episode_done"], state.info["episode_metrics"]
+            found = {
+                "key": key,
+                "steps": info["episode"]["length"].astype(like),
+                "truncation": truncated.astype(like),
+                "episode_done": done.astype(like),
+                "episode_metrics": {name: sums[name] * begun + value for name, value in added.items()},
+            }
+            metrics = {**state.metrics, **metrics}  # evaluation adds one of its own
+            return state.replace(
+                pipeline_state=new,
+                obs=obs,
+                reward=reward,
+                done=done.astype(like),
+                metrics=metrics,
+                info={**state.info, **found},
+            )
+
+        @property
+        def observation_size(self) -> int:
+            return shape[0]
+
+        @property
+        def action_size(self) -> int:
+            return size
+
+        @property
+        def backend(self) -> str:
+            return "rewardspec"
+
+    return SpecRewardBrax()

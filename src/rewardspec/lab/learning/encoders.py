@@ -1,0 +1,114 @@
+"""What the first layers of PPO's networks see of observations in JAX: the numbers as they are, or grids encoded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rewardspec.errors import Error
+from rewardspec.lab.learning.networks import Encode
+from rewardspec.types import Array, Observation
+
+
+class Encoder(NamedTuple):
+    """A function of observations whose parameters, if it has any, are learned with each network.
+
+    Attributes:
+        size: Number of features of an observation.
+        apply: Function `(head, obs) -> features`, from the parameters of a network by name and observations, a pytree
+            of arrays of shape (…, *shape), to floats of shape (…, size).
+        initial: Function from the seeds of the runs to the parameters, arrays whose first axis is the runs.
+    """
+
+    size: int
+    apply: Encode
+    initial: Callable[[Sequence[int]], dict[str, Any]] = lambda seeds: {}
+
+
+def flat_encoder(struct: Any) -> Encoder:
+    """Return an encoder that ravels the arrays of an observation and concatenates them as floats.
+
+    Args:
+        struct: Shape and dtype of one observation, a pytree of `jax.ShapeDtypeStruct`.
+    """
+    import jax
+
+    leaves = jax.tree.leaves(struct)
+
+    def apply(head: dict[str, Any], obs: Observation) -> Array:
+        return _joined([_raveled(one, leaf) for one, leaf in zip(leaves, jax.tree.leaves(obs), strict=True)])
+
+    return Encoder(sum(math.prod(leaf.shape) for leaf in leaves), apply)
+
+
+def grid_encoder(struct: Any, counts: Sequence[int], channels: int | None = None) -> Encoder:
+    """Return an encoder of grids of categories, such as those of MiniGrid, by one-hot vectors.
+
+    Args:
+        struct: Shape and dtype of one observation, a pytree of `jax.ShapeDtypeStruct`. Integer arrays of shape
+            (height, width, len(counts)) are grids; other arrays are raveled.
+        counts: Number of categories of each channel, such as `(13, 12)` for kinds of tiles and colors.
+        channels: Channels of a 3 × 3 convolution over the one-hot vectors, followed by a ReLU; None for none.
+
+    Raises:
+        Error: No array of an observation is such a grid.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    leaves, planes = jax.tree.leaves(struct), sum(counts)
+
+    def is_grid(leaf: Any) -> bool:
+        return np.issubdtype(leaf.dtype, np.integer) and len(leaf.shape) == 3 and leaf.shape[-1] == len(counts)
+
+    if not any(map(is_grid, leaves)):
+        raise Error(
+            f"An observation should have an integer array of shape (height, width, {len(counts)}), one number for each "
+            f"of `counts`. Received {struct}."
+        )
+
+    def encoded(head: dict[str, Any], one: Any, leaf: Array) -> Array:
+        if not is_grid(one):
+            return _raveled(one, leaf)
+        batch = leaf.shape[:-3]
+        hot = jnp.concatenate([jax.nn.one_hot(leaf[..., k], count) for k, count in enumerate(counts)], axis=-1)
+        if channels is not None:
+            images = hot.reshape(-1, *hot.shape[-3:])
+            layout = ("NHWC", "HWIO", "NHWC")
+            hot = jax.lax.conv_general_dilated(images, head["kernel"], (1, 1), "SAME", dimension_numbers=layout)
+            hot = jax.nn.relu(hot + head["kernel_bias"])
+        return hot.reshape(*batch, -1)
+
+    def apply(head: dict[str, Any], obs: Observation) -> Array:
+        return _joined([encoded(head, one, leaf) for one, leaf in zip(leaves, jax.tree.leaves(obs), strict=True)])
+
+    def initial(seeds: Sequence[int]) -> dict[str, Any]:
+        if channels is None:
+            return {}
+        shape = (3, 3, planes, channels)
+        # A cell has one category for each entry of `counts`, so that so many of the inputs are 1.
+        scale = math.sqrt(2.0 / (9 * len(counts)))
+        drawn = [np.random.default_rng((seed, 2)).standard_normal(shape) * scale for seed in seeds]
+        return {
+            "kernel": np.array(drawn, dtype=np.float32),
+            "kernel_bias": np.zeros((len(seeds), channels), dtype=np.float32),
+        }
+
+    def size(leaf: Any) -> int:
+        return math.prod(leaf.shape[:-1]) * (channels or planes) if is_grid(leaf) else math.prod(leaf.shape)
+
+    return Encoder(sum(map(size, leaves)), apply, initial)
+
+
+def _raveled(one: Any, leaf: Array) -> Array:
+    """Return an array as floats of shape (…, numbers), given shape and dtype for one observation."""
+    return leaf.reshape(*leaf.shape[: leaf.ndim - len(one.shape)], -1).astype(np.float32)
+
+
+def _joined(parts: list[Array]) -> Array:
+    import jax.numpy as jnp
+
+    return parts[0] if len(parts) == 1 else jnp.concatenate(parts, axis=-1)

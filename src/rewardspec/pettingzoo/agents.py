@@ -1,0 +1,249 @@
+"""What both wrappers share: a follower for each agent and one for the team, observations, and a team's transitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rewardspec.episodes.engine import Transition
+from rewardspec.episodes.features import Numbers, Observe
+from rewardspec.episodes.observation_copies import copied
+from rewardspec.errors import Error, SpecError, did_you_mean
+from rewardspec.pettingzoo.agent_specs import AgentSpecs, SpecLike, members, specs_by_agent
+from rewardspec.pettingzoo.followers import Follower, Outcome
+from rewardspec.types import Action, AnySpace, Floats, Info, InfoDict, Observation
+from rewardspec.wrappers.monitor_reward import readable
+from rewardspec.wrappers.observations import Extension, extension
+
+if TYPE_CHECKING:
+    from rewardspec.episodes.explanation import Explanation
+
+
+class Outcomes(NamedTuple):
+    """What the transitions of a step lead to.
+
+    Attributes:
+        own: By agent.
+        team: That of the team, if it takes a step.
+    """
+
+    own: dict[str, Outcome]
+    team: Outcome | None
+
+    @property
+    def violated(self) -> bool:
+        """Whether a veto is in force, for an agent or for the team."""
+        return any(outcome.violated for outcome in self.own.values()) or (self.team is not None and self.team.violated)
+
+
+class AgentNumbers:
+    """The numbers that one agent observes: of its own spec's state, then of the team's.
+
+    Attributes:
+        names: What each number is called; those of the team start with `team: `.
+        low: Their least values.
+        high: Their largest values.
+    """
+
+    def __init__(self, own: Follower, team: Follower | None) -> None:
+        self._followers = [own] if team is None else [own, team]
+        parts = [follower.features for follower in self._followers]
+        self.names: tuple[str, ...] = tuple(
+            name if follower is own else f"team: {name}"
+            for follower, part in zip(self._followers, parts, strict=True)
+            for name in (() if part is None else part.names)
+        )
+        empty: Floats = np.zeros(0)
+        self.low = np.concatenate([empty, *(part.low for part in parts if part is not None)])
+        self.high = np.concatenate([empty, *(part.high for part in parts if part is not None)])
+
+    def read(self) -> Numbers:
+        """The numbers now."""
+        return tuple(number for follower in self._followers for number in follower.numbers())
+
+
+class Agents:
+    """The followers of an environment's agents and of their team.
+
+    Args:
+        possible_agents: All agents that the environment can have.
+        spaces: The observation space of each.
+        spec: See the wrappers.
+        team_spec: See the wrappers.
+        team: See the wrappers.
+        observe: See the wrappers.
+        record: See the wrappers.
+
+    Attributes:
+        followers: One for each agent.
+        team: That of the team, or None.
+        members: The agents of the team.
+        reads_transitions: Whether labels of an agent's own spec depend on more than the observation after a step.
+        active: Whether each agent that has appeared in this episode is still in it.
+    """
+
+    def __init__(
+        self,
+        possible_agents: Sequence[str],
+        spaces: Mapping[str, AnySpace],
+        spec: AgentSpecs,
+        team_spec: SpecLike | None,
+        team: Sequence[str] | None,
+        observe: Observe | None,
+        record: bool,
+    ) -> None:
+        if spec is None and team_spec is None:
+            raise SpecError("There should be a spec for agents or for the team. Pass `spec`, `team_spec` or both.")
+        if isinstance(team_spec, Mapping):
+            raise SpecError(
+                "`team_spec` should be one spec, for the whole team. Received a mapping; pass it as `spec`."
+            )
+        if team_spec is None and team is not None:
+            raise SpecError(f"`team` says who shares a team spec, and there is none. Received {team!r}.")
+        specs = specs_by_agent(spec, possible_agents)
+        self.team = None if team_spec is None else Follower(readable(team_spec), observe, record)
+        self.members = () if self.team is None else members(team, possible_agents)
+        self.followers = {
+            agent: Follower(specs.get(agent), observe, record, pays_base=agent not in self.members)
+            for agent in possible_agents
+        }
+        self.reads_transitions = any(follower.reads_transitions for follower in self.followers.values())
+        self._numbers = {
+            agent: AgentNumbers(follower, self.team if agent in self.members else None)
+            for agent, follower in self.followers.items()
+        }
+        self._extensions: dict[str, Extension | None] = {
+            agent: None if observe is None else extension(spaces[agent], self._numbers[agent])
+            for agent in possible_agents
+        }
+        self.active: dict[str, bool] = {}
+        self._seen: dict[str, Observation] = {}
+        self._infos: dict[str, InfoDict] = {}
+        self._before: dict[str, Observation] = {}
+
+    def reset(self) -> None:
+        """Forget the episode."""
+        for follower in self.followers.values():
+            follower.forget()
+        if self.team is not None:
+            self.team.forget()
+        self.active, self._seen, self._infos, self._before = {}, {}, {}, {}
+
+    def observation_space(self, agent: str, space: AnySpace) -> AnySpace:
+        """The space of an agent's observations, as extended."""
+        found = self._extensions[agent]
+        return space if found is None else found.space
+
+    def extend(self, agent: str, obs: Observation) -> Observation:
+        """An agent's observation with the numbers of the specs' states."""
+        found = self._extensions[agent]
+        return obs if found is None or obs is None else found.extend(obs, self._numbers[agent].read())
+
+    def see(self, obs: Mapping[str, Observation], infos: Mapping[str, Info], present: Sequence[str]) -> None:
+        """Note what the agents of a team see, since its last step; one that has left keeps what it saw last.
+
+        Args:
+            obs: Observations of those that see something.
+            infos: Their infos.
+            present: The agents that are in the episode now.
+        """
+        if self.team is None:
+            return
+        keeps = self.team.reads_transitions
+        for agent in self.members:
+            if agent in obs:
+                # A copy of what is looked at later: an environment may write into the same arrays.
+                self._seen[agent] = copied(obs[agent]) if keeps or agent not in present else obs[agent]
+                self._infos[agent] = dict(infos.get(agent, {}))
+            if agent in self._seen:
+                self.active[agent] = agent in present
+
+    def start_team(self) -> InfoDict:
+        """Begin the team's episode on what was seen."""
+        assert self.team is not None
+        self._before = dict(self._seen)
+        return self.team.start(dict(self._seen), self._team_info())
+
+    def team_transition(
+        self, actions: Mapping[str, Action], base_reward: float, terminated: bool, truncated: bool
+    ) -> Transition:
+        """The team's transition to what was seen last: observations, actions and infos are dicts by agent."""
+        taken = {agent: actions.get(agent) for agent in self._seen}
+        return Transition(self._before, taken, dict(self._seen), self._team_info(), base_reward, terminated, truncated)
+
+    def outcomes(self, own: Mapping[str, Transition], shared: Transition | None, ends: bool) -> Outcomes:
+        """Compute what transitions of agents and of the team lead to, and change nothing.
+
+        Args:
+            own: Transitions of agents.
+            shared: Transition of the team, if it takes a step.
+            ends: Whether these transitions end the episode of all agents, because of a violation.
+        """
+        if ends:
+            own = {agent: transition._replace(terminated=True) for agent, transition in own.items()}
+            shared = None if shared is None else shared._replace(terminated=True)
+        return Outcomes(
+            {agent: self.followers[agent].outcome(transition) for agent, transition in own.items()},
+            None if self.team is None or shared is None else self.team.outcome(shared),
+        )
+
+    def accept(self, outcomes: Outcomes, payees: Iterable[str]) -> tuple[dict[str, float], dict[str, InfoDict]]:
+        """Make outcomes count.
+
+        Args:
+            outcomes: The outcomes.
+            payees: The agents that the team's reward is paid to, if they are in the team.
+
+        Returns:
+            The reward of each agent that is paid, and the new entries of their infos.
+        """
+        told = {agent: self.followers[agent].accept(outcome) for agent, outcome in outcomes.own.items()}
+        rewards = {agent: outcome.reward for agent, outcome in outcomes.own.items()}
+        if outcomes.team is not None and self.team is not None:
+            self._before = dict(self._seen)
+            team = self.team.accept(outcomes.team) | {"reward": outcomes.team.reward}
+            if _ends(outcomes.team):
+                team["episode"] = self.team.statistics()
+            for agent in payees:
+                if agent in self.members:
+                    self.followers[agent].pay(outcomes.team.reward)
+                    rewards[agent] = rewards.get(agent, 0.0) + outcomes.team.reward
+                    told.setdefault(agent, {})["team"] = team
+        for agent, outcome in outcomes.own.items():
+            if _ends(outcome):
+                told[agent]["episode"] = self.followers[agent].statistics()
+        return rewards, told
+
+    def _team_info(self) -> dict[str, InfoDict]:
+        return {agent: {**info, "active": self.active[agent]} for agent, info in self._infos.items()}
+
+    def explain(self, agent: str | None) -> Explanation:
+        """Explain the rewards of an agent's own spec, or of the team's."""
+        if agent is None:
+            if self.team is None:
+                raise SpecError(f"There is no team spec. Name an agent: {', '.join(self.followers)}.")
+            return self.team.explain()
+        if agent not in self.followers:
+            raise SpecError(
+                f"`agent` should be an agent of the environment: {', '.join(self.followers)}. Received {agent!r}."
+                f"{did_you_mean(str(agent), self.followers)}"
+            )
+        return self.followers[agent].explain()
+
+
+def _ends(outcome: Outcome) -> bool:
+    return outcome.transition.terminated or outcome.transition.truncated  # type: ignore[no-any-return]
+
+
+def as_float(agent: str, reward: object) -> float:
+    """An agent's own reward as a float.
+
+    Raises:
+        Error: It is not one number.
+    """
+    try:
+        return float(reward)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise Error(f"The environment's reward of {agent!r} should be one number. Received {reward!r}.") from None

@@ -1,0 +1,140 @@
+"""Atoms that are written as expressions over the columns of a record, such as `"pressure - pressure@60s > 3"`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardspec.errors import SpecError
+from rewardspec.spec.atoms.expression_atoms import evaluator
+from rewardspec.spec.atoms.expression_language import Read, ReadAgo, margin_of, parse_expression, parts_of
+from rewardspec.spec.atoms.operations import ON_FLOATS, Function, on_arrays
+from rewardspec.types import Array
+
+
+def _smaller(a: Array, b: Array) -> Array:
+    return np.where((a <= b) | (a != a), a, b)
+
+
+def _larger(a: Array, b: Array) -> Array:
+    return np.where((a >= b) | (a != a), a, b)
+
+
+# Of zeros with different signs NumPy's minimum takes either, and these the one that is taken row by row.
+_ON_COLUMNS: Mapping[str, Function] = {
+    **on_arrays(np),
+    "min": _smaller,
+    "max": _larger,
+    "clip": lambda x, low, high: _smaller(_larger(x, low), high),
+}
+
+
+class ColumnRead(NamedTuple):
+    """A column that an expression reads.
+
+    Attributes:
+        column: Its name.
+        ago: How many steps or seconds earlier; 0 is the current row. Before the first row, it is the first row.
+        timed: Whether `ago` is in seconds.
+    """
+
+    column: str
+    ago: float = 0
+    timed: bool = False
+
+
+class ColumnAtom:
+    """An atom's function of the columns of a record.
+
+    Args:
+        text: The expression.
+        columns: The columns that there are. One whose name is no identifier, such as `Pressure (bar)`, is written with
+            underscores, `Pressure_bar`.
+        margin: Whether a comparison gives its margin, as for `predicate_atom`, rather than 1 or 0. Other expressions
+            are not changed by it.
+        crisp: The margin of equalities; see `margin_of`.
+        at_reset: The label of the first row, where an expression says it.
+
+    Attributes:
+        text: The expression.
+        at_reset: The label of the first row, or None where the expression gives it too.
+        reads: What it reads; values are given in this order.
+        tree: The expression, or that of its margin.
+        found: What the tree reads, in the order of `reads`.
+        is_comparison: Whether it is a comparison, or several joined by `and`, `or` and `not`.
+
+    Raises:
+        SpecError: The text is not an expression, or names no column. Shows the place and a remedy.
+
+    Example:
+        >>> rises = ColumnAtom("Pressure_bar - Pressure_bar@60 > 3", ["Pressure (bar)"])
+        >>> rises.reads[1], rises([9.0, 5.0])
+        (ColumnRead(column='Pressure (bar)', ago=60.0, timed=False), 1.0)
+    """
+
+    def __init__(
+        self,
+        text: str,
+        columns: Iterable[str],
+        margin: bool = False,
+        crisp: float | None = None,
+        at_reset: float | None = None,
+    ) -> None:
+        self.text = text
+        self.at_reset = at_reset
+        columns = list(columns)
+        tree = parse_expression(text, {spelled: (name,) for spelled, name in spellings(columns).items()})
+        try:
+            margins = margin_of(tree, crisp)
+            self.is_comparison = True
+        except SpecError:
+            margins = tree
+            self.is_comparison = False
+        tree = margins if margin else tree
+        found = tuple(dict.fromkeys(part for part in parts_of(tree) if isinstance(part, Read)))
+        self.reads = tuple(_column_read(read, columns, text) for read in found)
+        self.tree = tree
+        self.found = found
+        self._evaluate = evaluator(tree, found, ON_FLOATS)
+        self._on_columns = evaluator(tree, found, _ON_COLUMNS)
+
+    def __call__(self, values: Sequence[float]) -> float:
+        """The label, from the values of `reads`."""
+        return float(self._evaluate(list(values)))
+
+    def on_columns(self, columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """The labels of many rows, from the columns of `reads`, float arrays of shape (rows,); bit by bit the same."""
+        with np.errstate(all="ignore"):
+            labels: NDArray[np.float64] = np.asarray(self._on_columns(list(columns)), dtype=np.float64)
+        return labels
+
+
+def spellings(columns: Iterable[str]) -> dict[str, str]:
+    """The columns by the names that expressions use.
+
+    Example:
+        >>> spellings(["x", "Pressure (bar)", "valve.open"])
+        {'x': 'x', 'Pressure_bar': 'Pressure (bar)', 'valve.open': 'valve.open'}
+    """
+    columns = list(columns)
+    written = {name: name for name in columns if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name)}
+    others = [(re.sub(r"\W+", "_", name).strip("_"), name) for name in columns if name not in written]
+    spelled = [("_" + text if text[:1].isdigit() else text, name) for text, name in others]
+    taken = [text for text, _ in spelled]
+    unique = {text: name for text, name in spelled if text and text not in written and taken.count(text) == 1}
+    return {name: found for column in columns for name, found in (written | unique).items() if found == column}
+
+
+def _column_read(read: Read, columns: list[str], text: str) -> ColumnRead:
+    path = read.path if read.moment in ("before", "after") else (read.moment, *read.path)
+    name = ".".join(map(str, path))
+    if name not in columns:
+        known = ", ".join(spellings(columns))
+        raise SpecError(f"The expression {text!r} reads {name!r}, which is no column of the record. It has: {known}.")
+    if isinstance(read, ReadAgo):
+        return ColumnRead(name, read.amount, read.timed)
+    return ColumnRead(name, 1 if read.moment == "before" else 0)

@@ -1,0 +1,227 @@
+"""Atoms about the events of a conversation: a call of a tool, its result or error, or a message.
+
+In a spec file such an atom is a table with one of the kinds of events as its key:
+
+looked_up = { result = "get_order", id = "order_id" }     # the call succeeded
+refund = { call = "refund", id = "order_id" }             # the call was asked for
+large = { call = "refund", where = { amount = { above = 100 } } }
+change = { call = ["update_*", "cancel_order"] }
+agreed = { user = ["yes", "go ahead"] }                   # a message with one of these words
+
+`rewardspec.transcripts` turns messages into events.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import json
+import operator
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from rewardspec.errors import SpecError, did_you_mean, shown
+from rewardspec.types import Action, Json, Number, Observation
+
+Kind: TypeAlias = Literal["call", "result", "error", "user", "assistant", "system"]
+
+TOOL_KINDS = ("call", "result", "error")
+MESSAGE_KINDS = ("user", "assistant", "system")
+KINDS = (*TOOL_KINDS, *MESSAGE_KINDS)
+_OPTIONS = ("id", "where", "text")
+_COMPARISONS = {"above": operator.gt, "below": operator.lt, "at_least": operator.ge, "at_most": operator.le}
+_RESULT = "result."
+
+
+class Event(NamedTuple):
+    """One event of a conversation.
+
+    Attributes:
+        kind: What happened: a tool was called, a call succeeded, a call failed, or someone wrote a message.
+        name: Name of the tool; empty for a message.
+        arguments: Arguments of the call, also for its result.
+        text: Text of the message or of the result.
+        message: Index of the message that the event is in.
+        turn: Number of the assistant's message that the event belongs to, from 0; -1 before the first.
+    """
+
+    kind: Kind
+    name: str = ""
+    arguments: Mapping[str, Json] = {}
+    text: str = ""
+    message: int = 0
+    turn: int = -1
+
+
+@dataclass(frozen=True)
+class EventAtom:
+    """An atom about events; called as an atom's function, it reads the event as `next_obs`.
+
+    Attributes:
+        kind: The kind of event.
+        names: Names of tools, or words of a message; `*` matches anything.
+        id: The argument that names the thing the atom is about, such as `order_id`; parts of nested arguments are
+            joined by dots, and `result.order_id` is read from a result that is a JSON object. None for an atom about
+            no thing.
+        where: Conditions on arguments.
+        text: Words, one of which the text of a result or error contains; none for any text.
+
+    Example:
+        >>> atom = read_event_atom({"call": "refund", "id": "order_id"})
+        >>> atom.things(Event("call", "refund", {"order_id": 7}))
+        ['7']
+    """
+
+    kind: Kind
+    names: tuple[str, ...]
+    id: str | None = None
+    where: Mapping[str, Json] = field(default_factory=dict)
+    text: tuple[str, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.names, self.id, self.text))
+
+    def __call__(self, obs: Observation, action: Action, next_obs: Observation) -> Number:
+        """Return the label: 1.0 or 0.0, or for an atom about things the things that the event names."""
+        if not isinstance(next_obs, Event):
+            raise SpecError(f"an atom about a {self.kind} reads events of a conversation. Received {shown(next_obs)}.")
+        holds = self.concerns(next_obs.kind, next_obs.name) and self.holds(next_obs)
+        if self.id is None:
+            return float(holds)
+        return self.things(next_obs) if holds else []
+
+    def concerns(self, kind: str, name: str) -> bool:
+        """Return whether events of this kind, from a tool of this name, can make the atom true."""
+        if kind != self.kind:
+            return False
+        return kind in MESSAGE_KINDS or any(fnmatch.fnmatchcase(name, pattern) for pattern in self.names)
+
+    def holds(self, event: Event) -> bool:
+        """Return whether the atom is true of an event that it concerns."""
+        words = self.names if self.kind in MESSAGE_KINDS else self.text
+        if words and "*" not in words and not _contains(words, event.text):
+            return False
+        return all(_meets(_part(event, path), wanted) for path, wanted in self.where.items())
+
+    def things(self, event: Event) -> list[str]:
+        """The things that an event names, as text: none, one, or each entry of a list."""
+        assert self.id is not None
+        found = _part(event, self.id)
+        if found.__class__ is str:
+            return [found]
+        return [_as_text(entry) for entry in (found if isinstance(found, list) else [found]) if entry is not None]
+
+    def to_toml(self) -> str:
+        """The atom as a TOML table on one line."""
+        table: dict[str, Json] = {self.kind: _one_or_list(self.names)}
+        if self.id is not None:
+            table["id"] = self.id
+        if self.where:
+            table["where"] = dict(self.where)
+        if self.text:
+            table["text"] = _one_or_list(self.text)
+        return _inline(table)
+
+
+def is_event_atom(entry: Json) -> bool:
+    """Return whether an atom of a spec file is one about events."""
+    return isinstance(entry, dict) and any(kind in entry for kind in KINDS)
+
+
+def read_event_atom(entry: Mapping[str, Json]) -> EventAtom:
+    """The atom that a table of a spec file describes.
+
+    Raises:
+        SpecError: The table has several kinds, an unknown key, or a value of the wrong type.
+    """
+    kinds = [kind for kind in KINDS if kind in entry]
+    if len(kinds) != 1:
+        raise SpecError(f"an atom about events has one of the keys {', '.join(KINDS)}. Received {shown(entry)}.")
+    (kind,) = kinds
+    for key in entry:
+        if key not in (kind, *_OPTIONS):
+            hint = did_you_mean(str(key), _OPTIONS)
+            raise SpecError(f"Unknown key {key!r} beside `{kind}`; known: {', '.join(_OPTIONS)}.{hint}")
+    names, text, where, place = entry[kind], entry.get("text", []), entry.get("where", {}), entry.get("id")
+    if place is not None and not (isinstance(place, str) and place):
+        raise SpecError(f"`id` should be the name of an argument. Received {shown(place)}.")
+    if not isinstance(where, dict):
+        raise SpecError(f"`where` should be a table of arguments and what they should be. Received {shown(where)}.")
+    for path, wanted in where.items():
+        if isinstance(wanted, dict) and (not wanted or any(key not in _COMPARISONS for key in wanted)):
+            raise SpecError(f"`where.{path}` should compare by {', '.join(_COMPARISONS)}. Received {shown(wanted)}.")
+        if isinstance(wanted, dict) and not all(_is_number(bound) for bound in wanted.values()):
+            raise SpecError(f"`where.{path}` should compare with numbers. Received {shown(wanted)}.")
+    if kind in MESSAGE_KINDS and (text or where or place):
+        raise SpecError(f"a message has no arguments; `{kind}` takes words alone. Received {shown(entry)}.")
+    if kind == "call" and text:
+        raise SpecError(f"a call has no text; use `where` for its arguments. Received {shown(entry)}.")
+    return EventAtom(kind, _words(names, kind), place, where, _words(text, "text") if text else ())  # type: ignore[arg-type]
+
+
+def _words(value: Json, key: str) -> tuple[str, ...]:
+    words = [value] if isinstance(value, str) else value
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) and word.strip() for word in words):
+        raise SpecError(f"`{key}` should be a text or a list of texts; '*' is any. Received {shown(value)}.")
+    return tuple(words)
+
+
+def _contains(words: Iterable[str], text: str) -> bool:
+    """Return whether a text has one of these words or phrases, whole and whatever the case."""
+    return any(_word(word).search(text) is not None for word in words)
+
+
+@functools.lru_cache(1024)
+def _word(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(word.strip())}(?!\w)", re.IGNORECASE)
+
+
+def _part(event: Event, path: str) -> Json:
+    """The argument at a dotted path, or the part of a JSON result; None where there is none."""
+    found: Json = event.arguments
+    if path in found:
+        return found[path]
+    if path.startswith(_RESULT):
+        path = path.removeprefix(_RESULT)
+        try:
+            found = json.loads(event.text)
+        except (ValueError, RecursionError):
+            return None
+    for key in path.split("."):
+        if not isinstance(found, dict) or key not in found:
+            return None
+        found = found[key]
+    return found
+
+
+def _meets(value: Json, wanted: Json) -> bool:
+    if isinstance(wanted, list):
+        return any(_meets(value, each) for each in wanted)
+    if not isinstance(wanted, dict):
+        return value is not None and _as_text(value) == _as_text(wanted)
+    if not _is_number(value):
+        return False
+    return all(_COMPARISONS[key](value, bound) for key, bound in wanted.items())
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _as_text(value: Json) -> str:
+    """A value as text, so that 7 and "7" are the same thing."""
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+def _one_or_list(words: tuple[str, ...]) -> Json:
+    return words[0] if len(words) == 1 else list(words)
+
+
+def _inline(value: Json) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_inline(entry)}" for key, entry in value.items()) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_inline, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

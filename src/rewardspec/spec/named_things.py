@@ -1,0 +1,333 @@
+"""Sorts of names: formulas about things that appear while an episode runs, such as orders by their number.
+
+The label of an atom about such things is a mapping from things to numbers. A thing's trace has its own labels where a
+step names it, and 0 elsewhere. Things in the same state of the formula's machine, and with the same value, form a
+*class*, which takes one step for all of them; one more class is that of all things that no step has named. A thing that
+comes to be in it is forgotten, which is exact, because the two can never differ again unless one is named. The value
+counts too because it may depend on labels that the state does not keep, as that of `last & b(x)` does.
+
+`forall` and `exists` are about all things, named or not. `mean` is about the things that an atom of the sort has named
+so far, in this formula or another. It has to remember them all, and before any is named it is the value for an unnamed
+one.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, NoReturn
+
+from rewardspec.errors import LabelError, SpecError
+from rewardspec.logic.label_ranges import checked_number
+from rewardspec.logic.quantifiers import Exists, Mean, Quantified
+from rewardspec.machines.heads import Head, output
+from rewardspec.machines.machine import Machine
+from rewardspec.machines.program import Program, side_by_side
+from rewardspec.machines.windows import Queue, algebra, queue_contents
+from rewardspec.spec.pairs import Pair
+from rewardspec.spec.sorts import ONE_EPISODE, Thing, named_labels
+from rewardspec.spec.veto_and_reward import RewardHead
+from rewardspec.spec.vetoes import veto_program
+from rewardspec.synthesis.quantitative.compiler import Synthesis
+from rewardspec.synthesis.quantitative.progress import value_and_progress, with_progress
+
+_UNNAMED = 0  # the class of things that are not known
+_NONE: dict[Thing, float] = {}
+_MOST_MERGED = 64  # classes that may have become others before things are told apart by the classes that are left
+
+
+class Class(NamedTuple):
+    """Things in one state.
+
+    Attributes:
+        state: The state of the formula's machine.
+        value: The value of the formula for each of them.
+        possible: What is positive while that value can be.
+    """
+
+    state: tuple[Any, ...]
+    value: float
+    possible: float
+
+
+class Population(NamedTuple):
+    """All things of a pair, after some steps.
+
+    Attributes:
+        unnamed: The class of all things that are not known.
+        classes: The other classes, by their numbers.
+        sizes: How many things each of these has.
+        where: The number of each known thing's class, or of one that has become that class since.
+        merged: For classes that have become others, the number of the other.
+        last: The last number given to a class.
+    """
+
+    unnamed: Class
+    classes: dict[int, Class]
+    sizes: dict[int, int]
+    where: dict[Thing, int]
+    merged: dict[int, int]
+    last: int
+
+
+class NamedPair:
+    """A pair about things of a sort of names, followed from step to step.
+
+    Args:
+        formula: The quantified formula.
+        program: The program of its body, whose outputs are what is paid for and what tells of a veto.
+        alike: All atoms about things of this sort, those of other formulas included.
+
+    Attributes:
+        formula: The formula.
+        predicates: The atoms about things.
+    """
+
+    def __init__(self, formula: Quantified, program: Program, alike: Collection[str] = ()) -> None:
+        self.formula = formula
+        self.predicates = formula.predicates
+        # Only a mean counts the things that other formulas' atoms name.
+        self._alike = tuple(atom for atom in alike if isinstance(formula, Mean) and atom not in self.predicates)
+        self._program = program
+        self._machine = Machine(program, Head((), (output(0), output(1))))
+        own = {f"{predicate}({formula.variable})" for predicate in self.predicates}
+        self._others = [atom for atom in program.atoms if atom not in own]
+        self._names = tuple(f"{predicate}({formula.variable})" for predicate in self.predicates)
+        self._nothing = dict.fromkeys(self._names, 0.0)
+        self._remembers = isinstance(formula, Mean)
+
+    @functools.cached_property
+    def initial(self) -> Population:
+        """The things before the first step: none is known."""
+        start = Class(self._machine.initial_state(), 0.0, 1.0)
+        return Population(start, {}, {}, {}, {}, _UNNAMED)
+
+    def step(self, before: Population, labels: Mapping[str, Any]) -> tuple[Population, float, float]:
+        """Read one more step's labels.
+
+        Returns:
+            The things after it, the formula's value, and what is positive while the value can be.
+
+        Args:
+            before: The things before the step, which are not changed.
+            labels: Numbers for atoms, and for those about things mappings from things to numbers.
+        """
+        step, classes, where, merged, last = (
+            self._machine.step,
+            before.classes,
+            before.where,
+            before.merged,
+            before.last,
+        )
+        base = {atom: labels[atom] for atom in self._others}
+        nothing = base | self._nothing
+        state, (value, possible) = step(before.unnamed.state, nothing)
+        unnamed = Class(state, value, possible)
+        numbers: dict[Any, int] = {} if self._remembers else {(self._key(state), value, possible): _UNNAMED}
+        moved: dict[tuple[Any, ...], list[Thing]] = {}  # things of one class with the same labels
+        sizes = before.sizes.copy()
+        for thing, letter in self._letters(labels).items():
+            number = self._class_of(before, thing)
+            moved.setdefault((number, letter), []).append(thing)
+            if number != _UNNAMED:
+                sizes[number] -= 1
+        after: dict[int, Class] = {}
+        for number, each in classes.items():
+            size = sizes[number]
+            if not size:
+                del sizes[number]
+                continue
+            state, (value, possible) = step(each.state, nothing)
+            known = numbers.setdefault((self._key(state), value, possible), number)
+            if known == number:
+                after[number] = Class(state, value, possible)
+                continue
+            merged = {**merged, number: known}
+            del sizes[number]
+            if known != _UNNAMED:
+                sizes[known] += size
+        if moved:
+            where = where.copy()
+        for (number, letter), things in moved.items():
+            old = before.unnamed if number == _UNNAMED else classes[number]
+            state, (value, possible) = step(old.state, base | dict(zip(self._names, letter, strict=True)))
+            known = numbers.setdefault((self._key(state), value, possible), last + 1)
+            if known == _UNNAMED:
+                for thing in things:
+                    where.pop(thing, None)
+                continue
+            if known > last:
+                last = known
+                after[known], sizes[known] = Class(state, value, possible), 0
+            sizes[known] += len(things)
+            for thing in things:
+                where[thing] = known
+        new = Population(unnamed, after, sizes, where, merged, last)
+        if len(merged) > _MOST_MERGED + len(after) or len(where) > _MOST_MERGED + 2 * sum(sizes.values()):
+            new = self._tidied(new)
+        return new, *self._over_things(new)
+
+    def _over_things(self, things: Population) -> tuple[float, float]:
+        """The formula's value, and what is positive while that can be."""
+        value, possible = things.unnamed[1:]
+        if isinstance(self.formula, Mean):
+            for each in things.classes.values():
+                possible = max(possible, each.possible)
+            total = sum(things.sizes.values())
+            if total:
+                value = sum(each.value * things.sizes[number] for number, each in things.classes.items()) / total
+            return value, possible
+        extreme = max if isinstance(self.formula, Exists) else min
+        for each in things.classes.values():
+            value, possible = extreme(value, each.value), extreme(possible, each.possible)
+        return value, possible
+
+    def values(self, things: Population) -> dict[Thing, float]:
+        """The value for each known thing; any other has that of an unnamed one."""
+        numbers = {thing: self._class_of(things, thing) for thing in things.where}
+        return {thing: things.classes[number].value for thing, number in numbers.items() if number != _UNNAMED}
+
+    def worst(self, things: Population) -> Thing | None:
+        """A known thing with the smallest value, if that is smaller than an unnamed one's."""
+        lowest = min(things.classes, key=lambda number: things.classes[number].value, default=_UNNAMED)
+        if lowest == _UNNAMED or (not self._remembers and things.classes[lowest].value >= things.unnamed.value):
+            return None
+        return next(thing for thing in things.where if self._class_of(things, thing) == lowest)
+
+    def _class_of(self, things: Population, thing: Thing) -> int:
+        number = things.where.get(thing, _UNNAMED)
+        while number in things.merged:
+            number = things.merged[number]
+        return number
+
+    def _tidied(self, things: Population) -> Population:
+        """The same things, each with the class that it is in, and without those that are forgotten."""
+        where = {thing: self._class_of(things, thing) for thing in things.where}
+        where = {thing: number for thing, number in where.items() if number != _UNNAMED}
+        return things._replace(where=where, merged={})
+
+    def _key(self, state: tuple[Any, ...]) -> Any:
+        """What tells states apart: the control state, the registers, and what counts of each window."""
+        program = self._program
+        if not program.windows:
+            return state
+        first = 1 + len(program.registers)
+        held = [
+            tuple(queue_contents(Queue(*queue), window.length, algebra(window, program, None)))
+            for window, queue in zip(program.windows, state[first:], strict=True)
+        ]
+        return (*state[:first], *held)
+
+    def _letters(self, labels: Mapping[str, Any]) -> dict[Thing, tuple[float, ...]]:
+        """The labels of each thing that this step names, in the order of the predicates."""
+        columns = [
+            named_labels(atom, labels[atom]) if atom in labels else _NONE for atom in (*self.predicates, *self._alike)
+        ]
+        things = columns[0] if len(columns) == 1 else dict.fromkeys(itertools.chain(*columns))
+        own = columns[: len(self.predicates)]
+        return {thing: tuple([column.get(thing, 0.0) for column in own]) for thing in things}
+
+
+def named_pair(pair: Pair, max_registers: int, alike: Collection[str]) -> NamedPair:
+    """A pair about things of a sort of names; `alike` are all atoms about that sort.
+
+    Raises:
+        SynthesisError: Its formula needs more registers than the budget.
+    """
+    assert isinstance(pair.formula, Quantified)
+    synthesis = Synthesis(max_registers)
+    paid = program = synthesis.program(pair.body)
+    veto = veto_program(pair.body, program, max_registers).program if pair.vetoes else program
+    if pair.progress:
+        paid = value_and_progress(with_progress(program, pair.body, synthesis)).output(1)
+    return NamedPair(pair.formula, replace(side_by_side([paid, veto]), atoms=pair.body.atoms), alike)
+
+
+class NamedThingsMachine(Machine[RewardHead]):
+    """The machine of a spec with pairs about things of sorts of names, for one episode.
+
+    The head takes the values of these pairs, and what tells of their vetoes, as inputs. A state has the things before
+    what the head remembers.
+
+    Args:
+        program: The program of the other pairs.
+        head: The spec's head.
+        pairs: The pairs about things of sorts of names.
+        vetoes: Which of these can veto.
+        split: See `Machine`.
+    """
+
+    def __init__(
+        self, program: Program, head: RewardHead, pairs: Sequence[NamedPair], vetoes: Sequence[int], split: Any = None
+    ) -> None:
+        super().__init__(program, head, split)
+        self.pairs = tuple(pairs)
+        self._vetoes = tuple(vetoes)
+        self._place = 1 + len(program.registers) + len(program.windows)
+
+    def populations(self, state: tuple[Any, ...]) -> tuple[Population, ...]:
+        """The things of each pair."""
+        found: tuple[Population, ...] = state[self._place]
+        return found
+
+    def initial_state(self, batch: Any = None, xp: Any = None, *options: Any, **named: Any) -> tuple[Any, ...]:
+        """The state before the first letter of one episode."""
+        if batch is not None or xp is not None:
+            self._refuse()
+        state = super().initial_state()
+        return (*state[: self._place], tuple(pair.initial for pair in self.pairs), *state[self._place :])
+
+    @functools.cached_property
+    def step(self) -> Any:
+        """The function `(state, labels, …) -> (state, reward)`."""
+        inner, place, pairs, vetoes = Machine.step.func(self), self._place, self.pairs, self._vetoes  # type: ignore[attr-defined]
+
+        def step(
+            state: Any, labels: Any, base_reward: Any = 0.0, terminated: Any = False, truncated: Any = False
+        ) -> tuple[Any, Any]:
+            if state.__class__ is not tuple or not isinstance(labels, Mapping):
+                self._refuse()
+            others = self._numbers(labels)
+            found = [pair.step(own, others) for pair, own in zip(pairs, state[place], strict=True)]
+            values = [value for _, value, _ in found]
+            uppers = [found[k][2] for k in vetoes]
+            before = (*state[:place], *state[place + 1 :])
+            after, reward = inner(before, others, base_reward, terminated, truncated, *values, *uppers)
+            return (*after[:place], tuple([things for things, _, _ in found]), *after[place:]), reward
+
+        return step
+
+    def _numbers(self, labels: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The labels, those of atoms that are about no names checked to be there and to be numbers."""
+        split = labels if self._split is None else self._split(labels)
+        for atom in self.program.atoms:
+            label = split.get(atom, None)
+            if label.__class__ is not float or not 0.0 <= label <= 1.0:
+                if getattr(label, "shape", ()):
+                    self._refuse()
+                split = {**split, atom: self._number(split, atom)}
+        return split
+
+    def _number(self, labels: Mapping[str, Any], atom: str) -> float:
+        if atom not in labels:
+            raise LabelError(
+                f"There is no label for atom {atom!r}; there are: {', '.join(map(str, labels)) or 'none'}."
+            )
+        return checked_number(atom, labels[atom])
+
+    def parts(self, state: Any) -> Any:
+        """Control state, registers, what each window gives, and the head's memory."""
+        return super().parts((*state[: self._place], *state[self._place + 1 :]))
+
+    def step_checked(self, *args: Any) -> NoReturn:
+        """Refuse a batch."""
+        self._refuse()
+
+    def columns(self, *args: Any) -> NoReturn:
+        """Refuse a batch."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise SpecError(ONE_EPISODE)

@@ -1,0 +1,143 @@
+"""A guard for the calls of a language agent: it says before a call which rule the call would break."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from rewardspec.spec.atoms.event_atoms import Event
+from rewardspec.spec.spec import Spec
+from rewardspec.transcripts.messages import ErrorTest, Message, Reader, calls_of, reports_error
+from rewardspec.transcripts.rules import Rule, RuleBook, RuleState
+from rewardspec.types import Json
+
+
+class Reason(NamedTuple):
+    """Why a call is blocked.
+
+    Attributes:
+        rule: Name of the rule that it would break.
+        formula: The rule.
+        thing: The thing, such as an order's number, for which it would break the rule; empty for a rule about none.
+    """
+
+    rule: str
+    formula: str
+    thing: str
+
+    def __str__(self) -> str:
+        about = f" for {self.thing}" if self.thing else ""
+        return f"it would break the rule {self.rule!r}{about}"
+
+
+class Decision(NamedTuple):
+    """What the guard says of a call.
+
+    Attributes:
+        allowed: Whether the call breaks no rule.
+        reasons: The rules that it would break.
+        name: Name of the tool.
+        id: The identifier of the call; empty where it has none.
+    """
+
+    allowed: bool
+    reasons: tuple[Reason, ...]
+    name: str
+    id: str = ""
+
+    def __str__(self) -> str:
+        return (
+            "allowed"
+            if self.allowed
+            else f"blocked: {self.name} is not allowed now, " + "; ".join(map(str, self.reasons))
+        )
+
+
+class Guard:
+    """Follows a conversation, and blocks the calls that would break a rule.
+
+    A call is blocked exactly if a rule can still be kept before it and cannot after it, whatever follows; for a rule
+    about things, if this is so for one of them. A blocked call counts as not made.
+
+    Args:
+        spec: The spec with the rules.
+        is_error: Decides whether the message of a tool reports an error.
+
+    Example:
+        >>> spec = Spec.from_toml('''
+        ... sorts = { order_id = "names" }
+        ... [atoms]
+        ... refund = { call = "refund", id = "order_id" }
+        ... looked_up = { result = "get_order", id = "order_id" }
+        ... [[pairs]]
+        ... formula = "forall order_id: G(refund(order_id) -> O looked_up(order_id))"
+        ... weight = 1
+        ... name = "refund only after lookup"
+        ... ''')
+        >>> print(Guard(spec).check("refund", {"order_id": 7}))
+        blocked: refund is not allowed now, it would break the rule 'refund only after lookup' for 7
+    """
+
+    def __init__(self, spec: Spec, is_error: ErrorTest = reports_error) -> None:
+        self._book = RuleBook(spec)
+        self._states = self._book.initial
+        self._reader = Reader(is_error)
+        self._blocked: set[str] = set()
+
+    def check(self, name: str, arguments: Mapping[str, Json] | None = None) -> Decision:
+        """Judge a call that may be made next. The guard does not change."""
+        return self._judged(Event("call", name, arguments or {}), self._states)
+
+    def add(self, message: Message) -> list[Decision]:
+        """Follow one more message, and judge its calls in order.
+
+        A call that is allowed counts as made when the next one is judged, a blocked one as not made. A result with the
+        identifier of a blocked call is left out, so that the reason can be returned to the model in its place.
+
+        Returns:
+            A decision for each call.
+
+        Raises:
+            RecordingError: It is no chat message.
+        """
+        identifier = message.get("tool_call_id")
+        if message.get("role") in ("tool", "function") and isinstance(identifier, str) and identifier in self._blocked:
+            self._reader.messages += 1
+            return []
+        decisions = []
+        events = self._reader.read(message)
+        identifiers = iter(
+            [identifier for identifier, _, _ in calls_of(message)] if message["role"] == "assistant" else []
+        )
+        for event in events:
+            if event.kind == "call":
+                decision = self._judged(event, self._states)._replace(id=next(identifiers))
+                decisions.append(decision)
+                if not decision.allowed:
+                    self._blocked |= {decision.id} - {""}
+                    continue
+            self._states = self._book.step(self._states, event)
+        return decisions
+
+    def _judged(self, event: Event, states: tuple[RuleState, ...]) -> Decision:
+        broken = self._book.broken_by(states, event)
+        if not broken:
+            return Decision(True, (), event.name)
+        return Decision(False, tuple(_reason(rule, thing) for rule, thing in broken), event.name)
+
+
+def check_call(
+    spec: Spec, messages: Iterable[Message], name: str, arguments: Mapping[str, Json] | None = None
+) -> Decision:
+    """Judge a call that may be made after a conversation; see `Guard`, which need not read the messages again."""
+    book, reader = RuleBook(spec), Reader()
+    states = book.initial
+    for message in messages:
+        for event in reader.read(message):
+            states = book.step(states, event)
+    broken = book.broken_by(states, Event("call", name, arguments or {}))
+    return Decision(not broken, tuple(_reason(rule, thing) for rule, thing in broken), name)
+
+
+def _reason(rule: Rule, thing: str) -> Reason:
+    return Reason(rule.name, rule.text, thing)

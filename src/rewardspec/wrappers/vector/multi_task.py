@@ -1,0 +1,191 @@
+"""Several specs in a vector environment: a task for each episode, for one learner of all of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from rewardspec.episodes.features import Features, Observe
+from rewardspec.errors import SpecError
+from rewardspec.spec.spec import Spec
+from rewardspec.types import Action, InfoDict, Observation, ResetOptions, VectorEnvironment
+from rewardspec.wrappers.multi_task import flat_space, require_specs
+from rewardspec.wrappers.vector.infos import everyone, note
+from rewardspec.wrappers.vector.monitor_reward import BaseWrapper, MonitorReward
+
+
+class MultiTask(BaseWrapper, RecordConstructorArgs):
+    """Pays each episode by one of several specs, and shows the learner which one.
+
+    Rewards and `infos` are those of the vector `MonitorReward` with the spec of each environment's task.
+    `infos["task"]` has the numbers of the tasks, of shape (num_envs,). Observations become a flat batch of float32, as
+    `rewardspec.wrappers.MultiTask` has it for one environment.
+
+    Every spec follows every environment, so that a step takes as long as those of all specs together.
+
+    Args:
+        env: The vector environment, with autoreset mode `NEXT_STEP` or `DISABLED`; single observations are `Discrete`
+            or a `Box`.
+        specs: The tasks.
+        observe: What to show of the monitor; see `rewardspec.wrappers.MultiTask`.
+        order: Whether the tasks of an environment's episodes follow one another `"in turn"`, environment k beginning
+            with task k, or are drawn at `"random"`.
+
+    Attributes:
+        specs: The tasks.
+
+    Raises:
+        SpecError: There is no spec, the observations are neither `Discrete` nor a `Box`, or the environments reset
+            within the step that ends an episode.
+
+    Example:
+        >>> near = lambda obs, action, next_obs: 1.0 - np.minimum(np.abs(next_obs[..., 0]), 1.0)
+        >>> specs = [Spec([(formula, 1)], atoms={"near": near}) for formula in ("G near", "F G !near")]
+        >>> envs = MultiTask(gym.make_vec("CartPole-v1", num_envs=3, vectorization_mode="sync"), specs)
+        >>> observations, infos = envs.reset(seed=0)
+        >>> infos["task"], observations[:, 4:6].tolist()
+        (array([0, 1, 0]), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    """
+
+    def __init__(
+        self,
+        env: VectorEnvironment,
+        specs: Sequence[Spec],
+        observe: Observe | Literal["nothing"] | None = "registers",
+        *,
+        order: Literal["in turn", "random"] = "in turn",
+    ) -> None:
+        require_specs(specs, order)
+        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, specs=specs, observe=observe, order=order)
+        VectorWrapper.__init__(self, env)
+        self._played = _Played(env)
+        self._tasks = [MonitorReward(self._played, spec) for spec in specs]
+        mode = env.metadata.get("autoreset_mode")
+        if mode is AutoresetMode.SAME_STEP:
+            raise SpecError(
+                "A vector MultiTask needs the autoreset mode NEXT_STEP or DISABLED, for the step that ends an episode "
+                "should show the task that it was paid by. Received SAME_STEP. Make the environments with another mode."
+            )
+        self._next_step = mode is AutoresetMode.NEXT_STEP
+        self.specs = tuple(task.reward_spec for task in self._tasks)
+        observe = None if observe == "nothing" else observe
+        self._features = [None if observe is None else Features(spec, observe) for spec in self.specs]
+        self.single_observation_space = flat_space(env.single_observation_space, self._features)
+        self.observation_space = batch_space(self.single_observation_space, env.num_envs)
+        self._order = order
+        self._draws = np.random.default_rng()
+        self._task = np.zeros(env.num_envs, dtype=np.int64)
+        self._ended = np.zeros(env.num_envs, dtype=np.bool_)
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: ResetOptions | None = None
+    ) -> tuple[Observation, InfoDict]:
+        """Reset the environments, or those of `options["reset_mask"]`, each to its next task; a seed begins anew."""
+        mask = None if options is None else options.get("reset_mask")
+        began = everyone(self.num_envs) if mask is None else np.array(mask, dtype=np.bool_)
+        passed = None if options is None else dict(options)
+        self._played.result = self.env.reset(seed=seed, options=passed)  # type: ignore[arg-type]
+        if seed is not None:
+            self._draws = np.random.default_rng(seed if isinstance(seed, int) else None)
+        if seed is not None or not self._played.begun:
+            self._task = (np.arange(self.num_envs) - 1) % len(self.specs)
+        self._played.begun = True
+        self._begin(began)
+        found = [task.reset(seed=seed, options=options) for task in self._tasks]
+        self._ended[began] = False
+        return self._observed(self._played.result[0]), self._infos([infos for _, infos in found], began)
+
+    def step(
+        self, actions: Action
+    ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], InfoDict]:
+        """Step the environments, and pay what the spec of each one's task says."""
+        self._played.result = self.env.step(actions)
+        observations, _, terminations, truncations, _ = self._played.result
+        found = [task.step(actions) for task in self._tasks]
+        rewards = np.choose(self._task, [each[1] for each in found])
+        if self._next_step:
+            self._begin(self._ended)  # which this step has reset, and pays 0 for
+            self._ended = np.logical_or(terminations, truncations)
+        infos = self._infos([each[4] for each in found], everyone(self.num_envs))
+        return self._observed(observations), rewards, terminations, truncations, infos
+
+    def _begin(self, began: NDArray[np.bool_]) -> None:
+        """Give environments in which an episode begins their next task."""
+        following = (self._task + 1) % len(self.specs)
+        if self._order == "random":
+            following = self._draws.integers(len(self.specs), size=self.num_envs)
+        self._task = np.where(began, following, self._task)
+
+    def _infos(self, found: Sequence[InfoDict], mask: NDArray[np.bool_]) -> InfoDict:
+        """The environment's infos, with what the spec of each environment's task has added."""
+        infos: InfoDict = copy.copy(self._played.infos)
+        for key in ("base_reward", "violated", "cost"):
+            if any(key in each for each in found):
+                told = next(each[f"_{key}"] for each in found if key in each)
+                columns = [each.get(key, np.zeros(self.num_envs)) for each in found]
+                note(infos, key, np.choose(self._task, columns), told)
+        values: InfoDict = {}
+        for number, each in enumerate(found):
+            for name, column in each.get("formula_values", {}).items():
+                own = self._task == number
+                if not name.startswith("_") or name[1:] not in each["formula_values"]:
+                    values[name] = np.where(own, column, values.get(name, 0.0))
+                    values[f"_{name}"] = (own & each["formula_values"][f"_{name}"]) | values.get(f"_{name}", False)
+        infos["formula_values"], infos["_formula_values"] = values, mask.copy()
+        infos["task"], infos["_task"] = self._task.copy(), everyone(self.num_envs)
+        return infos
+
+    def _observed(self, observations: Observation) -> NDArray[np.float32]:
+        longer = np.zeros(self.observation_space.shape or (), dtype=np.float32)
+        space, rows = self.env.single_observation_space, np.arange(self.num_envs)
+        if isinstance(space, gym.spaces.Discrete):
+            first = int(space.n)
+            longer[rows, np.asarray(observations) - int(space.start)] = 1.0
+        else:
+            flat = np.reshape(observations, (self.num_envs, -1))
+            first = flat.shape[1]
+            longer[:, :first] = flat
+        longer[rows, first + self._task] = 1.0
+        first += len(self.specs)
+        for number, (task, features) in enumerate(zip(self._tasks, self._features, strict=True)):
+            own = self._task == number
+            if features is not None and features.names and own.any():
+                numbers = features.read_batch(task.monitor_state, self.num_envs)
+                longer[own, first : first + numbers.shape[1]] = numbers[own]
+        return longer
+
+
+class _Played(VectorEnv[Any, Any, Any]):
+    """A vector environment that gives each of several wrappers the step or reset that was just taken."""
+
+    def __init__(self, env: VectorEnvironment) -> None:
+        self.env = env
+        self.metadata, self.spec, self.num_envs = env.metadata, env.spec, env.num_envs
+        self.single_observation_space, self.observation_space = env.single_observation_space, env.observation_space
+        self.single_action_space, self.action_space = env.single_action_space, env.action_space
+        self.result: Any = None
+        self.begun = False
+
+    @property
+    def infos(self) -> InfoDict:
+        """The infos of the step or reset."""
+        infos: InfoDict = self.result[-1]
+        return infos
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        """The reset that was just done."""
+        observations, infos = self.result
+        return observations, dict(infos)
+
+    def step(self, actions: Any) -> Any:
+        """The step that was just taken."""
+        *others, infos = self.result
+        return (*others, dict(infos))

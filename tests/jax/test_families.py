@@ -1,0 +1,118 @@
+"""Environments of other JAX libraries, and their trainers, on the real packages: `make jaxenvs`."""
+
+import functools
+import importlib
+import os
+import re
+import subprocess
+import sys
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import rewardspec as rs
+from tests.jax.families import EXAMPLES, FAMILIES, example
+from tests.jax.replay import compare, computed_once, rollout
+from tests.jax.test_spec_reward import SPEC
+from tests.jax.worlds import walk
+
+pytestmark = [pytest.mark.jaxenvs, pytest.mark.filterwarnings("ignore")]  # the packages' own warnings
+
+
+def require(module):
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"needs {module}, which is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return importlib.import_module(module)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_pays_what_the_scalar_monitor_says(name):
+    family = FAMILIES[name]
+    require(family.module)
+    env, spec = example(family)
+    envs = rs.jax.SpecReward(env, computed_once(spec), 8, limit=20, auto_reset=family.auto_reset)
+    state, found = rollout(envs, 45)
+    envs.check_labels(state)
+    compared = compare(envs, found)
+    assert compared.differing_values == 0
+    assert compared.largest_gap <= 1e-6
+    assert compared.episodes >= 16
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_example_of_a_family_runs(name):
+    family = FAMILIES[name]
+    require(family.module)
+    command = [sys.executable, str(EXAMPLES / f"{family.example}.py"), "--envs", "4", "--steps", "30"]
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
+    assert ran.returncode == 0, ran.stderr
+    assert re.search(r"^120 steps, \d+ episodes ended", ran.stdout, re.MULTILINE)
+
+
+def test_wrappers_that_reset_or_hide_steps_are_refused():
+    gymnax = require("gymnax")
+    env, params = gymnax.make("CartPole-v1")
+    with pytest.raises(rs.Error, match="Received LogWrapper"):
+        rs.jax.from_gymnax(importlib.import_module("gymnax.wrappers.purerl").LogWrapper(env), params)
+
+
+def test_gymnax_wrappers_fit_around_a_spec():
+    require("gymnax")
+    from gymnax.wrappers.purerl import FlattenObservationWrapper, LogWrapper
+
+    envs = rs.jax.SpecReward(walk(), SPEC, None, observe="registers")
+    env = LogWrapper(FlattenObservationWrapper(rs.jax.as_gymnax(envs)))
+    params = env.default_params
+    assert env.observation_space(params).shape == envs.observation_shape
+    assert env.action_space(params).n == env.num_actions == 2
+
+    def body(carry, key):
+        obs, state = carry
+        obs, state, reward, terminated, truncated, info = jax.vmap(env.step, in_axes=(0, 0, 0, None))(
+            jax.random.split(key, 8), state, jnp.ones(8, jnp.int32), params
+        )
+        return (obs, state), (reward, terminated | truncated, info)
+
+    first = jax.jit(jax.vmap(env.reset, in_axes=(0, None)))(jax.random.split(jax.random.key(0), 8), params)
+    run = jax.jit(lambda carry: jax.lax.scan(body, carry, jax.random.split(jax.random.key(1), 30)))
+    _, done, info = jax.tree.map(np.asarray, run(first)[1])
+    assert done.sum() > 20
+    np.testing.assert_allclose(  # by gymnax's wrapper and by ours
+        info["returned_episode_returns"][done], info["episode"]["return"][done], atol=1e-5
+    )
+    assert (info["returned_episode_lengths"][done] == info["episode"]["length"][done]).all()
+
+
+def test_a_gymnax_environment_can_have_one_flag_as_purejaxrl_expects():
+    require("gymnax")
+    env = rs.jax.as_gymnax(rs.jax.SpecReward(walk(), SPEC, None), one_flag=True)
+    obs, state = env.reset(jax.random.key(0), env.default_params)
+    assert obs.shape == env.observation_space(env.default_params).shape
+    obs, state, _, done, info = jax.jit(env.step)(jax.random.key(1), state, 1, env.default_params)
+    assert done.dtype == bool
+    assert set(info["formula_values"]) == set(SPEC.names)
+
+
+def test_the_trainer_of_brax_runs_on_a_spec():
+    require("brax")
+    from brax.training.agents.ppo import networks
+    from brax.training.agents.ppo import train as ppo
+
+    env, spec = example(FAMILIES["brax"])
+    envs = rs.jax.SpecReward(env, spec, None, observe="registers", limit=20, auto_reset="first")
+    small = functools.partial(networks.make_ppo_networks, policy_hidden_layer_sizes=(8,), value_hidden_layer_sizes=(8,))
+    options = {"num_envs": 8, "num_eval_envs": 4, "batch_size": 8, "num_minibatches": 2, "unroll_length": 5}
+    options |= {"num_updates_per_batch": 1, "num_evals": 2, "episode_length": 20, "log_training_metrics": True}
+    _, _, metrics = ppo.train(
+        rs.jax.as_brax(envs), num_timesteps=2_000, wrap_env=False, network_factory=small, **options
+    )
+    assert {f"eval/episode_{name}" for name in ("reward", "base_reward", "cost", *spec.names)} <= set(metrics)
+    assert 1 <= metrics["eval/avg_episode_length"] <= 20
+    with pytest.raises(rs.Error, match="wrap_env=False"):
+        rs.jax.as_brax(envs).reset(jax.random.PRNGKey(0))

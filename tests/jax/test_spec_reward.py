@@ -1,0 +1,248 @@
+"""A spec as the reward of batches of JAX environments."""
+
+import functools
+import os
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import rewardspec as rs
+from rewardspec.episodes.features import Features
+from tests.jax.replay import compare, rollout
+from tests.jax.worlds import walk
+
+ATOMS = {
+    "inside": lambda obs, action, next_obs: abs(next_obs[..., 0]) <= 1,
+    "near": lambda obs, action, next_obs: jnp.clip(1 - abs(next_obs[..., 0]), 0, 1),
+    "right": lambda obs, action, next_obs, info: jnp.clip(info["state"].x, 0, 1),
+    "pushed": lambda obs, action, next_obs: 0.0 if action is None else action == 1,
+}
+PAIRS = [
+    rs.Pair("G inside", 0.125, penalty=-0.5, name="stay inside"),
+    *(rs.Pair("F(near & F right)", 0.125, payment=way, name=way) for way in ("value", "delta", "potential", "final")),
+    rs.Pair("G(pushed -> F[0,3] right)", 0.25, veto=False),
+]
+SPEC = rs.Spec(PAIRS, ATOMS, discount=0.9)
+
+
+@functools.cache
+def played(**options):
+    envs = rs.jax.SpecReward(walk(), SPEC, 16, **options)
+    return envs, *rollout(envs, 60)
+
+
+@pytest.mark.parametrize("options", [{}, {"auto_reset": "first"}, {"auto_reset": 3}, {"terminate_on_violation": True}])
+def test_values_and_rewards_are_those_of_the_scalar_monitor(options):
+    envs, state, found = played(**options)
+    compared = compare(envs, found)
+    assert compared.differing_values == 0
+    assert compared.largest_gap <= 1e-6
+    assert compared.episodes > 50
+    assert compared.violations > 20
+    envs.check_labels(state)
+
+
+def test_a_violation_by_the_last_observation_is_seen():
+    _, _, found = played()
+    assert found.terminated.sum() > 20
+    assert (found.info["cost"].astype(bool) == found.terminated).all()  # an episode terminates where it leaves
+
+
+def test_the_statistics_of_an_episode_cover_it_and_nothing_else():
+    _, _, found = played()
+    episode, sums, lengths = found.info["episode"], np.zeros(16), np.zeros(16)
+    for t in range(len(found.reward)):
+        sums, lengths = sums + found.reward[t], lengths + 1
+        np.testing.assert_allclose(episode["return"][t], sums, atol=1e-5)
+        assert (episode["length"][t] == lengths).all()
+        assert (episode["done"][t] == (found.terminated | found.truncated)[t]).all()
+        sums, lengths = np.where(episode["done"][t], 0, sums), np.where(episode["done"][t], 0, lengths)
+    assert set(episode["values"]) == set(SPEC.names)
+
+
+def test_observations_begin_the_next_episode_and_the_last_one_is_kept():
+    envs = rs.jax.SpecReward(walk(), SPEC, 64, observe="registers", limit=5)
+    step = jax.jit(envs.step)
+    state, obs = jax.jit(envs.reset)(jax.random.key(0))
+    features, seen = Features(SPEC, "registers"), 0
+    assert obs.shape == (64, *envs.observation_shape) == (64, 2 + len(features.names))
+    for t in range(12):
+        state, obs, _, terminated, truncated, info = step(jax.random.key(t), state, jnp.ones(64))
+        done = np.asarray(terminated | truncated)
+        last = np.asarray(info["final_obs"])
+        assert (abs(last[:, 0]) > 1).tolist() == terminated.tolist()
+        assert (abs(np.asarray(obs)[done, 0]) <= 0.5).all()
+        assert (last[~done] == np.asarray(obs)[~done]).all()
+        np.testing.assert_array_equal(np.asarray(state.obs), np.asarray(obs)[:, :2])
+        for e in np.flatnonzero(done):  # the registers of an episode that has only begun
+            labels = {atom: float(column[e]) for atom, column in info["reset_labels"].items()}
+            expected = np.float32(features.read(SPEC.start(labels)))
+            np.testing.assert_array_equal(np.asarray(obs)[e, 2:], expected)
+            seen += 1
+    assert seen > 100
+    assert step._cache_size() == 1
+
+
+def test_states_after_reset_and_step_have_equal_types():
+    for auto_reset in ("fresh", "first", 4):
+        envs = rs.jax.SpecReward(walk(), SPEC, 8, auto_reset=auto_reset)
+        before = jax.eval_shape(envs.reset, jax.random.key(0))[0]
+        after = jax.eval_shape(envs.step, jax.random.key(0), before, jnp.zeros(8))[0]
+        assert jax.tree.structure(before) == jax.tree.structure(after)
+        told = [[(x.shape, x.dtype, x.weak_type) for x in jax.tree.leaves(tree)] for tree in (before, after)]
+        assert told[0] == told[1]
+
+
+def test_auto_reset_chooses_first_states():
+    actions = jnp.ones(64)
+    for auto_reset, most in (("first", 64), (5, 5), ("fresh", 64)):
+        envs = rs.jax.SpecReward(walk(), None, 64, auto_reset=auto_reset, limit=1)
+        state, first = envs.reset(jax.random.key(0))
+        _, obs, *_ = jax.jit(envs.step)(jax.random.key(1), state, actions)
+        assert bool((obs == first).all()) == (auto_reset == "first")
+        assert len(np.unique(np.asarray(obs)[:, 0])) == most
+
+
+def test_without_a_spec_the_environment_pays():
+    envs = rs.jax.SpecReward(walk(), None, 8)
+    state, _ = envs.reset(jax.random.key(0))
+    state, _, reward, _, _, info = envs.step(jax.random.key(1), state, jnp.ones(8))
+    assert (reward == info["base_reward"]).all()
+    assert "labels" not in info
+    assert envs.invalid_labels(state) == {}
+
+
+def test_seeds_can_be_vmapped_and_one_environment_can_be_alone():
+    def total(envs, key):
+        def body(carry, key):
+            action = rs.jax.sample_actions(envs.action_space, key, 8) if envs.num_envs else jnp.int32(1)
+            state, _, reward, *_ = envs.step(key, carry, action)
+            return state, reward
+
+        state, _ = envs.reset(key)
+        return jax.lax.scan(body, state, jax.random.split(key, 10))[1]
+
+    keys = jax.random.split(jax.random.key(0), 3)
+    batch = rs.jax.SpecReward(walk(), SPEC, 8)
+    together = jax.jit(jax.vmap(functools.partial(total, batch)))(keys)
+    apart = jnp.stack([jax.jit(functools.partial(total, batch))(key) for key in keys])
+    np.testing.assert_allclose(together, apart, atol=1e-6)
+    alone = rs.jax.SpecReward(walk(), SPEC, None)
+    state, _ = alone.reset(keys[0])  # also outside of `jit`
+    assert alone.step(keys[1], state, 1)[2].shape == ()
+    one = functools.partial(total, alone)
+    assert jax.jit(one)(keys[0]).shape == (10,)
+    np.testing.assert_allclose(jax.jit(jax.vmap(one))(keys)[0], jax.jit(one)(keys[0]), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "shown", "size"),
+    [
+        (lambda x: x[0], lambda obs: {"observation", "monitor"} == set(obs), 1),
+        (lambda x: {"x": x, "grid": jnp.zeros((2, 2), jnp.uint8)}, lambda obs: {"x", "grid", "monitor"} == set(obs), 6),
+        (lambda x: (x, x), lambda obs: type(obs) is tuple and len(obs) == 3, 4),
+    ],
+)
+def test_every_kind_of_observation_takes_the_numbers_in(make, shown, size):
+    base = walk()
+
+    def reset(key):
+        state, obs = base.reset(key)
+        return state, make(obs)
+
+    def step(key, state, action):
+        state, obs, *rest = base.step(key, state, action)
+        return state, make(obs), *rest
+
+    env = rs.jax.FunctionalEnvironment(reset, step, base.action_space)
+    spec = rs.Spec([("F right", 1), ("G !right", 0)], {"right": ATOMS["right"]})
+    envs = rs.jax.SpecReward(env, spec, 4, observe="values")
+    state, obs = envs.reset(jax.random.key(0))
+    assert shown(obs)
+    with pytest.raises(rs.SpecError, match="flatten=True"):
+        _ = envs.observation_shape
+    flat = rs.jax.SpecReward(env, spec, 4, observe="values", flatten=True)
+    assert flat.observation_shape == (size + 2,)
+    assert flat.step(jax.random.key(1), state, jnp.ones(4))[1].shape == (4, size + 2)
+
+
+def test_labels_out_of_range_are_reported_with_atom_and_environment():
+    atoms = {"x": lambda obs, action, next_obs: jnp.where(next_obs[0] > 0.3, jnp.nan, 0.5)}
+    envs = rs.jax.SpecReward(walk(), rs.Spec([("F x", 1)], atoms), 32)
+    state, obs = envs.reset(jax.random.key(0))
+    assert (envs.invalid_labels(state)["x"] == (obs[:, 0] > 0.3)).all()
+    with pytest.raises(rs.LabelError, match=r"'x' should be in .0, 1. and was not, in .* of 32 environments"):
+        envs.check_labels(state)
+
+
+def test_a_spec_without_atoms_runs():
+    envs = rs.jax.SpecReward(walk(), rs.Spec([("F true", 0.5)]), 4, observe="registers")
+    state, _ = envs.reset(jax.random.key(0))
+    _, _, reward, *_ = jax.jit(envs.step)(jax.random.key(1), state, jnp.ones(4))
+    assert reward.tolist() == [0.5] * 4
+
+
+def test_bad_arguments_are_refused():
+    for change, message in [
+        ({"num_envs": 0}, "`num_envs` should be a positive integer or None. Received 0"),
+        ({"limit": 2.5}, "`limit` should be a positive integer or None. Received 2.5"),
+        ({"auto_reset": "last"}, "`auto_reset` should be 'fresh', 'first' or a positive integer. Received 'last'"),
+        ({"num_envs": None, "auto_reset": 4}, "nothing to share"),
+        ({"env": 3}, "Received a int"),
+        ({"spec": None, "observe": "values"}, "Without a spec"),
+        ({"spec": rs.Spec([("F a", 1)])}, "no functions for its atoms"),
+    ]:
+        with pytest.raises(rs.SpecError, match=message):
+            rs.jax.SpecReward(**{"env": walk(), "spec": SPEC, "num_envs": 2, **change})
+
+
+def test_a_step_that_changes_types_is_refused():
+    def step(key, state, action):
+        return state + 0.5, jnp.zeros(2), 0.0, False, False, {}
+
+    env = rs.jax.FunctionalEnvironment(lambda key: (0, jnp.zeros(2)), step, rs.jax.Discrete(2))
+    envs = rs.jax.SpecReward(env, None, 2)
+    state, _ = envs.reset(jax.random.key(0))
+    with pytest.raises(rs.Error, match=r"float32\[2\] after a step and int32\[2\] after a reset"):
+        envs.step(jax.random.key(1), state, jnp.zeros(2))
+
+
+SHARDED = """
+import jax, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+import rewardspec as rs
+from tests.jax.test_spec_reward import SPEC
+from tests.jax.worlds import walk
+
+assert len(jax.devices()) == 4
+envs = rs.jax.SpecReward(walk(), SPEC, 16, observe="registers")
+state, _ = jax.jit(envs.reset)(jax.random.key(0))
+over = NamedSharding(Mesh(np.array(jax.devices()), ("envs",)), P("envs"))
+
+def place(leaf):
+    return jax.device_put(leaf, over) if leaf.ndim and leaf.shape[0] == 16 else leaf
+
+def body(state, key):
+    state, obs, reward, *_ = envs.step(key, state, jax.random.bernoulli(key, shape=(16,)) * 1)
+    return state, (obs, reward)
+
+run = jax.jit(lambda state: jax.lax.scan(body, state, jax.random.split(jax.random.key(1), 20)))
+alone, (obs, reward) = run(state)
+shared, (sharded_obs, sharded) = run(jax.tree.map(place, state))
+assert len(shared.obs.sharding.device_set) == 4
+np.testing.assert_allclose(obs, sharded_obs, atol=1e-6)
+np.testing.assert_allclose(reward, sharded, atol=1e-6)
+print("equal", float(abs(reward).sum()) > 1)
+"""
+
+
+def test_a_rollout_sharded_over_devices_pays_the_same():
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+    ran = subprocess.run(
+        [sys.executable, "-c", SHARDED], capture_output=True, text=True, check=False, env=os.environ | flags
+    )
+    assert ran.stdout.split() == ["equal", "True"], ran.stderr
