@@ -78,7 +78,8 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
-	$(PIP_INSTALL) -e '.[reproduce]'
+	@echo "Installing rewardspec with JAX, optax and Gymnasium's environments in $(VENV): one to four minutes, once."
+	@$(PIP_INSTALL) -e '.[reproduce]'
 	@touch $@
 
 # torch first and alone: another package's looser requirement would fetch a much larger build.

@@ -96,6 +96,10 @@ def test_the_notebook_shows_what_its_cells_give():
 def test_every_option_of_every_command_is_on_the_page_of_the_command_line(capsys):
     page = script("commands").options()
     sections = dict(part.split("\n", 1) for part in page.split("## ")[1:])
+    table = re.findall(
+        r"^\| `rewardspec (\w+)", (DOCS / "api" / "commands.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert set(table) == set(sections)
     assert f"\n{(DOCS / 'api' / 'commands.md').read_text(encoding='utf-8')}".count("\n<!-- options -->\n") == 1
     assert len(sections) >= 12
     for name, section in sections.items():

@@ -120,6 +120,12 @@ def test_a_window_that_the_agent_does_not_see_all_of(formula, observe, said):
     assert not found(Spec([("G(a -> F b)", 1)]), "unseen-window", observe=observe)
 
 
+def test_a_delay_of_one_step_is_seen():
+    assert not found(Spec([("G(change -> H[1,1] !change)", 1)]), "unseen-window", observe="registers")
+    (finding,) = found(Spec([("G(change -> H[1,5] !change)", 1)]), "unseen-window", observe="registers")
+    assert "the extremum and how long it will last" in finding.message
+
+
 @pytest.mark.parametrize(
     ("formula", "violated"),
     [

@@ -80,14 +80,17 @@ def unseen_window(spec: LintedSpec) -> Iterator[Finding]:
     """A window of which the agent does not see all that its reward depends on."""
     for number, pair, monitor in spec.monitored if spec.observe is not None else ():
         windows = monitor.program.windows
+        if spec.observe == "registers":
+            windows = tuple(window for window in windows if window.length > 1)  # of a single entry, the agent sees all
         if not windows:
             continue
-        longest = max(windows, key=lambda window: window.length)
+        delays = [window for window in windows if window.op == "last"]
+        longest = max(delays or windows, key=lambda window: window.length)
         looks = f"{called(number, pair)} depends on a window of {longest.length} steps"
         if spec.observe != "registers":
             message = f"{looks}, of which the agent sees nothing: what it is paid is no function of what it sees."
             remedy = "Pass observe='registers'."
-        elif any(window.op == "last" for window in windows):
+        elif delays:
             message = f"{looks}. The agent sees only the oldest entry of this window."
             remedy = "Give it a policy with memory, or the last observations, or shorten the interval."
         else:
