@@ -139,3 +139,12 @@ def test_a_formula_in_normal_form_is_negated_by_the_duals_of_its_operators(formu
         lambda part, args: negate(part) if not part.args or is_literal(part) else dual(part, *args)
     )
     assert negated == negate(formula)
+
+
+def test_the_operators_with_a_tense_are_the_temporal_ones():
+    assert {kind for kind in OPERATORS if kind.temporal} == set(TEMPORAL)
+
+
+@given(formulas(max_depth=4, language=EVERYTHING))
+def test_a_formula_is_temporal_if_a_part_of_it_is(formula):
+    assert formula.is_temporal == any(isinstance(part, TEMPORAL) for part in formula.subformulas())

@@ -15,7 +15,8 @@ import torch
 import rewardspec as rs
 from rewardspec.machines.expressions import label
 from rewardspec.machines.program import Program, Push, Step, Window
-from rewardspec.machines.window_code import ArrayWindow, BatchWindows, has_begun
+from rewardspec.machines.window_code import BatchWindows, has_begun
+from rewardspec.machines.windows import queue_newest
 
 LENGTHS = (1, 2, 3, 4, 5, 8, 13)
 KINDS = (("max", 0.0), ("min", 1.0), ("last", 0.0), ("last", 1.0))
@@ -66,7 +67,7 @@ def window_of(length, op, neutral, guarded, semantics="degree"):
     window = Window("w", length, op, neutral)
     step = Step((), (label("x"),), (Push(label("x"), label("g") if guarded else None),))
     program = Program(("x", "g"), (), (), (step,), 0, (window,), semantics)
-    return program, ArrayWindow(program, 0)
+    return program, BatchWindows(program)
 
 
 @pytest.mark.parametrize("guarded", [False, True])
@@ -74,29 +75,30 @@ def window_of(length, op, neutral, guarded, semantics="degree"):
 def test_windows_of_batches_that_start_anew_hold_the_last_values(guarded, semantics):
     rng, size = random.Random(f"{guarded} {semantics}"), 3
     for length, (op, neutral) in itertools.product(LENGTHS, KINDS):
-        program, window = window_of(length, op, neutral, guarded, semantics)
-        state, lists = window.initial(np.zeros(size), np), Lists(program.windows[0], program, size)
+        program, windows = window_of(length, op, neutral, guarded, semantics)
+        state, lists = windows.initial(np.zeros(size), np), Lists(program.windows[0], program, size)
         for step in range(5 * length + 12):
             element = rng.randrange(size)
             mask = np.arange(size) == element
             if rng.random() < 0.2:
-                state = window.begin(state, mask, xp=np)
+                state = windows.begin(mask, (), state, np)
                 lists.begin(element)
             values = [rng.choice((0.125, 0.25, 0.5, 0.75)) for _ in range(size)]
             guards = [rng.choice((0.25, 0.5, 0.75, 1.0, 0.0)) for _ in range(size)] if guarded else None
-            state = window.push(state, np.array(values), None if guards is None else np.array(guards), xp=np)
+            state = windows.push(state, [np.array(values)], [None if guards is None else np.array(guards)], np)
             lists.push(values, guards)
             if rng.random() < 0.2:
                 newest = rng.choice((0.125, 0.5, 1.0))
-                state = window.restart(state, np.array([newest] * size), mask, xp=np)
+                started = windows.push(windows.initial(np.zeros(1), np), [np.array([newest])], [None], np)
+                state = windows.restart_at(np.array([element]), mask, started, state)
                 lists.restart(element, newest)
                 values[element] = newest
-            assert window.read(state, np).tolist() == lists.read(), (length, op, neutral, step)
-            assert window.newest(state).tolist() == values
-            assert op == "last" or window.lasting(state).tolist() == lists.lasting()
+            assert windows.read(state, 0, np).tolist() == lists.read(), (length, op, neutral, step)
+            assert queue_newest(state[0]).tolist() == values
+            assert op == "last" or windows.lasting(state, np)[0].tolist() == lists.lasting()
             if rng.random() < 0.3:
-                state = window.of(window.contents(state))
-                assert window.read(state, np).tolist() == lists.read()
+                state = windows.of_contents(windows.contents(state, 0, np))
+                assert windows.read(state, 0, np).tolist() == lists.read()
 
 
 def tables_of(rng, lengths, semantics):
@@ -168,7 +170,7 @@ def test_windows_that_share_a_table_hold_the_last_values(library, semantics):
 
 
 def test_the_table_works_on_when_its_clock_overflows():
-    window = BatchWindows(window_of(11, "max", 0.0, guarded=False)[0])
+    _, window = window_of(11, "max", 0.0, guarded=False)
     rng = np.random.default_rng(0)
     late = window.initial(jnp.zeros(3), jnp)
     late, early = late._replace(clock=late.clock + (2**31 - 20)), late
@@ -199,8 +201,8 @@ def test_no_step_of_a_window_is_longer_than_another():
     state, most = window.initial(np.zeros(2), np), 0
     for _ in range(3_000):
         calls = 0
-        state = window.push(state, np.ones(2), None, Counting)
-        window.read(state, Counting)
+        state = window.push(state, [np.ones(2)], [None], Counting)
+        window.read(state, 0, Counting)
         most = max(most, calls)
     assert 0 < most <= 4
 

@@ -74,14 +74,6 @@ def test_apply_combines_leaves_of_any_kind():
         assert value_at(store, both, letter) == value_at(store, f, letter) + value_at(store, g, letter)
 
 
-def test_cubes_list_every_letter_once():
-    store = Diagrams[int]()
-    diagram = random_diagram(7, store, [0, 1, 2])
-    for letter in LETTERS:
-        matching = [value for cube, value in store.cubes(diagram) if all(letter[v] == is_true for v, is_true in cube)]
-        assert matching == [value_at(store, diagram, letter)]
-
-
 def test_leaves_come_in_the_order_of_the_first_letter_that_leads_to_them():
     store = Diagrams[int]()
     for seed in range(20):

@@ -13,7 +13,8 @@ from gymnasium.envs.toy_text.cliffwalking import CliffWalkingEnv
 from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
-from rewardspec.errors import Error, MissingExtraError
+from rewardspec.drawing.run_plot import matplotlib_classes
+from rewardspec.errors import Error
 from rewardspec.types import Environment, Plot
 
 if TYPE_CHECKING:
@@ -153,10 +154,7 @@ def plot_paths(
         Error: The environment has no map.
         MissingExtraError: matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", "Plotting") from None
+    figure_class, _ = matplotlib_classes()
     boards = [board for episode in episodes if (board := map_of(env, episode.states[0])) is not None]
     if not boards:
         raise Error(f"There is no map of {title} to draw a path on.")
@@ -164,7 +162,7 @@ def plot_paths(
     across = min(len(boards), 1 if columns > 2 * rows else 3)
     down = -(-len(boards) // across)
     width, height = (7.0, 3.0) if across == 1 else (3.0, 3.0 * rows / columns + 0.8)
-    figure = Figure(figsize=(width * across, height * down + 0.3), layout="constrained")
+    figure = figure_class(figsize=(width * across, height * down + 0.3), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False).ravel()
     for axis in axes[len(boards) :]:
         axis.set_visible(False)

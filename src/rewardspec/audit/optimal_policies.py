@@ -29,7 +29,7 @@ class Quantity(enum.IntEnum):
 
 
 KINDNESS = ((Quantity.GOAL, 1.0), (Quantity.HAZARD, -1.0), (Quantity.COMPLETION, 1.0), (Quantity.WAIT, -1.0))
-"""What serves a task: reaching the goal, then safely, then completely, then soon."""
+"""Aims of a task, the most important first: reaching the goal, safely, completely, and soon."""
 
 
 @dataclasses.dataclass(frozen=True)

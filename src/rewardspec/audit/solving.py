@@ -24,14 +24,10 @@ class Solution:
     """The optimal values, and all actions that attain them.
 
     Attributes:
-        discount: Discount of rewards one step later.
-        horizon: The number of steps that were optimized, with the clock in sight; None for an endless episode.
         values: The optimal value of every node at the start of an episode, shape (N,).
         optimal: Which actions are optimal at each node, shape (horizon, N, actions), or (1, N, actions) when endless.
     """
 
-    discount: float
-    horizon: int | None
     values: Floats
     optimal: NDArray[np.bool_]
 
@@ -91,12 +87,12 @@ def solve(product: Product, discount: float, horizon: int | None = None) -> Solu
             backup.step(product.reward)
             if np.all(np.abs(backup.values - before) <= _SETTLED * backup.sizes):
                 break
-        return Solution(discount, None, backup.values, backup.ties()[None])
+        return Solution(backup.values, backup.ties()[None])
     optimal = np.zeros((horizon, *backup.expectation.shape), dtype=np.bool_)
     for step in reversed(range(horizon)):
         backup.step(product.truncated_reward if step == horizon - 1 else product.reward)
         optimal[step] = backup.ties()
-    return Solution(discount, horizon, backup.values, optimal)
+    return Solution(backup.values, optimal)
 
 
 class _Backup:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewardspec.drawing import theme
-from rewardspec.drawing.diagrams import Diagram, Node
+from rewardspec.drawing.diagrams import Diagram
 from rewardspec.drawing.edges import Route, place_labels, route_edges
 from rewardspec.drawing.layers import RADIUS, breadth_first, longest_path, positions, staggered
 from rewardspec.drawing.scene import Box, Point, Shape, Text, arrow, straight
@@ -76,29 +76,43 @@ def graph_shapes(diagram: Diagram) -> list[Shape]:
     for edge, route in zip(diagram.edges, layout.routes, strict=True):
         shapes += arrow(route, theme.LINE_MUTED if edge.target in muted else theme.LINE, theme.EDGE_WIDTH)
     for node in diagram.nodes:
-        shapes += _node_shapes(node, layout.centers[node.id])
+        x, y = layout.centers[node.id]
+        circle = Box(x - RADIUS, y - RADIUS, 2 * RADIUS, 2 * RADIUS, RADIUS, None)
+        shapes += state_shapes(
+            node.title, circle, _INNER_RING, initial=node.initial, accepting=node.accepting, muted=node.muted
+        )
     for edge, center in zip(diagram.edges, layout.label_centers, strict=True):
         shapes += _label_shapes(label_lines(edge.label), center, muted=edge.target in muted)
     return shapes
 
 
-def _node_shapes(node: Node, center: Point) -> list[Shape]:
-    x, y = center
-    fill, stroke = (theme.FILL_MUTED, theme.STROKE_MUTED) if node.muted else (theme.FILL_STATE, theme.STROKE)
+def state_shapes(
+    title: str, box: Box, ring: float, *, initial: bool = False, accepting: bool = False, muted: bool = False
+) -> list[Shape]:
+    """A state's number in its frame.
+
+    Args:
+        title: The number.
+        box: Place and size of the frame.
+        ring: Distance from the frame to the inner one of a state that accepts.
+        initial: Whether the machine starts here, which an arrow shows.
+        accepting: Whether the state accepts.
+        muted: Whether it deserves less attention.
+    """
+    x, y = box.x, box.y + box.height / 2
+    fill, stroke = (theme.FILL_MUTED, theme.STROKE_MUTED) if muted else (theme.FILL_STATE, theme.STROKE)
     shapes: list[Shape] = []
-    if node.initial:
-        shapes += arrow(straight((x - RADIUS - 38, y), (x - RADIUS - _GLOW / 2 - 1, y)), theme.LINE, theme.EDGE_WIDTH)
-        shapes.append(_circle(x, y, RADIUS, None, theme.GLOW, _GLOW))
-    shapes.append(_circle(x, y, RADIUS, fill, stroke, theme.STROKE_WIDTH, dashed=node.muted))
-    if node.accepting:
-        shapes.append(_circle(x, y, RADIUS - _INNER_RING, None, stroke, theme.STROKE_WIDTH))
-    ink = theme.SOFT_INK if node.muted else theme.INK
-    shapes.append(Text(x, y + 0.35 * theme.TEXT_SIZE, printable(node.title), theme.TEXT_SIZE, ink, "middle"))
+    if initial:
+        shapes += arrow(straight((x - 38, y), (x - _GLOW / 2 - 1, y)), theme.LINE, theme.EDGE_WIDTH)
+        shapes.append(replace(box, stroke=theme.GLOW, stroke_width=_GLOW))
+    shapes.append(replace(box, fill=fill, stroke=stroke, stroke_width=theme.STROKE_WIDTH, dashed=muted))
+    if accepting:
+        wide, high = box.width - 2 * ring, box.height - 2 * ring
+        shapes.append(Box(x + ring, box.y + ring, wide, high, high / 2, None, stroke, theme.STROKE_WIDTH))
+    ink = theme.SOFT_INK if muted else theme.INK
+    middle = x + box.width / 2, y + 0.35 * theme.TEXT_SIZE
+    shapes.append(Text(*middle, printable(title), theme.TEXT_SIZE, ink, "middle"))
     return shapes
-
-
-def _circle(x: float, y: float, r: float, fill: str | None, stroke: str, line: float, *, dashed: bool = False) -> Box:
-    return Box(x - r, y - r, 2 * r, 2 * r, r, fill, stroke, line, dashed)
 
 
 def _label_shapes(lines: Sequence[str], center: Point, *, muted: bool) -> list[Shape]:

@@ -35,22 +35,20 @@ def longest_path(diagram: Diagram) -> list[list[str]]:
     depth: dict[str, int] = {}
     finished: dict[str, None] = {}
     forward: list[tuple[str, str]] = []
-    for node in diagram.nodes:
-        stack = [(node.id, iter(successors.get(node.id, ())))] if node.id not in depth else []
-        depth.setdefault(node.id, 0)
-        while stack:
-            state, rest = stack[-1]
-            after = next(rest, None)
-            if after is None:
-                finished[state] = None
-                stack.pop()
-                continue
+
+    def visit(state: str) -> None:  # as deep as there are states, which are few in a picture
+        depth[state] = 0
+        for after in successors.get(state, ()):
             if after not in depth:
-                depth[after] = 0
-                stack.append((after, iter(successors.get(after, ()))))
+                visit(after)
             elif after not in finished:
-                continue
+                continue  # an edge back
             forward.append((state, after))
+        finished[state] = None
+
+    for node in diagram.nodes:
+        if node.id not in depth:
+            visit(node.id)
     # In the reverse of the order in which they finished, states come before all that they lead to.
     for state in reversed(finished):
         for source, target in forward:

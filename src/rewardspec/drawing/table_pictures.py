@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rewardspec.drawing import theme
+from rewardspec.drawing.automaton_pictures import state_shapes
 from rewardspec.drawing.diagrams import Row
-from rewardspec.drawing.scene import Box, Shape, Text, arrow, straight
+from rewardspec.drawing.scene import Box, Shape, Text
 from rewardspec.drawing.text_metrics import printable, width, wrap
 
 _WIDEST_GUARD = 300.0
@@ -17,7 +18,6 @@ _PADDING = 7.0
 _GAP = 30.0
 _PILL = 26.0
 _INNER_RING = 3.5
-_GLOW = 6.0
 _ARROW_GAP = 5.0
 
 
@@ -53,7 +53,8 @@ def table_shapes(rows: Sequence[Row]) -> list[Shape]:
     for row, own in zip(rows, entries, strict=True):
         shapes.append(Box(0.0, y, right, 1.0, 0.0, theme.PAPER_EDGE))
         y += _PADDING
-        shapes += _pill(row, pill, y + _LINE / 2)
+        frame = Box(0.0, y + _LINE / 2 - _PILL / 2, pill, _PILL, _PILL / 2, None)
+        shapes += state_shapes(row.title, frame, _INNER_RING, initial=row.initial, accepting=row.accepting)
         for start in range(0, max(len(own), 1), columns):
             line = own[start : start + columns]
             for number, entry in enumerate(line):
@@ -66,23 +67,6 @@ def table_shapes(rows: Sequence[Row]) -> list[Shape]:
 def _measured(guard: str, target: str) -> _Entry:
     *lines, last = wrap(printable(guard), _WIDEST_GUARD, theme.TEXT_SIZE)
     return _Entry((*lines, f"{last} →"), target)
-
-
-def _pill(row: Row, wide: float, y: float) -> list[Shape]:
-    """The state's number, in a frame like that of a state in a graph."""
-    shapes: list[Shape] = []
-    if row.initial:
-        shapes += arrow(straight((-38.0, y), (-_GLOW / 2 - 1, y)), theme.LINE, theme.EDGE_WIDTH)
-        shapes.append(Box(0.0, y - _PILL / 2, wide, _PILL, _PILL / 2, None, theme.GLOW, _GLOW))
-    shapes.append(Box(0.0, y - _PILL / 2, wide, _PILL, _PILL / 2, theme.FILL_STATE, theme.STROKE, theme.STROKE_WIDTH))
-    if row.accepting:
-        inner = _PILL - 2 * _INNER_RING
-        frame = (_INNER_RING, y - inner / 2, wide - 2 * _INNER_RING, inner, inner / 2)
-        shapes.append(Box(*frame, None, theme.STROKE, theme.STROKE_WIDTH))
-    shapes.append(
-        Text(wide / 2, y + 0.35 * theme.TEXT_SIZE, printable(row.title), theme.TEXT_SIZE, theme.INK, "middle")
-    )
-    return shapes
 
 
 def _entry(entry: _Entry, x: float, y: float) -> list[Shape]:

@@ -24,7 +24,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from rewardspec.export.c_windows import CWindow
+from rewardspec.export.c_windows import CWindow, function
 from rewardspec.export.sources import Source, Statements, held_variable
 from rewardspec.machines.expressions import Expression, all_parts
 from rewardspec.machines.instructions import Instruction, Writer
@@ -229,7 +229,7 @@ class _Printer:
             kind = re.search(rf"{self.m}_(\w+)\(", signature)
             assert kind is not None
             body: Sequence[str] = getattr(self, f"_{kind[1]}")()
-            lines += [signature, "{", *(f"    {line}" if line else "" for line in body), "}", ""]
+            lines += function(signature, body)
         return lines
 
     # The bodies of the functions.

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rewardspec.errors import SpecError
 from rewardspec.export.c_code import comment, enumerators, literal
+from rewardspec.export.c_windows import function
 from rewardspec.export.sources import Source
 from rewardspec.spec.atoms.column_atoms import ColumnAtom, ColumnRead
 from rewardspec.spec.atoms.expression_atoms import MOST_FACTORS, evaluator
@@ -141,7 +142,7 @@ class _Printer:
         bodies = [labels, self._reset(), self._step()]
         functions = []
         for signature, body in zip(signatures, bodies, strict=True):
-            functions += [signature, "{", *(f"    {line}" for line in body), "}", ""]
+            functions += function(signature, body)
         return [
             "",
             f"#ifndef {guard}",
@@ -184,8 +185,7 @@ class _Printer:
         lines = []
         for name in sorted(needed, key=list(_HELPERS).index):
             arguments, _, body = _HELPERS[name]
-            text = body.replace("{m}", self.m)
-            lines += [f"static double {self.m}_{name}({arguments})", "{", f"    {text}", "}", ""]
+            lines += function(f"static double {self.m}_{name}({arguments})", [body.replace("{m}", self.m)])
         return lines
 
     def _reset(self) -> list[str]:

@@ -9,8 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from rewardspec.export.sources import held_variable
 from rewardspec.machines.program import Program
 from rewardspec.machines.windows import algebra, first_half
+
+
+def function(signature: str, body: Sequence[str]) -> list[str]:
+    """The lines of a function, and an empty one."""
+    return [signature, "{", *(f"    {line}" if line else "" for line in body), "}", ""]
 
 
 class CWindow:
@@ -68,9 +74,9 @@ class CWindow:
         head = f"static double {self.prefix}_read{self.number}(const {self.prefix}_state *s)"
         if self.window.length == 1:
             value = w if self.oldest else f"{w} {better} {self.neutral} ? {w} : {self.neutral}"
-            return [head, "{", f"    return {value};", "}", ""]
+            return function(head, [f"return {value};"])
         if self.plain:
-            return [head, "{", f"    return {w}.values[{w}.place];", "}", ""]
+            return function(head, [f"return {w}.values[{w}.place];"])
         lines = [f"double x = {w}.total;", f"double other = {w}.values[{w}.place];"]
         if self.oldest:
             lines = [f"double x = {w}.values[{w}.place];"]
@@ -83,7 +89,7 @@ class CWindow:
             lines.append(f"if ({w}.later {worse} x) {{ x = {w}.later; }}")
         if not self.oldest:
             lines.append(f"if ({w}.extremum {better} x) {{ x = {w}.extremum; }}")
-        return [head, "{", *(f"    {line}" for line in lines), "    return x;", "}", ""]
+        return function(head, [*lines, "return x;"])
 
     def push(self) -> list[str]:
         """The function that takes one more value."""
@@ -91,100 +97,78 @@ class CWindow:
         guard = ", double guard" if self.guarded else ""
         head = f"static void {self.prefix}_push{self.number}({self.prefix}_state *s, double value{guard})"
         if length == 1:
-            return [head, "{", f"    {w} = value;", "}", ""]
-        step = [f"    {w}.values[{w}.place] = value;"]
+            return function(head, [f"{w} = value;"])
+        step = [f"{w}.values[{w}.place] = value;"]
         if self.guarded:
-            step.append(f"    {w}.guards[{w}.place] = guard;")
-        step.append(f"    {w}.place += 1;")
+            step.append(f"{w}.guards[{w}.place] = guard;")
+        step.append(f"{w}.place += 1;")
         if self.plain:
-            return [head, "{", *step, f"    if ({w}.place == {length}) {{ {w}.place = 0; }}", "}", ""]
+            return function(head, [*step, f"if ({w}.place == {length}) {{ {w}.place = 0; }}"])
         half = first_half(length)
         first = f"{w}.place < {half}"
         lines = [
-            f"    const int turn = ({first} ? {length - 2} : {2 * half - 2}) - {w}.place;",
-            f"    if (turn >= ({first} ? {half} : 0)) {{",
-            f"        double other = {w}.values[turn];",
+            f"const int turn = ({first} ? {length - 2} : {2 * half - 2}) - {w}.place;",
+            f"if (turn >= ({first} ? {half} : 0)) {{",
+            f"    double other = {w}.values[turn];",
         ]
         if self.guarded:
-            lines += [
-                f"        if ({w}.inside {worse} other) {{ other = {w}.inside; }}",
-                f"        if ({w}.guards[turn] {worse} {w}.inside) {{ {w}.inside = {w}.guards[turn]; }}",
-            ]
+            lines.append(f"    if ({w}.inside {worse} other) {{ other = {w}.inside; }}")
+            lines.append(f"    if ({w}.guards[turn] {worse} {w}.inside) {{ {w}.inside = {w}.guards[turn]; }}")
         if not self.oldest:
-            lines.append(f"        if ({w}.values[turn + 1] {better} other) {{ other = {w}.values[turn + 1]; }}")
-        lines += [f"        {w}.values[turn] = other;", "    }"]
+            lines.append(f"    if ({w}.values[turn + 1] {better} other) {{ other = {w}.values[turn + 1]; }}")
+        lines += [f"    {w}.values[turn] = other;", "}"]
         if self.guarded:
-            lines += [
-                f"    if (guard {worse} {w}.extremum) {{ {w}.extremum = guard; }}",
-                f"    if (guard {worse} {w}.later) {{ {w}.later = guard; }}",
-            ]
+            lines.append(f"if (guard {worse} {w}.extremum) {{ {w}.extremum = guard; }}")
+            lines.append(f"if (guard {worse} {w}.later) {{ {w}.later = guard; }}")
         if not self.oldest:
-            lines.append(f"    if (value {better} {w}.extremum) {{ {w}.extremum = value; }}")
-        swap = [f"        {w}.total = {w}.extremum;", f"        {w}.extremum = {self.neutral};"]
+            lines.append(f"if (value {better} {w}.extremum) {{ {w}.extremum = value; }}")
+        lines += [*step, f"if ({w}.place == {half} || {w}.place == {length}) {{"]
+        lines += [f"    {w}.total = {w}.extremum;", f"    {w}.extremum = {self.neutral};"]
         if self.guarded:
-            swap += [
-                f"        {w}.earlier = {w}.later;",
-                f"        {w}.later = {self.identity};",
-                f"        {w}.inside = guard;",
-            ]
-        return [
-            head,
-            "{",
-            *lines,
-            *step,
-            f"    if ({w}.place == {half} || {w}.place == {length}) {{",
-            *swap,
-            f"        if ({w}.place == {length}) {{ {w}.place = 0; }}",
-            "    }",
-            "}",
-            "",
-        ]
+            lines += [f"    {w}.earlier = {w}.later;", f"    {w}.later = {self.identity};", f"    {w}.inside = guard;"]
+        return function(head, [*lines, f"    if ({w}.place == {length}) {{ {w}.place = 0; }}", "}"])
 
     def contents(self) -> list[str]:
         """The function that writes every value that it holds, oldest first; newer ones stand for those they hide."""
         length = self.window.length
         head = f"static void {self.prefix}_contents{self.number}(const {self.prefix}_state *s, double *held)"
         hide = [] if self.oldest else [f"if (n < {length} && held[n] {self.better} x) {{ x = held[n]; }}"]
-        return [head, "{", f"    int n = {length};", *self._each_value([*hide, "n -= 1;", "held[n] = x;"]), "}", ""]
+        return function(head, [f"int n = {length};", *self._each_value([*hide, "n -= 1;", "held[n] = x;"])])
 
     def held(self, least: bool) -> list[str]:
         """The function that gives the largest, or the least, of the values that a delay holds; it looks at them all."""
-        head = f"static double {self.held_name(least)}(const {self.prefix}_state *s)"
+        head = f"static double {self.prefix}_{held_variable(self.number, least)}(const {self.prefix}_state *s)"
         better, start = ("<", "INFINITY") if least else (">", "-INFINITY")
         loops = self._each_value([f"if (x {better} best) {{ best = x; }}"])
-        return [head, "{", f"    double best = {start};", *loops, "    return best;", "}", ""]
+        return function(head, [f"double best = {start};", *loops, "return best;"])
 
     def _each_value(self, use: Sequence[str]) -> list[str]:
         """Declarations and loops over the values that it holds, bounded by their guards, as `x`, newest first."""
         w, length, half = f"s->w{self.number}", self.window.length, first_half(self.window.length)
         if length == 1:
-            return [f"    double x = {w};", *(f"    {line}" for line in use)]
+            return [f"double x = {w};", *use]
 
         def inner(x: str, guard: str) -> str:
             return f"{x} = {x} {self.worse} {guard} ? {x} : {guard};"
 
         def loop(start: str, end: str, *bounds: str) -> list[str]:
             body = [f"double x = {w}.values[k];", *(bounds if self.guarded else ()), *use]
-            return [f"    for (k = {start}; k >= {end}; k--) {{", *(f"        {line}" for line in body), "    }"]
+            return [f"for (k = {start}; k >= {end}; k--) {{", *(f"    {line}" for line in body), "}"]
 
         guards = [
-            f"    const int turned = last - ({w}.place - first);",
-            f"    double bound = {self.identity};",
-            f"    double inside = {w}.inside;",
+            f"const int turned = last - ({w}.place - first);",
+            f"double bound = {self.identity};",
+            f"double inside = {w}.inside;",
         ]
         waits = f"if (k < turned) {{ {inner('x', 'inside')} {inner('inside', f'{w}.guards[k]')} }}"
         back = inner("x", "bound"), inner("bound", f"{w}.guards[k]")
         front = inner("x", f"{w}.earlier"), inner("x", f"{w}.later")
         return [
-            "    int k;",
-            f"    const int first = {w}.place < {half} ? 0 : {half};",
-            f"    const int last = ({w}.place < {half} ? {length} : {half}) - 1;",
+            "int k;",
+            f"const int first = {w}.place < {half} ? 0 : {half};",
+            f"const int last = ({w}.place < {half} ? {length} : {half}) - 1;",
             *(guards if self.guarded else []),
             *loop(f"{w}.place - 1", "first", *back),
             *loop("last", f"(first == 0 ? {half} : 0)", waits, inner("x", f"{w}.later")),
             *loop(f"(first == 0 ? {half} : {length}) - 1", f"{w}.place", *front),
         ]
-
-    def held_name(self, least: bool) -> str:
-        """The name of that function."""
-        return f"{self.prefix}_{'least' if least else 'largest'}{self.number}"

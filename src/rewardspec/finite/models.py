@@ -17,7 +17,7 @@ from rewardspec.types import Environment
 _RESETS = 32
 """Seeds with which an environment that does not tell its first state is asked for it."""
 _ROUNDING = 1e-6
-"""How far probabilities may add up to something other than 1."""
+"""Largest difference between 1 and a sum of probabilities."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

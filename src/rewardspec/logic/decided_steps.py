@@ -9,38 +9,16 @@ from __future__ import annotations
 
 import bisect
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rewardspec.errors import FormulaError
-from rewardspec.logic.formulas import (
-    Affine,
-    AllButTimes,
-    Always,
-    And,
-    AtLeastTimes,
-    Atom,
-    Constant,
-    Formula,
-    Historically,
-    Not,
-    Once,
-    Or,
-    Previous,
-    Release,
-    Shift,
-    Since,
-    StrongRelease,
-    Timed,
-    Trigger,
-    WeakNext,
-    WeakPrevious,
-    WeakUntil,
-)
-from rewardspec.logic.normal_form import to_nnf
+from rewardspec.logic import formulas as fm
+from rewardspec.logic.formulas import Formula
+from rewardspec.logic.normal_form import negate, to_nnf
 from rewardspec.logic.operators import PAST, TEMPORAL
 
 Steps: TypeAlias = NDArray[np.int64]
@@ -49,8 +27,8 @@ NEVER = np.iinfo(np.int64).max
 """The step of a decision that the record does not make."""
 _ALWAYS_KNOWN = -1
 
-_WEAK = (WeakNext, Always, Release, WeakPrevious, Historically, Trigger, AllButTimes)
-_PAST = (Previous, WeakPrevious, Once, Historically, Since, Trigger)
+# Operators that are false past the end, or before the start.
+_STRONG = (fm.Next, fm.Eventually, fm.Until, fm.StrongRelease, fm.AtLeastTimes, fm.Previous, fm.Once, fm.Since)
 
 
 class Decided(NamedTuple):
@@ -64,14 +42,6 @@ class Decided(NamedTuple):
 
     true: Steps
     false: Steps
-
-    def swapped(self) -> Decided:
-        """The decisions about the negation."""
-        return Decided(self.false, self.true)
-
-    def backwards(self) -> Decided:
-        """The decisions from the last position to the first."""
-        return Decided(self.true[::-1], self.false[::-1])
 
 
 def decided_steps(formula: Formula, labels: Mapping[str, ArrayLike], ended: bool = False) -> Decided:
@@ -95,17 +65,19 @@ def decided_steps(formula: Formula, labels: Mapping[str, ArrayLike], ended: bool
         [2, None, None, None, None]
     """
     truths = {name: np.asarray(column, dtype=bool) for name, column in labels.items()}
-    length = len(next(iter(truths.values())))
-    here = np.arange(length)
-    edge = _ALWAYS_KNOWN if ended else NEVER
-    found: dict[Formula, Decided] = {}
-    for part in to_nnf(formula).subformulas():  # operands first
-        found[part] = _decided(part, [found[arg] for arg in part.args], truths, here, edge)
-    return found[to_nnf(formula)]
+    normal = to_nnf(formula)
+    for part in normal.subformulas():
+        fraction = isinstance(part, fm.Constant) and part.value not in (0.0, 1.0)
+        if fraction or isinstance(part, fm.Affine) or (isinstance(part, fm.Timed) and part.discount != 1.0):
+            raise FormulaError(
+                f"`{part}` is neither true nor false, but a degree. Leave scales and discounts out of rules "
+                "whose violations are listed."
+            )
+    return Decided(_true_steps(normal, truths, ended), _true_steps(negate(formula), truths, ended))
 
 
 class Reach(NamedTuple):
-    """How many rows before and after a position its truth depends on; None for all of them."""
+    """The rows before and after a position that its truth depends on, counted; None for all of them."""
 
     back: int | None
     ahead: int | None
@@ -130,9 +102,9 @@ def reach(formula: Formula) -> Reach:
             else (0, 0)
         )
         far: int | None = 0
-        if isinstance(part, Shift):
+        if isinstance(part, fm.Shift):
             far = part.steps
-        elif isinstance(part, Timed):
+        elif isinstance(part, fm.Timed):
             far = part.high
         elif isinstance(part, TEMPORAL):
             far = None
@@ -144,101 +116,81 @@ def reach(formula: Formula) -> Reach:
     return found[formula]
 
 
-def _decided(
-    part: Formula, args: list[Decided], truths: Mapping[str, NDArray[np.bool_]], here: Steps, edge: int
-) -> Decided:
+def _true_steps(formula: Formula, truths: Mapping[str, NDArray[np.bool_]], ended: bool) -> Steps:
+    """For each position the first step at which a formula in normal form is known to be true there."""
+    here: Steps = np.arange(len(next(iter(truths.values()))))
+    found: dict[Formula, Steps] = {}
+    for part in formula.subformulas():  # operands first
+        args = [found[arg] for arg in part.args]
+        match part:
+            case fm.Atom(name=name):
+                found[part] = np.where(truths[name], here, NEVER)
+            case fm.Not(args=(fm.Atom(name=name),)):
+                found[part] = np.where(truths[name], NEVER, here)
+            case fm.Constant():
+                found[part] = here if part.value else np.full(len(here), NEVER)
+            case fm.And():
+                found[part] = functools.reduce(np.maximum, args)
+            case fm.Or():
+                found[part] = functools.reduce(np.minimum, args)
+            case _ if isinstance(part, PAST):  # as an operator of the future, backwards; nothing is before the start
+                backwards = _of_the_future(part, [arg[::-1] for arg in args], ended=True)
+                found[part] = np.maximum(backwards[::-1], here)
+            case _:
+                found[part] = np.maximum(_of_the_future(part, args, ended), here)
+    return found[formula]
+
+
+def _of_the_future(part: Formula, args: Sequence[Steps], ended: bool) -> Steps:
+    """An operator of time. Past the end a strong one is false, and a weak one true, if the end is known."""
+    strong = isinstance(part, _STRONG)
+    beyond = NEVER if strong else _ALWAYS_KNOWN if ended else NEVER
+    best, worst = (np.minimum, np.maximum) if strong else (np.maximum, np.minimum)
     match part:
-        case Atom(name=name):
-            return _known(truths[name], here)
-        case Constant(value=0.0 | 1.0 as value):
-            return _known(np.full(len(here), value == 1.0), here)
-        case Not():
-            return args[0].swapped()
-        case And():
-            return Decided(_greatest(a.true for a in args), _least(a.false for a in args))
-        case Or():
-            return Decided(_least(a.true for a in args), _greatest(a.false for a in args))
-        case WeakUntil():  # a W b is b R (a | b)
-            left, right = args
-            either = Decided(np.minimum(left.true, right.true), np.maximum(left.false, right.false))
-            return _until(right.swapped(), either.swapped(), 0, None, edge).swapped()
-        case StrongRelease():  # a M b is b U (a & b)
-            left, right = args
-            both = Decided(np.maximum(left.true, right.true), np.minimum(left.false, right.false))
-            return _until(right, both, 0, None, edge)
-    if isinstance(part, Affine | Constant) or (isinstance(part, Timed) and part.discount != 1.0):
-        raise FormulaError(
-            f"`{part}` is neither true nor false, but a degree. Leave scales and discounts out of rules "
-            "whose violations are listed."
-        )
-    return _timed(part, args, here, edge)
+        case fm.Shift():  # the next row has to be there, even where its label does not matter
+            return _ahead(args[0], part.steps, beyond)
+        case fm.TimedUnary():
+            return _extreme(best, args[0], part.low, part.high, beyond)
+        case fm.TimedBinary():
+            return _until(best, worst, args[0], args[1], part.low, part.high, beyond)
+        case fm.WeakUntil() | fm.StrongRelease():  # a W b is b R (a | b), and a M b is b U (a & b)
+            return _until(best, worst, args[1], worst(*args), 0, None, beyond)
+        case fm.AtLeastTimes():
+            return _at_least(args[0], part.count)
+    assert isinstance(part, fm.AllButTimes)
+    failures = np.cumsum(args[0][::-1] == NEVER)[::-1]
+    return np.where(ended & (failures <= part.count), len(failures) - 1, NEVER)
 
 
-def _timed(part: Formula, args: list[Decided], here: Steps, edge: int) -> Decided:
-    """An operator of time: a weak one by its dual, and one of the past as one of the future, backwards."""
-    weak, past = isinstance(part, _WEAK), isinstance(part, _PAST)
-    args = [arg.swapped() if weak else arg for arg in args]
-    args = [arg.backwards() if past else arg for arg in args]
-    found = _strong(part, args, _ALWAYS_KNOWN if past else edge)
-    found = found.backwards() if past else found
-    found = Decided(np.maximum(found.true, here), np.maximum(found.false, here))
-    return found.swapped() if weak else found
-
-
-def _strong(part: Formula, args: list[Decided], edge: int) -> Decided:
-    """An operator that is false past the end. Its falsehood there is known at the step `edge`."""
-    arg = args[-1]
-    if isinstance(part, Shift):
-        # The next row has to be there, even where its label does not matter.
-        return Decided(_ahead(arg.true, part.steps, NEVER), _ahead(arg.false, part.steps, edge))
-    if isinstance(part, AtLeastTimes | AllButTimes):
-        # `G{k}` allows k exceptions: it is false if `F{k+1}` of the negation is true.
-        count = part.count + isinstance(part, AllButTimes)
-        return _at_least(arg, count, edge)
-    assert isinstance(part, Timed)
-    if len(args) == 1:
-        return Decided(
-            _extreme(np.minimum, arg.true, part.low, part.high, NEVER),
-            _extreme(np.maximum, arg.false, part.low, part.high, edge),
-        )
-    return _until(args[0], arg, part.low, part.high, edge)
-
-
-def _until(left: Decided, right: Decided, low: int, high: int | None, edge: int) -> Decided:
-    length = len(left.true)
-    never, known = np.full(length, NEVER), np.full(length, edge)
+def _until(
+    best: np.ufunc, worst: np.ufunc, left: Steps, right: Steps, low: int, high: int | None, beyond: int
+) -> Steps:
+    length = len(left)
     if high is None:
-        true, false = never.copy(), known.copy()
-        after = (NEVER, edge)
-        for i in range(length - 1, -1, -1):
-            after = (
-                min(int(right.true[i]), max(int(left.true[i]), after[0])),
-                max(int(right.false[i]), min(int(left.false[i]), after[1])),
-            )
-            true[i], false[i] = after
+        pick, other = (min, max) if best is np.minimum else (max, min)
+        after, steps = beyond, []
+        for now_left, now_right in zip(left[::-1].tolist(), right[::-1].tolist(), strict=True):
+            after = pick(now_right, other(now_left, after))
+            steps.append(after)
+        found = np.array(steps[::-1], dtype=np.int64)
     else:
-        true, false = right.true, right.false
+        found = right
         for _ in range(min(high, length) - min(low, length)):
-            true = np.minimum(right.true, np.maximum(left.true, _ahead(true, 1, NEVER)))
-            false = np.maximum(right.false, np.minimum(left.false, _ahead(false, 1, edge)))
+            found = best(right, worst(left, _ahead(found, 1, beyond)))
     for _ in range(min(low, length)):
-        true = np.maximum(left.true, _ahead(true, 1, NEVER))
-        false = np.minimum(left.false, _ahead(false, 1, edge))
-    return Decided(true, false)
+        found = worst(left, _ahead(found, 1, beyond))
+    return found
 
 
-def _at_least(arg: Decided, count: int, edge: int) -> Decided:
-    length = len(arg.true)
-    true, false = np.full(length, NEVER), np.full(length, edge)
+def _at_least(column: Steps, count: int) -> Steps:
+    found = np.full(len(column), NEVER)
     smallest: list[int] = []  # the steps of the first decisions from here on
-    for i in range(length - 1, -1, -1):
-        bisect.insort(smallest, int(arg.true[i]))
+    for i in range(len(column) - 1, -1, -1):
+        bisect.insort(smallest, int(column[i]))
         del smallest[count:]
         if len(smallest) == count:
-            true[i] = smallest[-1]
-    if edge != NEVER:
-        false = np.where(true == NEVER, length - 1, NEVER)
-    return Decided(true, false)
+            found[i] = smallest[-1]
+    return found
 
 
 def _extreme(extremum: np.ufunc, column: Steps, low: int, high: int | None, beyond: int) -> Steps:
@@ -259,18 +211,6 @@ def _extreme(extremum: np.ufunc, column: Steps, low: int, high: int | None, beyo
     return found
 
 
-def _known(truth: NDArray[np.bool_], here: Steps) -> Decided:
-    return Decided(np.where(truth, here, NEVER), np.where(truth, NEVER, here))
-
-
 def _ahead(column: Steps, steps: int, beyond: int) -> Steps:
     steps = min(steps, len(column))
     return np.concatenate([column[steps:], np.full(steps, beyond, dtype=np.int64)])
-
-
-def _least(columns: Iterable[Steps]) -> Steps:
-    return functools.reduce(np.minimum, columns)
-
-
-def _greatest(columns: Iterable[Steps]) -> Steps:
-    return functools.reduce(np.maximum, columns)

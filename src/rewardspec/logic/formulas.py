@@ -96,6 +96,7 @@ class Shift(Unary):
     """
 
     __slots__ = ()
+    temporal = True
     params: tuple[int]
 
     def __init__(self, arg: FormulaLike, steps: int = 1) -> None:
@@ -122,6 +123,7 @@ class Timed(Formula):
     """
 
     __slots__ = ()
+    temporal = True
     params: tuple[int, int | None, float]
 
     def _set_timed(self, args: tuple[Formula, ...], low: int, high: int | None, discount: float) -> None:
@@ -188,6 +190,7 @@ class Counted(Unary):
     """An operator that counts the steps from the current one on."""
 
     __slots__ = ()
+    temporal = True
     params: tuple[int]
     fewest: ClassVar[int] = 0
 
@@ -321,12 +324,14 @@ class WeakUntil(Binary):
     """`φ W ψ`: `(φ U ψ) | G φ`."""
 
     __slots__ = ()
+    temporal = True
 
 
 class StrongRelease(Binary):
     """`φ M ψ`: `(φ R ψ) & F φ`."""
 
     __slots__ = ()
+    temporal = True
 
 
 class AtLeastTimes(Counted):

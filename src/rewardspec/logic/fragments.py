@@ -35,7 +35,7 @@ def is_cosafe(formula: FormulaLike) -> bool:
 
 def is_propositional(formula: FormulaLike) -> bool:
     """Return whether a formula has no temporal operator, so that it reads the first state alone."""
-    return not any(isinstance(part, TEMPORAL) for part in as_formula(formula).subformulas())
+    return not as_formula(formula).is_temporal
 
 
 def is_past(formula: FormulaLike) -> bool:
@@ -66,6 +66,25 @@ def unguarded_past(formula: FormulaLike) -> tuple[Formula, ...]:
         ((parse('H[0,5] quiet'),), ())
     """
     return tuple(part for part in _at_first_state(as_formula(formula), TEMPORAL) if isinstance(part, PAST))
+
+
+def future_in_past(formula: Formula) -> tuple[Formula, Formula] | None:
+    """A part that looks back and one inside it that looks ahead, whose value no monitor can know; None without any.
+
+    Example:
+        >>> future_in_past(as_formula("G(a -> O(b & F c))"))
+        (parse('O(b & F c)'), parse('F c'))
+    """
+    ahead: dict[Formula, Formula] = {}  # for each part an operator of the future in it
+    for part in formula.subformulas():
+        inside = next((ahead[arg] for arg in part.args if arg in ahead), None)
+        if isinstance(part, PAST) and inside is not None:
+            return part, inside
+        if isinstance(part, FUTURE):
+            ahead[part] = part
+        elif inside is not None:
+            ahead[part] = inside
+    return None
 
 
 def _at_first_state(formula: Formula, guards: tuple[type[Formula], ...]) -> Iterator[Formula]:

@@ -23,13 +23,16 @@ class Formula:
     Attributes:
         args: The operands, in the order in which they are written; empty for constants and atoms.
         params: What else the formula is made of: an atom's name, an interval, a scale; empty for most operators.
+        is_temporal: True if the formula has a temporal operator, of the future or of the past.
     """
 
-    __slots__ = ("__weakref__", "_hash", "args", "params")
+    __slots__ = ("__weakref__", "_hash", "args", "is_temporal", "params")
 
     args: tuple[Formula, ...]
     params: tuple[object, ...]
+    is_temporal: bool
     _hash: int
+    temporal: ClassVar[bool] = False  # of an operator that looks ahead or back
     quantifier: ClassVar[str] = ""  # what stands in front of a formula about each of several things
 
     def __init__(self, *args: Any) -> None:
@@ -44,6 +47,7 @@ class Formula:
                 )
         object.__setattr__(self, "args", args)
         object.__setattr__(self, "params", params)
+        object.__setattr__(self, "is_temporal", self.temporal or any(arg.is_temporal for arg in args))
         object.__setattr__(self, "_hash", hash((type(self).__name__, params, args)))
 
     def rebuild(self, *args: FormulaLike) -> Formula:

@@ -119,30 +119,23 @@ def _next(f: fm.Shift, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> 
     return ahead(f.arg if f.steps == 1 else type(f)(f.arg, f.steps - 1), isinstance(f, fm.Next | fm.Previous))
 
 
-def _eventually(f: fm.TimedUnary, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+def _over_interval(f: fm.TimedUnary, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+    """F and O; or G and H, their duals."""
+    strong = isinstance(f, fm.Eventually | fm.Once)
+    join = u.disjunction if strong else u.conjunction
     if f.low > 0:
-        return _again(f, u, ahead, strong=True)
-    return u.now(f.arg) if f.high == 0 else u.disjunction(u.now(f.arg), _again(f, u, ahead, strong=True))
-
-
-def _always(f: fm.TimedUnary, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
-    if f.low > 0:
-        return _again(f, u, ahead, strong=False)
-    return u.now(f.arg) if f.high == 0 else u.conjunction(u.now(f.arg), _again(f, u, ahead, strong=False))
+        return _again(f, u, ahead, strong)
+    return u.now(f.arg) if f.high == 0 else join(u.now(f.arg), _again(f, u, ahead, strong))
 
 
 def _until(f: fm.TimedBinary, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+    """U and S; or R and T, their duals."""
+    strong = isinstance(f, fm.Until | fm.Since)
+    outer, inner = (u.disjunction, u.conjunction) if strong else (u.conjunction, u.disjunction)
     if f.low == f.high == 0:
         return u.now(f.right)
-    waiting = u.conjunction(u.now(f.left), _again(f, u, ahead, strong=True))
-    return waiting if f.low > 0 else u.disjunction(u.now(f.right), waiting)
-
-
-def _release(f: fm.TimedBinary, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
-    if f.low == f.high == 0:
-        return u.now(f.right)
-    released = u.disjunction(u.now(f.left), _again(f, u, ahead, strong=False))
-    return released if f.low > 0 else u.conjunction(u.now(f.right), released)
+    waiting = inner(u.now(f.left), _again(f, u, ahead, strong))
+    return waiting if f.low > 0 else outer(u.now(f.right), waiting)
 
 
 def _weak_until(f: fm.Binary, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
@@ -153,18 +146,14 @@ def _strong_release(f: fm.Binary, u: Unfolding[T], ahead: Callable[[Formula, boo
     return u.conjunction(u.disjunction(u.now(f.left), ahead(f, True)), u.now(f.right))
 
 
-def _at_least_times(f: fm.Counted, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
-    here, again = u.now(f.arg), ahead(f, True)
-    if f.count > 1:
-        here = u.conjunction(here, ahead(fm.AtLeastTimes(f.arg, f.count - 1), True))
-    return u.disjunction(here, again)
-
-
-def _all_but_times(f: fm.Counted, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
-    here, again = u.now(f.arg), ahead(f, False)
-    if f.count > 0:
-        here = u.disjunction(here, ahead(fm.AllButTimes(f.arg, f.count - 1), False))
-    return u.conjunction(here, again)
+def _counted(f: fm.Counted, u: Unfolding[T], ahead: Callable[[Formula, bool], T]) -> T:
+    """F{k}; or G{k}, its dual."""
+    strong = isinstance(f, fm.AtLeastTimes)
+    outer, inner = (u.disjunction, u.conjunction) if strong else (u.conjunction, u.disjunction)
+    here, again = u.now(f.arg), ahead(f, strong)
+    if f.count > f.fewest:
+        here = inner(here, ahead(type(f)(f.arg, f.count - 1), strong))
+    return outer(here, again)
 
 
 _ROWS = (
@@ -189,23 +178,23 @@ _ROWS = (
              definitions.weak_next, "{away}, if there is one: {A}", dual=fm.Next, unfolding=_next, tense="future"),
     Operator(fm.Eventually, PREFIX, ("F", "<>", "eventually", "finally", "within", "◇"), "◇", r"\Diamond ",
              definitions.eventually, "{some}: {A}",
-             dual=fm.Always, unfolding=_eventually, tense="future", safe=False),
+             dual=fm.Always, unfolding=_over_interval, tense="future", safe=False),
     Operator(fm.Always, PREFIX, ("G", "[]", "always", "globally", "□"), "□", r"\Box ",
              definitions.always, "{every}: {A}",
-             dual=fm.Eventually, unfolding=_always, tense="future", cosafe=False),
+             dual=fm.Eventually, unfolding=_over_interval, tense="future", cosafe=False),
     Operator(fm.AtLeastTimes, PREFIX, ("F", "<>", "eventually", "finally", "◇"), "◇", r"\Diamond ",
              definitions.at_least_times, "at {count} or more: {A}",
-             dual=fm.AllButTimes, unfolding=_at_least_times, tense="future", safe=False),
+             dual=fm.AllButTimes, unfolding=_counted, tense="future", safe=False),
     Operator(fm.AllButTimes, PREFIX, ("G", "[]", "always", "globally", "□"), "□", r"\Box ",
              definitions.all_but_times, "at every step but {count} at most: {A}",
-             dual=fm.AtLeastTimes, unfolding=_all_but_times, tense="future", cosafe=False),
+             dual=fm.AtLeastTimes, unfolding=_counted, tense="future", cosafe=False),
     Operator(fm.Until, BETWEEN, ("U", "until"), "U", r"\mathbin{\mathcal{U}}",
              definitions.until, "{a} until {b}, which must come{by}",
              dual=fm.Release, unfolding=_until, tense="future", safe=False),
     Operator(fm.Release, BETWEEN, ("R", "release", "releases"), "R", r"\mathbin{\mathcal{R}}",
              definitions.release, "{b} up to and including the step where {a}, or to the end",
              "{every}: {b}, unless {a} came before",
-             dual=fm.Until, unfolding=_release, tense="future", cosafe=False),
+             dual=fm.Until, unfolding=_until, tense="future", cosafe=False),
     Operator(fm.WeakUntil, BETWEEN, ("W", "unless"), "W", r"\mathbin{\mathcal{W}}",
              definitions.weak_until, "{a} until {b}, or to the end",
              dual=fm.StrongRelease, unfolding=_weak_until, tense="future", cosafe=False),
@@ -221,17 +210,17 @@ _ROWS = (
              dual=fm.Previous, unfolding=_next, tense="past"),
     Operator(fm.Once, PREFIX, ("O", "once", "◆"), "◆", r"\blacklozenge ",
              definitions.past(definitions.eventually), "{some}: {A}",
-             dual=fm.Historically, unfolding=_eventually, tense="past"),
+             dual=fm.Historically, unfolding=_over_interval, tense="past"),
     Operator(fm.Historically, PREFIX, ("H", "historically", "■"), "■", r"\blacksquare ",
              definitions.past(definitions.always), "{every}: {A}",
-             dual=fm.Once, unfolding=_always, tense="past"),
+             dual=fm.Once, unfolding=_over_interval, tense="past"),
     Operator(fm.Since, BETWEEN, ("S", "since"), "S", r"\mathbin{\mathcal{S}}",
              definitions.past(definitions.until), "{a} ever since {b}, which must have come{by}",
              dual=fm.Trigger, unfolding=_until, tense="past"),
     Operator(fm.Trigger, BETWEEN, ("T", "trigger", "triggers", "triggered"), "T", r"\mathbin{\mathcal{T}}",
              definitions.past(definitions.release), "{b} since and including the step where {a}, or from the start",
              "{every}: {b}, unless {a} came since",
-             dual=fm.Since, unfolding=_release, tense="past"),
+             dual=fm.Since, unfolding=_until, tense="past"),
 )  # fmt: skip
 
 OPERATORS: dict[type[Formula], Operator] = {row.kind: row for row in _ROWS}
@@ -242,6 +231,16 @@ CONSTANTS: dict[str, Formula] = {
 FUTURE = tuple(row.kind for row in _ROWS if row.tense == "future")
 PAST = tuple(row.kind for row in _ROWS if row.tense == "past")
 TEMPORAL = FUTURE + PAST
+
+
+def written(formula: Formula) -> str:
+    """The outermost operator as it is written, with its interval or count.
+
+    Example:
+        >>> written(fm.Eventually("a", 0, 5))
+        'F[0,5]'
+    """
+    return f"{OPERATORS[type(formula)].text}{formula.annotation}"
 
 
 def unfold(formula: Formula, unfolding: Unfolding[T]) -> T:

@@ -43,6 +43,7 @@ from rewardspec.logic.formulas import (
     as_formula,
 )
 from rewardspec.logic.formulas import now as now
+from rewardspec.logic.nodes import whole_number
 from rewardspec.logic.timed_patterns import absence_for as absence_for
 from rewardspec.logic.timed_patterns import all_but as all_but
 from rewardspec.logic.timed_patterns import at_least as at_least
@@ -113,7 +114,7 @@ def bounded_existence(event: FormulaLike, at_most: int = 2, **scope: Unpack[Scop
         parse('!retry W retry W G !retry')
     """
     event = as_formula(event)
-    _require_count("at_most", at_most, smallest=0)
+    whole_number("at_most", at_most, smallest=0)
 
     def times(none_left: Formula, up_to: type[Binary]) -> Formula:
         for _ in range(at_most):
@@ -356,7 +357,7 @@ def patrol(*places: FormulaLike, rounds: int = 2) -> Formula:
         parse('F(a & X F(b & X F(a & X F b)))')
     """
     _require("patrol", 2, "places", places)
-    _require_count("rounds", rounds, smallest=1)
+    whole_number("rounds", rounds, smallest=1)
     return sequence(*places * rounds, strict=True)
 
 
@@ -461,8 +462,3 @@ def _require(pattern: str, fewest: int, what: str, values: Sequence[FormulaLike]
     if len(values) < fewest:
         raise FormulaError(f"{pattern} takes at least {fewest} {what}. Received {len(values)}.")
     return [as_formula(value) for value in values]
-
-
-def _require_count(name: str, value: int, smallest: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < smallest:
-        raise FormulaError(f"`{name}` should be a whole number, {smallest} or more. Received {value!r}.")

@@ -7,7 +7,7 @@ values: `p & !p` is not `false`, since min(p, 1 - p) can be 0.5.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rewardspec.logic import formulas as fm
 from rewardspec.logic.formulas import Formula, FormulaLike
@@ -17,6 +17,17 @@ from rewardspec.logic.operators import PAST, unfold
 from rewardspec.logic.quantifiers import inside
 
 _PAIRWISE_LIMIT = 128  # operands of one & or | among which implied ones are looked for
+WITHOUT_PARAMETERS = ((), (1,), (0, None, 1.0))
+"""The parameters of operators that are written without any."""
+_RULES = {  # the method for operators without parameters, where there is more to say than `timed` does
+    fm.And: "conjunction",
+    fm.Or: "disjunction",
+    fm.Eventually: "eventually",
+    fm.Always: "always",
+    fm.Release: "release",
+    fm.WeakUntil: "weak_until",
+    fm.StrongRelease: "strong_release",
+}
 
 
 def simplify(formula: FormulaLike) -> Formula:
@@ -41,10 +52,11 @@ class Simplifier:
 
     def node(self, formula: Formula, args: tuple[Formula, ...]) -> Formula:
         """The simplified form of `formula`'s operator applied to simplified operands."""
-        rule: Callable[..., Formula] | None = self._rules.get(type(formula))
-        if rule is None or formula.params not in ((), (1,), (0, None, 1.0)):
+        rule = _RULES.get(type(formula))
+        if rule is None or formula.params not in WITHOUT_PARAMETERS:
             return self.timed(formula, args)
-        return rule(self, *args)
+        simplified: Formula = getattr(self, rule)(*args)
+        return simplified
 
     def conjunction(self, *args: Formula) -> Formula:
         """`&`, without operands that others imply."""
@@ -76,14 +88,6 @@ class Simplifier:
                     kept = [old for old in kept if not makes_redundant(new, old)]
                     kept.append(new)
         return kind(*kept) if kept else neutral
-
-    def next(self, a: Formula) -> Formula:
-        """`X`."""
-        return self.timed(fm.Next(a), (a,))
-
-    def weak_next(self, a: Formula) -> Formula:
-        """`WX`."""
-        return self.timed(fm.WeakNext(a), (a,))
 
     def eventually(self, a: Formula) -> Formula:
         """`F`."""
@@ -126,10 +130,6 @@ class Simplifier:
         """A formula without operators of the future that has the same value at the last position of a trace."""
         return _AtLast(self).value(formula)
 
-    def until(self, a: Formula, b: Formula) -> Formula:
-        """`U`."""
-        return self.timed(fm.Until(a, b), (a, b))
-
     def release(self, a: Formula, b: Formula) -> Formula:
         """`R`."""
         return b if is_finally(b) else self.timed(fm.Release(a, b), (a, b))
@@ -149,19 +149,6 @@ class Simplifier:
         if b == fm.TRUE:
             return self.eventually(a)
         return b if self.implies(b, a) else fm.StrongRelease(a, b)
-
-    _rules: ClassVar[dict[type[Formula], Callable[..., Formula]]] = {
-        fm.And: conjunction,
-        fm.Or: disjunction,
-        fm.Next: next,
-        fm.WeakNext: weak_next,
-        fm.Eventually: eventually,
-        fm.Always: always,
-        fm.Until: until,
-        fm.Release: release,
-        fm.WeakUntil: weak_until,
-        fm.StrongRelease: strong_release,
-    }
 
     # Time: the laws are the same ahead and back, with an interval and without.
 
@@ -274,7 +261,6 @@ class _AtLast:
     def __init__(self, simplifier: Simplifier) -> None:
         self.conjunction, self.disjunction = simplifier.conjunction, simplifier.disjunction
         self.affine = simplifier.affine
-        self._simplifier = simplifier
         self._values: dict[Formula, Formula] = {}
 
     def value(self, formula: Formula) -> Formula:

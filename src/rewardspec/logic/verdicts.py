@@ -9,27 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rewardspec.errors import FormulaError
+from rewardspec.logic import formulas as fm
 from rewardspec.logic.decided_steps import reach
-from rewardspec.logic.formulas import (
-    TRUE,
-    Always,
-    And,
-    Atom,
-    Constant,
-    Eventually,
-    Formula,
-    FormulaLike,
-    Historically,
-    Next,
-    Not,
-    Once,
-    Or,
-    Previous,
-    Timed,
-    WeakNext,
-    as_formula,
-    now,
-)
+from rewardspec.logic.formulas import Formula, FormulaLike, as_formula, now
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.operators import PAST
 
@@ -57,7 +39,7 @@ def verdicts(rule: FormulaLike) -> Verdicts:
         F(last & (!Y[2] true | Y[2] !a | O[0,2] b)) 2
     """
     formula = to_nnf(as_formula(rule))
-    if not isinstance(formula, Always) or (formula.low, formula.high, formula.discount) != (0, None, 1.0):
+    if not isinstance(formula, fm.Always) or (formula.low, formula.high, formula.discount) != (0, None, 1.0):
         raise FormulaError(f"Verdicts about each step need a rule `G φ`. Received `{rule}`.")
     inner = formula.args[0]
     delay = reach(inner).ahead
@@ -67,28 +49,28 @@ def verdicts(rule: FormulaLike) -> Verdicts:
             "rule an end, as in F[0,30]."
         )
     past = _earlier(inner, delay)
-    return Verdicts(now(past if delay == 0 else Or(Not(Previous(TRUE, delay)), past)), delay)
+    return Verdicts(now(past if delay == 0 else fm.Or(fm.Not(fm.Previous(fm.TRUE, delay)), past)), delay)
 
 
 def _earlier(part: Formula, delay: int) -> Formula:
     """A formula of the past that is at each step what `part` is `delay` steps earlier, from step `delay` on."""
     match part:
-        case Atom() | Constant() | Not():
+        case fm.Atom() | fm.Constant() | fm.Not():
             return _shifted(part, delay)
-        case And() | Or():
+        case fm.And() | fm.Or():
             return part.rebuild(*(_earlier(arg, delay) for arg in part.args))
-        case Next(args=(arg,), steps=steps) | WeakNext(args=(arg,), steps=steps):
+        case fm.Next(args=(arg,), steps=steps) | fm.WeakNext(args=(arg,), steps=steps):
             return _earlier(arg, delay - steps)
-        case Eventually(args=(arg,), low=low, high=int(high), discount=1.0):
-            return _window(Once, arg, low, high, delay)
-        case Always(args=(arg,), low=low, high=int(high), discount=1.0):
-            return _window(Historically, arg, low, high, delay)
-    if isinstance(part, PAST) and reach(part).ahead == 0 and not (isinstance(part, Timed) and part.discount != 1.0):
+        case fm.Eventually(args=(arg,), low=low, high=int(high), discount=1.0):
+            return _window(fm.Once, arg, low, high, delay)
+        case fm.Always(args=(arg,), low=low, high=int(high), discount=1.0):
+            return _window(fm.Historically, arg, low, high, delay)
+    if isinstance(part, PAST) and reach(part).ahead == 0 and not (isinstance(part, fm.Timed) and part.discount != 1.0):
         return _shifted(part, delay)
     raise FormulaError(f"Verdicts about each step know F, G and X inside a rule, and the past. Received `{part}`.")
 
 
-def _window(kind: type[Once] | type[Historically], arg: Formula, low: int, high: int, delay: int) -> Formula:
+def _window(kind: type[fm.Once] | type[fm.Historically], arg: Formula, low: int, high: int, delay: int) -> Formula:
     """An interval from `low` to `high` after the step that is `delay` ago."""
     ahead = reach(arg).ahead
     assert ahead is not None, "part of a formula whose reach has an end"
@@ -98,4 +80,4 @@ def _window(kind: type[Once] | type[Historically], arg: Formula, low: int, high:
 
 
 def _shifted(part: Formula, delay: int) -> Formula:
-    return Previous(part, delay) if delay else part
+    return fm.Previous(part, delay) if delay else part

@@ -17,7 +17,8 @@ from rewardspec.machines.instructions import INSTRUCTIONS, Instruction, Writer
 from rewardspec.machines.label_checks import both_noted, out_of_range
 from rewardspec.machines.program import Program
 from rewardspec.machines.scalar_code import ScalarState, tuple_of, unpacked
-from rewardspec.machines.window_code import BatchWindows, WindowStates, array_windows
+from rewardspec.machines.window_code import BatchWindows, WindowStates
+from rewardspec.machines.windows import queue_extremum, queue_push
 from rewardspec.types import Array, ArrayNamespace, DType
 
 ArrayStep: TypeAlias = Callable[..., "tuple[State, Array]"]  # of state, labels, namespace, and the head's inputs
@@ -86,27 +87,8 @@ def _filled(value: Any, like: Array, xp: ArrayNamespace) -> Array:
     return tuple(_filled(part, like, xp) for part in value) if isinstance(value, tuple) else xp.full_like(like, value)
 
 
-def begin(program: Program, mask: Array, initial: State, state: State, xp: ArrayNamespace) -> State:
-    """The batch's state in which the masked elements have read nothing yet, as `initial` has not.
-
-    Args:
-        program: The program.
-        mask: Which elements.
-        initial: The state of the whole batch before the first letter.
-        state: The batch's state.
-        xp: The array library.
-    """
-    windows = BatchWindows(program).begin(mask, initial.windows, state.windows, xp)
-    return _chosen(mask, initial, state, windows, xp)
-
-
-def restart(program: Program, mask: Array, started: State, state: State, xp: ArrayNamespace) -> State:
-    """The batch's state in which the masked elements have read their first letter alone, as all of `started` have."""
-    windows = BatchWindows(program).restart(mask, started.windows, state.windows, xp)
-    return _chosen(mask, started, state, windows, xp)
-
-
-def _chosen(mask: Array, new: State, old: State, windows: WindowStates, xp: ArrayNamespace) -> State:
+def chosen(mask: Array, new: State, old: State, windows: WindowStates, xp: ArrayNamespace) -> State:
+    """The batch's state in which the masked elements are those of `new`; its windows are given."""
     invalid = old.invalid
     if invalid is not None and new.invalid is not None:
         invalid = both_noted(invalid, tuple(xp.where(mask, word, xp.zeros_like(word)) for word in new.invalid))
@@ -134,11 +116,11 @@ def compile_step(program: Program, head: Head, *, reuse: bool = False) -> ArrayS
         reuse: Write results over intermediate arrays that are no longer needed, as NumPy's `out` allows.
     """
     names: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(program.atoms)}
+    windows = BatchWindows(program)
     if reuse:
-        for k, window in enumerate(array_windows(program)):
-            names |= {f"read{k}": window.read, f"push{k}": window.push}
+        names |= {"read": queue_extremum, "push": queue_push}
+        names |= {f"on{k}": windows.algebra(k, np) for k in range(len(program.windows))}
     else:
-        windows = BatchWindows(program)
         names |= {"read": windows.read, "push": windows.push}
     names |= {
         "State": State,
@@ -237,8 +219,10 @@ class _Code(Code):
             values.append(value)
             guards.append(guard)
         if self._reuse:
-            pairs = enumerate(zip(values, guards, strict=True))
-            return [f"p{k} = push{k}(w{k}, {value}, {guard}, xp)" for k, (value, guard) in pairs]
+            rows = enumerate(zip(self.program.windows, values, guards, strict=True))
+            return [
+                f"p{k} = push(w{k}, {each.length}, on{k}, {value}, {guard}, xp)" for k, (each, value, guard) in rows
+            ]
         # All in one call, which JAX and torch do at once.
         return [f"pushed = push(windows, ({', '.join(values)},), ({', '.join(guards)},), xp)"] if values else []
 
@@ -290,10 +274,10 @@ class _Code(Code):
                 return f"r{part.args[0]}", []
             case "window":
                 k = part.args[0]
-                text = f"read{k}(w{k}, xp)" if self._reuse else f"read(windows, {k}, xp)"
+                text = f"read(w{k}, on{k})" if self._reuse else f"read(windows, {k}, xp)"
             case "pushed":
                 k = part.args[0]
-                text = f"read{k}(p{k}, xp)" if self._reuse else f"read(pushed, {k}, xp)"
+                text = f"read(p{k}, on{k})" if self._reuse else f"read(pushed, {k}, xp)"
             case "constant":
                 text = f"xp.full_like(like, {self.program.number(part.args[0])!r})"
             case "complement":

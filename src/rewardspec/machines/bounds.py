@@ -19,8 +19,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rewardspec.errors import SynthesisError
 from rewardspec.machines import polynomials
 from rewardspec.machines.effort_limit import Effort
@@ -44,13 +42,12 @@ from rewardspec.machines.expressions import (
     substitute,
     window,
 )
-from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.polynomials import Polynomial, bits
 from rewardspec.machines.program import Program, Step
+from rewardspec.machines.readings import Parts, evaluate_tables, parts_of
 from rewardspec.machines.window_code import BatchWindows
 from rewardspec.machines.window_tables import Table
-from rewardspec.machines.windows import Queue, algebra, queue_contents, queue_extremum
-from rewardspec.types import ArrayNamespace, MachineState, Number
+from rewardspec.types import MachineState, Number
 
 _HALF = constant(0.5)
 _EFFORT = 1_500_000  # comparisons of terms beyond which the bounds are given up; they take some seconds
@@ -81,66 +78,31 @@ class Bounds:
 
     def __call__(self, state: MachineState) -> tuple[Number, Number]:
         """The lower and the upper bound of a state, of one trace or of a batch."""
-        if type(state) is tuple:
-            leaf, value = self._leaf(state), state[-1]
-            upper, lower = self.upper[state[0]].evaluate(leaf), self.lower[state[0]].evaluate(leaf)
-            return (lower, upper) if value != value else (min(value, lower), max(value, upper))
-        xp = namespace_of(state.value) or np
-        leaf, ends = self._array_leaf(state, xp), []
-        both = self.lower, self.upper
-        for sides in both:
-            chosen = None
-            for control, side in enumerate(sides):
-                found = side.evaluate(leaf, xp.minimum, xp.maximum)
-                chosen = found if chosen is None else xp.where(state.control == control, found, chosen)
-            ends.append(chosen)
-        return xp.fmin(state.value, ends[0]), xp.fmax(state.value, ends[1])
+        parts = parts_of(self.program, state)
+        value, xp = parts.memory[-1], parts.xp
+        lower, upper = evaluate_tables(self.program, parts, (self.lower, self.upper), self._held_values(parts))
+        if xp is not None:
+            return xp.fmin(value, lower), xp.fmax(value, upper)
+        return (lower, upper) if value != value else (min(value, lower), max(value, upper))
 
-    def _leaf(self, state: tuple[Any, ...]) -> Callable[[Expression], float]:
-        program, registers, own = self.program, state[1:], len(self.program.registers)
-
-        @functools.cache
-        def contents(number: int) -> list[float]:
-            window = program.windows[number]
-            return queue_contents(Queue(*registers[own + number]), window.length, algebra(window, program, None))
-
-        def leaf(part: Expression) -> float:
-            if part.op == "register" and part.args[0] >= own:
-                number, place = self._held[part.args[0] - own]
-                return float(contents(number)[place])
-            if part.op == "register":
-                return registers[part.args[0]]  # type: ignore[no-any-return]
-            if part.op == "constant":
-                return program.number(part.args[0])
-            if part.op == "window":
-                on = algebra(program.windows[part.args[0]], program, None)
-                return queue_extremum(Queue(*registers[own + part.args[0]]), on)  # type: ignore[no-any-return]
-            return float((min if part.args[1] else max)(contents(part.args[0])))
-
-        return leaf
-
-    def _array_leaf(self, state: MachineState, xp: ArrayNamespace) -> Callable[[Expression], Any]:
-        windows, own = BatchWindows(self.program), len(self.program.registers)
+    def _held_values(self, parts: Parts) -> Callable[[Expression], Number]:
+        """The leaves that read single values of windows, or the extreme of all that a window holds."""
+        program, xp, windows = self.program, parts.xp, BatchWindows(self.program)
 
         @functools.cache
         def contents(number: int) -> list[Any]:
-            return windows.contents(state.windows, number, xp)
+            return windows.contents(parts.windows, number, xp)
 
         def leaf(part: Expression) -> Number:
-            if part.op == "register" and part.args[0] >= own:
-                number, place = self._held[part.args[0] - own]
-                return contents(number)[place]
             if part.op == "register":
-                return state.registers[part.args[0]]
-            if part.op == "constant":
-                return xp.full_like(state.value, self.program.number(part.args[0]))
-            if part.op == "window":
-                return windows.read(state.windows, part.args[0], xp)
-            if isinstance(state.windows, Table):
+                number, place = self._held[part.args[0] - len(program.registers)]
+                return contents(number)[place]
+            number, least = part.args
+            if isinstance(parts.windows, Table):
                 # Sound, and quicker than reading all of a long window.
-                return xp.full_like(state.value, self.program.bottom if part.args[1] else self.program.top)
-            extreme = xp.minimum if part.args[1] else xp.maximum
-            return functools.reduce(extreme, contents(part.args[0]))
+                return xp.full_like(parts.memory[-1], program.bottom if least else program.top)
+            smallest, largest = (min, max) if xp is None else (xp.minimum, xp.maximum)
+            return functools.reduce(smallest if least else largest, contents(number))
 
         return leaf
 

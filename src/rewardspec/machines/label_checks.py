@@ -18,7 +18,6 @@ from rewardspec.types import Array, ArrayNamespace, Labels, Semantics
 # Among the bit patterns of non-negative doubles, larger patterns are larger numbers, and negative numbers, infinities
 # and NaN all lie above that of 1.0: the largest pattern tells whether all labels are in [0, 1]. NumPy finds where it is
 # (`argmax`) in a third of the time that it takes to say what it is (`maximum.reduce`).
-_ONE = int(np.float64(1.0).view(np.uint64))
 _ONE_AS_BITS = {np.dtype(t): (u, int(t(1.0).view(u))) for t, u in ((np.float64, np.uint64), (np.float32, np.uint32))}
 
 
@@ -66,19 +65,7 @@ def in_range(values: np.ndarray, semantics: Semantics = "degree") -> bool:
     return bool(((values >= 0) & (values <= 1)).all())  # NaN is not; -0.0 is
 
 
-def as_bits(values: np.ndarray) -> np.ndarray:
-    """The bit patterns of doubles, for `bits_inside`: a view, which follows what is written into the array later."""
-    return values.view(np.uint64)
-
-
-def bits_inside(bits: np.ndarray) -> bool:
-    """Return whether all labels are in [0, 1] by their bits; `in_range` decides about -0.0."""
-    return not bits.size or bits.item(bits.argmax()) <= _ONE
-
-
 _BITS = 31  # of one word: the sign stays 0
-
-
 _LOWEST, _HIGHEST = -TOLERANCE, 1.0 + TOLERANCE
 
 

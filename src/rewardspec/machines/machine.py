@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rewardspec.errors import Error, LabelError
 from rewardspec.machines import array_code, scalar_code
-from rewardspec.machines.array_code import ArrayStep, State, everywhere
+from rewardspec.machines.array_code import ArrayStep, State, chosen, everywhere
 from rewardspec.machines.heads import Head
 from rewardspec.machines.label_checks import (
     CheckedLabels,
@@ -25,13 +25,8 @@ from rewardspec.machines.label_checks import (
 )
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.program import Program
-from rewardspec.machines.window_code import BatchWindows, array_windows, has_begun
-from rewardspec.machines.windows import (
-    Queue,
-    algebra,
-    queue_extremum,
-    queue_lasting,
-)
+from rewardspec.machines.readings import leaves, parts_of
+from rewardspec.machines.window_code import BatchWindows, has_begun
 from rewardspec.types import Array, ArrayNamespace, Device, DType, Labels, MachineState, Number
 
 Places: TypeAlias = NDArray[np.intp]
@@ -64,10 +59,6 @@ def compiled(method: F) -> F:
 class Machine(Generic[H]):
     """A program with its head: pure functions from states and labels to states and results.
 
-    Attributes:
-        program: The program.
-        head: What becomes of its outputs.
-
     Args:
         program: The program.
         head: What becomes of its outputs.
@@ -78,6 +69,7 @@ class Machine(Generic[H]):
         self.program = program
         self.head = head
         self._split = split
+        self._windows = BatchWindows(program)
 
     @functools.cached_property
     def step(self) -> scalar_code.ScalarStep:
@@ -134,7 +126,7 @@ class Machine(Generic[H]):
     ) -> tuple[MachineState, Array]:
         """A step on arrays; also where a scalar step's odd labels end up, to be used as arrays or refused."""
         if state.__class__ is State and not named:
-            first = state.registers[0] if state.registers else _leaves(state.memory)[0]
+            first = state.registers[0] if state.registers else leaves(state.memory)[0]
             # The usual case first and in place: in a small batch, calls cost more than the arithmetic.
             if first.__class__ is np.ndarray and first.shape and self._is_plain(given, first):
                 return self._step_numpy(state, labels, first, given)
@@ -182,7 +174,7 @@ class Machine(Generic[H]):
             if array is not result:
                 array.setflags(write=False)
         if len(new.memory) > 1:
-            for array in _leaves(new.memory):
+            for array in leaves(new.memory):
                 array.setflags(write=False)
         return new, result
 
@@ -192,29 +184,18 @@ class Machine(Generic[H]):
 
     def parts(self, state: MachineState) -> tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
         """Control state, registers, what each window gives, and the head's memory, of one trace or of a batch."""
-        program = self.program
-        if type(state) is tuple:
-            registers, rest = state[1 : 1 + len(program.registers)], state[1 + len(program.registers) :]
-            queues = zip(program.windows, rest, strict=False)
-            given = tuple(queue_extremum(Queue(*q), algebra(window, program, None)) for window, q in queues)
-            return state[0], registers, given, rest[len(program.windows) :]
-        xp = namespace_of(_like(state)) or np
-        windows = BatchWindows(program)
-        given = tuple(windows.read(state.windows, k, xp) for k in range(len(program.windows)))
-        return state.control, state.registers, given, state.memory
+        parts = parts_of(self.program, state)
+        given = tuple(self._windows.read(parts.windows, k, parts.xp) for k in range(len(self.program.windows)))
+        return parts.control, parts.registers, given, parts.memory
 
     def lasting(self, state: MachineState) -> tuple[Number, ...]:
         """For each window of an extremum, in which share of its length the extremum will be gone.
 
         Of one trace, or of a batch: 1 for an extremum that has just come, 0 where there is none.
         """
-        program, numbers = self.program, [k for k, each in enumerate(self.program.windows) if each.op != "last"]
-        windows = [program.windows[k] for k in numbers]
-        if type(state) is tuple:
-            queues = [Queue(*state[1 + len(program.registers) + k]) for k in numbers]
-            pairs = zip(queues, windows, strict=True)
-            return tuple(queue_lasting(q, w.length, algebra(w, program, None)) / w.length for q, w in pairs)
-        found = BatchWindows(program).lasting(state.windows, namespace_of(_like(state)) or np)
+        parts = parts_of(self.program, state)
+        windows = [window for window in self.program.windows if window.op != "last"]
+        found = self._windows.lasting(parts.windows, parts.xp)
         return tuple(steps / window.length for steps, window in zip(found, windows, strict=True))
 
     def invalid_labels(self, state: MachineState) -> dict[str, Number]:
@@ -234,22 +215,19 @@ class Machine(Generic[H]):
 
     def columns(self, state: State) -> list[np.ndarray]:
         """All that the program remembers of a NumPy batch: control state, registers, and what each window holds."""
-        windows = zip(array_windows(self.program), state.windows, strict=True)
-        held = [column for window, queue in windows for column in window.contents(queue)]
+        windows = range(len(self.program.windows))
+        held = [column for k in windows for column in self._windows.contents(state.windows, k, np)]
         control = np.zeros(_like(state).shape) if state.control is None else state.control
         return [control, *state.registers, *held]
 
     def of_columns(self, columns: Sequence[np.ndarray], memory: tuple[Array, ...]) -> State:
         """The state of a NumPy batch from its columns, and what the head remembers."""
         control, *rest = columns
-        held, windows = len(self.program.registers), []
-        for window in array_windows(self.program):
-            windows.append(window.of(rest[held : held + window.window.length]))
-            held += window.window.length
+        count = len(self.program.registers)
         return State(
             control.astype(np.int32) if len(self.program.steps) > 1 else None,
-            tuple(rest[: len(self.program.registers)]),
-            tuple(windows),
+            tuple(rest[:count]),
+            self._windows.of_contents(rest[count:]),
             memory,
         )
 
@@ -258,11 +236,13 @@ class Machine(Generic[H]):
         like = _like(state)
         xp = namespace_of(like) or np
         initial = everywhere(self.program, scalar_code.initial_state(self.program, self.head), xp.zeros_like(like), xp)
-        return array_code.begin(self.program, mask, initial, state, xp)
+        windows = self._windows.begin(mask, initial.windows, state.windows, xp)
+        return chosen(mask, initial, state, windows, xp)
 
     def restart(self, state: State, started: State, mask: Array) -> State:
         """A batch's state in which the masked elements have read their first letter alone, as all of `started` have."""
-        return array_code.restart(self.program, mask, started, state, namespace_of(_like(state)) or np)
+        xp = namespace_of(_like(state)) or np
+        return chosen(mask, started, state, self._windows.restart(mask, started.windows, state.windows, xp), xp)
 
     # In NumPy, where a few elements are quicker to write than all to choose.
 
@@ -271,12 +251,9 @@ class Machine(Generic[H]):
 
         What a step writes without reading it is left as it is.
         """
-        windows: tuple[Array, ...] = ()
-        if state.windows:
-            mask = np.zeros(_like(state).shape, dtype=np.bool_)
-            mask[where] = True
-            pairs = zip(array_windows(self.program), state.windows, strict=True)
-            windows = tuple(window.begin(old, mask, np) for window, old in pairs)
+        windows = state.windows
+        if windows:
+            windows = self._windows.begin(_mask(state, where), (), windows, np)
         return State(
             None if state.control is None else changed(state.control, where, 0),
             tuple(
@@ -294,18 +271,13 @@ class Machine(Generic[H]):
             started: The state of those elements alone, after one letter.
             where: Their indices.
         """
-        windows: list[Array] = []
-        if state.windows:
-            mask = np.zeros(_like(state).shape, dtype=np.bool_)
-            mask[where] = True
-            for window, old, new in zip(array_windows(self.program), state.windows, started.windows, strict=True):
-                newest = np.zeros(mask.shape)
-                newest[where] = window.newest(new)
-                windows.append(window.restart(old, newest, mask, np))
+        windows = state.windows
+        if windows:
+            windows = self._windows.restart_at(where, _mask(state, where), started.windows, windows)
         return State(
             None if state.control is None else changed(state.control, where, started.control),
             tuple([changed(old, where, new) for old, new in zip(state.registers, started.registers, strict=True)]),
-            tuple(windows),
+            windows,
             _changed(state.memory, where, started.memory),
         )
 
@@ -333,11 +305,13 @@ _LEAST_BYTES = 4  # of a number, in the arrays that a machine computes with
 
 
 def _like(state: State) -> Array:
-    return state.registers[0] if state.registers else next(iter(_leaves(state.memory)))
+    return state.registers[0] if state.registers else leaves(state.memory)[0]
 
 
-def _leaves(memory: Sequence[Array]) -> list[Any]:
-    return [leaf for part in memory for leaf in (_leaves(part) if isinstance(part, tuple) else [part])]
+def _mask(state: State, where: Places) -> NDArray[np.bool_]:
+    mask = np.zeros(_like(state).shape, dtype=np.bool_)
+    mask[where] = True
+    return mask
 
 
 def batch_of(labels: Labels, atoms: Sequence[str]) -> tuple[Number, Number]:

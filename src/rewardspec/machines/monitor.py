@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rewardspec.errors import LabelError, MonitorFileError
 from rewardspec.logic.formulas import Formula
 from rewardspec.machines.bounds import Bounds
@@ -16,8 +14,8 @@ from rewardspec.machines.drawable import Drawable
 from rewardspec.machines.expressions import Expression
 from rewardspec.machines.heads import VALUE_HEAD, Head
 from rewardspec.machines.machine import Machine, compiled
-from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.program import Program, Semantics
+from rewardspec.machines.readings import evaluate_tables, parts_of
 from rewardspec.machines.whole_traces import run_trace
 from rewardspec.renamed import warn_renamed
 from rewardspec.types import Array, ArrayNamespace, Device, DType, Labels, MachineState, Number
@@ -222,27 +220,10 @@ class Monitor(Drawable):
             >>> value, round(monitor.progress(state), 3)
             (0.0, 0.333)
         """
-        control, registers, windows, (value,) = self.machine.parts(state)
-
-        def leaf(part: Expression) -> Number:
-            match part.op:
-                case "register":
-                    return registers[part.args[0]]
-                case "window":
-                    return windows[part.args[0]]
-            number = self.program.number(part.args[0])
-            return number if type(state) is tuple else xp.full_like(value, number)
-
-        xp = namespace_of(value) or np
-        if type(state) is tuple:
-            return max(
-                value, self.progress_expressions[control].evaluate(leaf)
-            )  # NaN before the first letter, as the value is
-        found = None
-        for number, progress in enumerate(self.progress_expressions):
-            here = progress.evaluate(leaf, xp.minimum, xp.maximum)
-            found = here if found is None else xp.where(control == number, here, found)
-        return xp.maximum(value, found)
+        parts = parts_of(self.program, state)
+        (value,), xp = parts.memory, parts.xp
+        (found,) = evaluate_tables(self.program, parts, (self.progress_expressions,))
+        return max(value, found) if xp is None else xp.maximum(value, found)  # NaN before the first letter
 
     @functools.cached_property
     def progress_expressions(self) -> tuple[Expression, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -63,14 +63,8 @@ def _as_array(name: str, values: Array) -> Array:
 
 def _run_one(machine: Runnable, labels: Labels) -> np.ndarray:
     columns = [values.tolist() for values in labels.values()]
-    state, step, values = machine.initial_state(), machine.step, []
-    for number, row in enumerate(zip(*columns, strict=True)):
-        try:
-            state, value = step(state, dict(zip(labels, row, strict=True)))
-        except LabelError as error:
-            raise LabelError(f"At step {number}: {error}") from None
-        values.append(value)
-    return np.asarray(values, dtype=np.float64)
+    letters = (dict(zip(labels, row, strict=True)) for row in zip(*columns, strict=True))
+    return np.asarray(_values(machine, machine.initial_state(), letters), dtype=np.float64)
 
 
 def _run_batch(machine: Runnable, labels: Labels, shape: tuple[int, ...], xp: ArrayNamespace) -> Array:
@@ -78,14 +72,19 @@ def _run_batch(machine: Runnable, labels: Labels, shape: tuple[int, ...], xp: Ar
     floating = str(first.dtype).rpartition(".")[2].startswith(("float", "bfloat"))
     options = {"dtype": first.dtype} if floating else {}
     state = machine.initial_state(batch=shape[1:], xp=xp, device=getattr(first, "device", None), **options)
-    values = []
-    for number in range(shape[0]):
+    letters = ({name: column[number] for name, column in labels.items()} for number in range(shape[0]))
+    return xp.stack(_values(machine, state, letters))
+
+
+def _values(machine: Runnable, state: MachineState, letters: Iterable[Labels]) -> list[Array]:
+    values, step = [], machine.step
+    for number, letter in enumerate(letters):
         try:
-            state, value = machine.step(state, {name: column[number] for name, column in labels.items()})
+            state, value = step(state, letter)
         except LabelError as error:
             raise LabelError(f"At step {number}: {error}") from None
         values.append(value)
-    return xp.stack(values)
+    return values
 
 
 def _scan(machine: Runnable, labels: Labels, shape: tuple[int, ...]) -> Array:

@@ -1,4 +1,4 @@
-"""The windows of a program: lines of generated code for one trace, and functions for batches of any array library."""
+"""The windows of a program: their states in batches of any array library, and lines of generated code for one trace."""
 
 from __future__ import annotations
 
@@ -7,145 +7,102 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from rewardspec.machines import windows as queues
 from rewardspec.machines.program import Program, Window
-from rewardspec.machines.window_tables import Table, WindowTables, window_tables
-from rewardspec.machines.windows import (
-    REACH,
-    Algebra,
-    Guards,
-    Link,
-    Queue,
-    algebra,
-    empty_queue,
-    first_half,
-    queue_begin,
-    queue_contents,
-    queue_extremum,
-    queue_lasting,
-    queue_newest,
-    queue_of,
-    queue_push,
-    queue_restart,
-)
+from rewardspec.machines.window_tables import Table, window_tables
+from rewardspec.machines.windows import REACH, Algebra, Guards, Link, Queue, algebra, empty_queue, first_half
+from rewardspec.types import Array, ArrayNamespace
 
-Array: TypeAlias = Any
-Namespace: TypeAlias = Any
 WindowStates: TypeAlias = tuple[Queue, ...] | Table
 
 
-class ArrayWindow:
-    """The operations of one window of a program on batches that are kept as queues."""
-
-    def __init__(self, program: Program, number: int) -> None:
-        self.program = program
-        self.window = program.windows[number]
-        self.length = self.window.length
-        self._algebras: dict[Any, Algebra] = {}
-
-    def _on(self, xp: Namespace) -> Algebra:
-        if xp not in self._algebras:
-            self._algebras[xp] = algebra(self.window, self.program, xp)
-        return self._algebras[xp]
-
-    def initial(self, like: Array, xp: Namespace) -> Queue:
-        """The window before the first letter."""
-        return empty_queue(self._on(xp), like, xp)
-
-    def read(self, state: Queue, xp: Namespace) -> Array:
-        """Read the output of the window."""
-        return queue_extremum(state, self._on(xp))
-
-    def push(self, state: Queue, value: Array, guard: Array | None, xp: Namespace) -> Queue:
-        """The window after one more value."""
-        return queue_push(state, self.length, self._on(xp), value, guard, xp)
-
-    def begin(self, state: Queue, mask: Array, xp: Namespace) -> Queue:
-        """The window of which some elements have read nothing yet."""
-        return queue_begin(state, self.length, self._on(xp), mask, xp)
-
-    def restart(self, state: Queue, newest: Array, mask: Array, xp: Namespace) -> Queue:
-        """The window of which some elements have read nothing but their first letter, which pushed `newest`."""
-        return queue_restart(state, self.length, self._on(xp), mask, newest, xp)
-
-    def newest(self, state: Queue) -> Array:
-        """The value pushed last."""
-        return queue_newest(state)
-
-    def contents(self, state: Queue, xp: Namespace = np) -> list[Array]:
-        """The values that count, oldest first."""
-        return queue_contents(state, self.length, self._on(xp), xp)
-
-    def lasting(self, state: Queue, xp: Namespace = np) -> Array:
-        """In how many steps the extremum will be gone, unless it comes again; 0 where all is neutral."""
-        return queue_lasting(state, self.length, self._on(xp), xp)
-
-    def of(self, contents: Sequence[Array], xp: Namespace = np) -> Queue:
-        """A window that holds these values."""
-        return queue_of(contents, self._on(xp), xp)
-
-
-def array_windows(program: Program) -> tuple[ArrayWindow, ...]:
-    """The operations of each window of a program."""
-    return tuple(ArrayWindow(program, number) for number in range(len(program.windows)))
-
-
 class BatchWindows:
-    """The operations on all windows of a program for batches: one table in JAX and torch, queues elsewhere."""
+    """The operations on all windows of a program: one table in JAX and torch, queues elsewhere.
+
+    A state of one trace has queues too. Their array library is None.
+    """
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._each = array_windows(program)
+        self._algebras: dict[tuple[int, ArrayNamespace], Algebra] = {}
 
-    @property
-    def _tables(self) -> WindowTables:
-        return window_tables(self.program)
+    def algebra(self, number: int, xp: ArrayNamespace) -> Algebra:
+        """Return the operations of one window."""
+        key = number, xp
+        if key not in self._algebras:
+            self._algebras[key] = algebra(self.program.windows[number], self.program, xp)
+        return self._algebras[key]
 
-    def initial(self, like: Array, xp: Namespace) -> WindowStates:
+    def _each(self, xp: ArrayNamespace) -> list[tuple[int, Algebra]]:
+        """Length and operations of each window."""
+        return [(window.length, self.algebra(k, xp)) for k, window in enumerate(self.program.windows)]
+
+    def initial(self, like: Array, xp: ArrayNamespace) -> WindowStates:
         """Return the windows before the first letter; `like` is an array of the batch's shape and type."""
-        if self._each and xp.__name__ in ("jax.numpy", "torch"):
-            return self._tables.initial(like, xp)
-        return tuple(window.initial(like, xp) for window in self._each)
+        if self.program.windows and xp.__name__ in ("jax.numpy", "torch"):
+            return window_tables(self.program).initial(like, xp)
+        return tuple(empty_queue(on, like, xp) for _, on in self._each(xp))
 
-    def read(self, state: WindowStates, number: int, xp: Namespace) -> Array:
+    def read(self, state: WindowStates, number: int, xp: ArrayNamespace) -> Array:
         """Return what a window gives, an array of the batch's shape."""
         if isinstance(state, Table):
             return state.extrema[number]
-        return self._each[number].read(state[number], xp)
+        return queues.queue_extremum(Queue(*state[number]), self.algebra(number, xp))
 
     def push(
-        self, state: WindowStates, values: Sequence[Array], guards: Sequence[Array | None], xp: Namespace
+        self, state: WindowStates, values: Sequence[Array], guards: Sequence[Array | None], xp: ArrayNamespace
     ) -> WindowStates:
         """Return the windows after one more value of each, with the guards that came with them."""
         if isinstance(state, Table):
-            return self._tables.push(state, values, guards, xp)
-        rows = zip(self._each, state, values, guards, strict=True)
-        return tuple(window.push(old, value, guard, xp) for window, old, value, guard in rows)
+            return window_tables(self.program).push(state, values, guards, xp)
+        rows = zip(state, self._each(xp), values, guards, strict=True)
+        return tuple(queues.queue_push(old, *own, value, guard, xp) for old, own, value, guard in rows)
 
-    def begin(self, mask: Array, initial: WindowStates, state: WindowStates, xp: Namespace) -> WindowStates:
+    def begin(self, mask: Array, initial: WindowStates, state: WindowStates, xp: ArrayNamespace) -> WindowStates:
         """Return the windows of which the masked elements have read nothing yet, as `initial` has not."""
         if isinstance(state, Table) and isinstance(initial, Table):
-            return self._tables.chosen(mask, initial, state, xp)
-        return tuple(window.begin(old, mask, xp) for window, old in zip(self._each, state, strict=True))
+            return window_tables(self.program).chosen(mask, initial, state, xp)
+        return tuple(queues.queue_begin(old, *own, mask, xp) for old, own in zip(state, self._each(xp), strict=True))
 
-    def restart(self, mask: Array, started: WindowStates, state: WindowStates, xp: Namespace) -> WindowStates:
+    def restart(self, mask: Array, started: WindowStates, state: WindowStates, xp: ArrayNamespace) -> WindowStates:
         """Return the windows of which the masked elements have read their first letter alone, as `started` has."""
         if isinstance(state, Table) and isinstance(started, Table):
-            return self._tables.chosen(mask, started, state, xp)
-        rows = zip(self._each, started, state, strict=True)
-        return tuple(window.restart(old, window.newest(new), mask, xp) for window, new, old in rows)
+            return window_tables(self.program).chosen(mask, started, state, xp)
+        return self._restart(mask, [queues.queue_newest(Queue(*queue)) for queue in started], state, xp)
 
-    def lasting(self, state: WindowStates, xp: Namespace) -> list[Array]:
+    def restart_at(self, where: Array, mask: Array, started: WindowStates, state: WindowStates) -> WindowStates:
+        """`restart` in NumPy, where `started` has only the elements that start anew, at the indices `where`."""
+        newest = []
+        for queue in started:
+            newest.append(np.zeros(mask.shape))
+            newest[-1][where] = queues.queue_newest(Queue(*queue))
+        return self._restart(mask, newest, state, np)
+
+    def _restart(self, mask: Array, newest: Sequence[Array], state: WindowStates, xp: ArrayNamespace) -> WindowStates:
+        rows = zip(state, self._each(xp), newest, strict=True)
+        return tuple(queues.queue_restart(old, *own, mask, value, xp) for old, own, value in rows)
+
+    def lasting(self, state: WindowStates, xp: ArrayNamespace) -> list[Array]:
         """Return, for each window of an extremum, in how many steps the extremum will be gone unless it comes again."""
         if isinstance(state, Table):
-            return self._tables.lasting(state, xp)
-        pairs = zip(self._each, state, strict=True)
-        return [window.lasting(queue, xp) for window, queue in pairs if window.window.op != "last"]
+            return window_tables(self.program).lasting(state, xp)
+        rows = zip(state, self._each(xp), strict=True)
+        return [queues.queue_lasting(Queue(*queue), *own, xp) for queue, own in rows if not own[1].oldest]
 
-    def contents(self, state: WindowStates, number: int, xp: Namespace) -> list[Array]:
+    def contents(self, state: WindowStates, number: int, xp: ArrayNamespace) -> list[Array]:
         """Return the values of a window that count, oldest first."""
         if isinstance(state, Table):
-            return self._tables.contents(state, number, xp)
-        return self._each[number].contents(state[number], xp)
+            return window_tables(self.program).contents(state, number, xp)
+        length = self.program.windows[number].length
+        return queues.queue_contents(Queue(*state[number]), length, self.algebra(number, xp), xp)
+
+    def of_contents(self, columns: Sequence[Array]) -> WindowStates:
+        """Return the windows of a NumPy batch that hold these values, those of the first window first."""
+        found, first = [], 0
+        for length, on in self._each(np):
+            found.append(queues.queue_of(columns[first : first + length], on, np))
+            first += length
+        return tuple(found)
 
 
 def scalar_read(place: str, window: Window, guarded: bool) -> list[str]:

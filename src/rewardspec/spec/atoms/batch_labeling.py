@@ -10,15 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import LabelError, shown
-from rewardspec.machines.label_checks import (
-    TOLERANCE,
-    CheckedLabels,
-    as_bits,
-    as_labels,
-    bits_inside,
-    in_range,
-    into_range,
-)
+from rewardspec.machines.label_checks import TOLERANCE, CheckedLabels, as_labels, in_range, into_range
 from rewardspec.machines.machine import batch_of
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.program import Semantics
@@ -274,8 +266,7 @@ class BatchReader:
     ) -> CheckedLabels:
         if self._clip:
             np.clip(matrix, 0.0, 1.0, out=matrix)
-        usual = self._semantics == "degree" and bits_inside(as_bits(matrix))
-        if not usual and not in_range(matrix, self._semantics):
+        if not in_range(matrix, self._semantics):
             rounded = into_range(matrix, self._semantics)
             if rounded is None:
                 raise self._out_of_range(matrix, step, envs)

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from rewardspec.errors import SynthesisError
 from rewardspec.logic import formulas as fm
 from rewardspec.logic.formulas import Formula
-from rewardspec.logic.fragments import is_propositional
-from rewardspec.logic.operators import FUTURE, OPERATORS, PAST, TEMPORAL
+from rewardspec.logic.fragments import future_in_past
+from rewardspec.logic.operators import TEMPORAL, written
 from rewardspec.logic.simplification import simplify
 from rewardspec.machines.effort_limit import Effort
 from rewardspec.synthesis.boolean.decision_diagrams import DecisionTable, Diagrams
@@ -74,27 +74,23 @@ def minimal_automaton(formula: Formula, max_states: int) -> Automaton:
 
 def _require_boolean(formula: Formula) -> None:
     """Refuse what no automaton says: values between 0 and 1, and the future of a position in the past."""
-    ahead: dict[Formula, Formula] = {}  # for each part an operator of the future in it
+    found = future_in_past(formula)
+    if found is not None:
+        past, inside = found
+        raise SynthesisError(
+            f"`{_shown(inside)}` looks ahead, and stands under {written(past)}, which looks back: at the step it "
+            "speaks of, its value is not known yet, so that no monitor can remember it. Put the operators of the "
+            "future outside those of the past, or use `evaluate`, on whole traces.",
+            subformula=past,
+        )
     for part in formula.subformulas():
-        inside = next((ahead[arg] for arg in part.args if arg in ahead), None)
-        if isinstance(part, PAST) and inside is not None:
-            raise SynthesisError(
-                f"`{_shown(inside)}` looks ahead, and stands under {_operator(part)}, which looks back: at the step it "
-                "speaks of, its value is not known yet, so that no monitor can remember it. Put the operators of the "
-                "future outside those of the past, or use `evaluate`, on whole traces.",
-                subformula=part,
-            )
-        if isinstance(part, FUTURE):
-            ahead[part] = part
-        elif inside is not None:
-            ahead[part] = inside
         match part:
             case fm.Constant() if part.value not in (0.0, 1.0):
                 what = f"The number {part}"
             case fm.Affine() if part.params != (1.0, 0.0):
                 what = f"The scale of `{_shown(part)}`"
             case fm.Timed() if part.discount != 1.0:
-                what = f"The discount of {_operator(part)}"
+                what = f"The discount of {written(part)}"
             case _:
                 continue
         raise SynthesisError(
@@ -115,7 +111,6 @@ class _Construction:
         self.store = Diagrams[int](self.budget)
         self._dfas: dict[Formula, Dfa] = {}
         self._simplified: dict[Formula, Formula] = {}
-        self._temporal: dict[Formula, bool] = {}
 
     def dfa(self) -> Dfa:
         stack = [self.formula]
@@ -153,14 +148,10 @@ class _Construction:
         simplified = self._simplified[part]
         return (simplified,) if self._is_branching(simplified) else ()
 
-    def _is_branching(self, formula: Formula) -> bool:
+    @staticmethod
+    def _is_branching(formula: Formula) -> bool:
         """Return whether the formula is a Boolean combination of temporal ones."""
-        if formula not in self._temporal:
-            for part in formula.subformulas():
-                if part not in self._temporal:
-                    temporal = isinstance(part, TEMPORAL) or any(self._temporal[arg] for arg in part.args)
-                    self._temporal[part] = temporal
-        return self._temporal[formula] and not isinstance(formula, (*TEMPORAL, fm.Affine))  # `1 * φ` is simplified away
+        return formula.is_temporal and not isinstance(formula, (*TEMPORAL, fm.Affine))  # `1 * φ` is simplified away
 
     def _build(self, part: Formula) -> Dfa:
         self.budget.spend(_PART_EFFORT)
@@ -199,7 +190,7 @@ def _distributed(formula: Formula) -> Formula:
             plain: list[Formula] = []
             temporal: list[Formula] = []
             for arg in formula.args[0].args:
-                (plain if is_propositional(arg) else temporal).append(arg)
+                (temporal if arg.is_temporal else plain).append(arg)
             pieces = [*temporal, kind(*plain)] if plain else temporal
             return kind(*(formula.rebuild(piece) for piece in pieces))
     return formula
@@ -231,11 +222,6 @@ def _breadth_first(store: Diagrams[int], dfa: Dfa, initial: int) -> list[int]:
         if len(order) == len(dfa.steps):
             break
     return order
-
-
-def _operator(formula: Formula) -> str:
-    """The operator as it is written, with its interval."""
-    return f"{OPERATORS[type(formula)].text}{formula.annotation}"
 
 
 def _shown(formula: Formula) -> str:

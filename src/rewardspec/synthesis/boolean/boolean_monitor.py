@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ from rewardspec.synthesis.diagnosis import require_unquantified
 from rewardspec.types import Array, ArrayNamespace, Device, DType, Labels, MachineState, Number
 
 DEFAULT_STATES = 10_000
+_FORMAT, _VERSION = "rewardspec.boolean", 1  # of saved monitors
 _INTEGERS = (int, np.integer)
 _NUMBERS = frozenset({bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32, np.uint8, np.int8})
 
@@ -242,10 +244,28 @@ class BooleanMonitor(Drawable):
         return to_hoa(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The monitor as JSON text, for `BooleanMonitor.from_json`."""
-        from rewardspec.synthesis.boolean.automaton_json import to_json
+        """The monitor as JSON text, for `BooleanMonitor.from_json`; the same monitor always gives the same text.
 
-        return to_json(self, indent=indent)
+            {"format": "rewardspec.boolean", "version": 1,
+             "formula": "F goal",          what is monitored; its atoms, in order, are numbered from 0
+             "atoms": ["goal"],            those atoms
+             "accepting": [1],             the accepting states
+             "roots": [2, 1],              for each state the place where its decision diagram starts
+             "nodes": [[0, 0, 1]]}         an atom, the place to go to where it is false, and where it is true
+
+        With n states, place p below n is the state p, and place n + k is node k. State 0 is initial. On every path
+        atoms increase, so reading a letter always ends in a state.
+        """
+        data = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "formula": str(self.formula),
+            "atoms": self.atoms,
+            "accepting": sorted(self.accepting),
+            "roots": self.table.roots,
+            "nodes": list(zip(self.table.variables, self.table.lows, self.table.highs, strict=True)),
+        }
+        return json.dumps(data, ensure_ascii=False, indent=indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> BooleanMonitor:
@@ -254,9 +274,7 @@ class BooleanMonitor(Drawable):
         Raises:
             MonitorFileError: The text is damaged, is something else, or is of an unknown version.
         """
-        from rewardspec.synthesis.boolean.automaton_json import FORMAT, VERSION
-
-        document, formula = read_document(text, FORMAT, VERSION, ("roots",))
+        document, formula = read_document(text, _FORMAT, _VERSION, ("roots",))
         if not isinstance(document["roots"], list):
             raise MonitorFileError(f"The saved monitor's `roots` should be a list. Received {document['roots']!r}.")
         return synthesize_boolean(formula, max_states=max(DEFAULT_STATES, len(document["roots"])))

@@ -43,8 +43,8 @@ class Diagrams(Generic[Value]):
         >>> store = Diagrams[str]()
         >>> red, green = store.leaf("red"), store.leaf("green")
         >>> light = store.node(0, red, store.node(2, green, red))
-        >>> list(store.cubes(light))
-        [(((0, False),), 'red'), (((0, True), (2, False)), 'green'), (((0, True), (2, True)), 'red')]
+        >>> store.leaves(light), store.node(1, light, light) == light
+        (['red', 'green'], True)
     """
 
     def __init__(self, budget: Effort | None = None, chain_ends: Mapping[int, int] | None = None) -> None:
@@ -184,18 +184,6 @@ class Diagrams(Generic[Value]):
         Letters count up with the first variable as the most significant digit, so the all-false letter comes first.
         """
         return [self._values[part] for part in self.parts(root) if part in self._values]
-
-    def cubes(self, root: Diagram) -> Iterator[tuple[Cube, Value]]:
-        """Every path to a leaf, as the values it gives to variables and the leaf's value; false branches first."""
-        stack: list[tuple[Diagram, Cube]] = [(root, ())]
-        while stack:
-            part, cube = stack.pop()
-            variable = self.variables[part]
-            if variable == _LEAF:
-                yield cube, self._values[part]
-            else:
-                stack.append((self.highs[part], (*cube, (variable, True))))
-                stack.append((self.lows[part], (*cube, (variable, False))))
 
 
 class BooleanDiagrams(Diagrams[bool]):

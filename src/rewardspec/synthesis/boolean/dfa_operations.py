@@ -163,16 +163,10 @@ class _Partition:
     def _parents(self) -> dict[Diagram, list[Diagram]]:
         """The nodes that each part of a diagram is a branch of."""
         parents: dict[Diagram, list[Diagram]] = defaultdict(list)
-        seen = set(self.states)
-        stack = list(self.states)
-        while stack:
-            part = stack.pop()
+        for part in self.store.parts(*self.states):
             if self.store.value(part) is None:
-                for branch in (self.store.lows[part], self.store.highs[part]):
-                    parents[branch].append(part)
-                    if branch not in seen:
-                        seen.add(branch)
-                        stack.append(branch)
+                parents[self.store.lows[part]].append(part)
+                parents[self.store.highs[part]].append(part)
         return parents
 
     def refine(self) -> None:

@@ -100,7 +100,7 @@ def cover(logic: BooleanDiagrams, diagram: Diagram) -> list[Cube] | None:
     while stack:
         bounds, call = stack[-1]
         try:
-            request = call.send(result)
+            request = next(call) if result is None else call.send(result)
         except StopIteration as finished:
             result = known[bounds] = finished.value
             stack.pop()
@@ -115,7 +115,7 @@ def cover(logic: BooleanDiagrams, diagram: Diagram) -> list[Cube] | None:
 
 
 _Covered: TypeAlias = tuple[Diagram, list[Cube]]
-_Covering: TypeAlias = Generator[tuple[Diagram, Diagram], _Covered | None, _Covered]
+_Covering: TypeAlias = Generator[tuple[Diagram, Diagram], _Covered, _Covered]
 
 
 def _cover(logic: BooleanDiagrams, lower: Diagram, upper: Diagram) -> _Covering:
@@ -128,18 +128,13 @@ def _cover(logic: BooleanDiagrams, lower: Diagram, upper: Diagram) -> _Covering:
     lower0, lower1 = _branches(logic, lower, top)
     upper0, upper1 = _branches(logic, upper, top)
     # What is true only where the variable is false, then only where it is true, then what neither covers.
-    function0, cubes0 = _received((yield _without(logic, lower0, upper1), upper0))
-    function1, cubes1 = _received((yield _without(logic, lower1, upper0), upper1))
+    function0, cubes0 = yield _without(logic, lower0, upper1), upper0
+    function1, cubes1 = yield _without(logic, lower1, upper0), upper1
     missing = logic.disjunction(_without(logic, lower0, function0), _without(logic, lower1, function1))
-    function, cubes = _received((yield missing, logic.conjunction(upper0, upper1)))
+    function, cubes = yield missing, logic.conjunction(upper0, upper1)
     function = logic.disjunction(function, logic.node(top, function0, function1))
     literal0, literal1 = (top, False), (top, True)
     return function, [*((literal0, *cube) for cube in cubes0), *((literal1, *cube) for cube in cubes1), *cubes]
-
-
-def _received(covered: _Covered | None) -> _Covered:
-    assert covered is not None
-    return covered
 
 
 def _branches(logic: BooleanDiagrams, diagram: Diagram, variable: int) -> tuple[Diagram, Diagram]:

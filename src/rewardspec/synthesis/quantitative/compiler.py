@@ -17,7 +17,7 @@ from typing import TypeVar
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import Always, And, Counted, Formula, Or, Release, Shift, Timed, WeakNext
 from rewardspec.logic.normal_form import negate, to_nnf
-from rewardspec.logic.operators import OPERATORS, TEMPORAL
+from rewardspec.logic.operators import TEMPORAL, written
 from rewardspec.logic.printing import to_string
 from rewardspec.machines.effort_limit import Effort
 from rewardspec.machines.expressions import Expression, Substitution, all_parts, maximum, minimum, register
@@ -222,7 +222,7 @@ class Synthesis:
             if steps > most:
                 more = "" if most == _MOST_UNFOLDED else ", or raise `max_registers`"
                 raise SynthesisError(
-                    f"`{_operator(part)}` in `{to_string(formula, longest=120)}` counts {steps:,} steps. A monitor "
+                    f"`{written(part)}` in `{to_string(formula, longest=120)}` counts {steps:,} steps. A monitor "
                     f"{why}, and takes up to about {most:,}. Use a smaller number, or leave out a bound that no "
                     f"episode reaches{more}.",
                     subformula=part,
@@ -232,7 +232,7 @@ class Synthesis:
         part = max(formula.subformulas(), key=_steps)
         return SynthesisError(
             f"The monitor of `{to_string(formula, longest=120)}` would hold {values:,} values at a time, most of them "
-            f"for `{_operator(part)}`, and holds up to {MOST_HELD:,}. Use a smaller number, or leave out a bound that "
+            f"for `{written(part)}`, and holds up to {MOST_HELD:,}. Use a smaller number, or leave out a bound that "
             "no episode reaches.",
             subformula=part,
         )
@@ -249,11 +249,7 @@ class Synthesis:
 
 def branches(formula: Formula) -> set[Formula]:
     """The subformulas that are conjunctions or disjunctions with temporal parts."""
-    temporal: set[Formula] = set()
-    for part in formula.subformulas():
-        if isinstance(part, TEMPORAL) or any(arg in temporal for arg in part.args):
-            temporal.add(part)
-    return {part for part in temporal if isinstance(part, And | Or)}
+    return {part for part in formula.subformulas() if part.is_temporal and isinstance(part, And | Or)}
 
 
 def fold_branches(
@@ -284,11 +280,6 @@ def _steps(part: Formula) -> int:
         case Counted():
             return part.count
     return 0
-
-
-def _operator(part: Formula) -> str:
-    """The outermost operator with its interval or count, as it is written."""
-    return f"{OPERATORS[type(part)].text}{part.annotation}"
 
 
 def _longest_bound(formula: Formula) -> tuple[int, bool]:

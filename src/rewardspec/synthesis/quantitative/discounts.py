@@ -7,7 +7,6 @@ there is to remember beside the value. Inside another operator each step would b
 from __future__ import annotations
 
 from rewardspec.logic.formulas import Always, Eventually, Formula, Release, Timed, Until
-from rewardspec.logic.operators import TEMPORAL
 from rewardspec.machines.expressions import ONE, ZERO, affine, discount, maximum, minimum, register
 from rewardspec.machines.program import Program, Step
 from rewardspec.synthesis.quantitative.assembly import guard_expression
@@ -17,7 +16,7 @@ def is_discounted(formula: Formula) -> bool:
     """Return whether a formula discounts without a bound, and reads single steps otherwise."""
     if not isinstance(formula, Timed) or formula.discount == 1.0 or formula.high is not None:
         return False
-    return not any(isinstance(part, TEMPORAL) for part in formula.subformulas() if part is not formula)
+    return not any(arg.is_temporal for arg in formula.args)
 
 
 def discounted(formula: Formula) -> Program:

@@ -21,7 +21,7 @@ from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import FALSE, TRUE, Affine, Constant, Formula, Next, WeakNext
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import is_literal
-from rewardspec.logic.operators import TEMPORAL, unfold
+from rewardspec.logic.operators import unfold
 from rewardspec.machines.effort_limit import Effort
 from rewardspec.machines.polynomials import ONE, ZERO, Polynomial, Term, absorb, bits, maximum, minimum
 
@@ -47,7 +47,6 @@ class Obligations:
         self._implied: dict[tuple[int, int], bool] = {}
         self._index: dict[Formula, int] = {}
         self._steps: dict[Formula, Polynomial] = {TRUE: ONE, FALSE: ZERO}
-        self._propositional: dict[Formula, bool] = {}
         self._reduced: dict[int, int] = {}
 
     def index(self, formula: Formula) -> int:
@@ -141,12 +140,7 @@ class Obligations:
 
     def _guarded(self, formula: Formula, step: Polynomial) -> Polynomial:
         """The step, or one guard for the whole where it is a large propositional formula."""
-        self._propositional[formula] = not isinstance(formula, TEMPORAL) and all(
-            self._propositional.get(arg, True) for arg in formula.args
-        )
-        if len(step) > _GUARD_TERMS and self._propositional[formula]:
-            return frozenset({1 << 3 * self.index(formula)})
-        return step
+        return self._guard(formula) if len(step) > _GUARD_TERMS and not formula.is_temporal else step
 
     def _unfolded(self, formula: Formula) -> Polynomial:
         if isinstance(formula, Constant) or is_literal(formula):

@@ -14,7 +14,8 @@ from typing import Any
 from rewardspec.errors import SynthesisError
 from rewardspec.logic import formulas as fm
 from rewardspec.logic.formulas import Formula
-from rewardspec.logic.operators import FUTURE, PAST, unfold
+from rewardspec.logic.fragments import future_in_past
+from rewardspec.logic.operators import PAST, unfold
 from rewardspec.logic.printing import to_string
 from rewardspec.machines.expressions import (
     Expression,
@@ -39,23 +40,18 @@ def with_past_as_labels(formula: Formula) -> tuple[Formula, dict[str, Formula]]:
     Raises:
         SynthesisError: Something about the future stands under an operator of the past.
     """
+    mixed = future_in_past(formula)
+    if mixed is not None:
+        raise SynthesisError(
+            f"`{to_string(mixed[0], longest=80)}` looks ahead from within the past, by "
+            f"`{to_string(mixed[1], longest=80)}`: its value at a step depends on what is still to come, so that no "
+            "monitor can know it then. Say it with operators of the future alone, or use `evaluate`.",
+            subformula=mixed[0],
+        )
     found: dict[str, Formula] = {}
-    ahead: dict[Formula, Formula] = {}  # an operator of the future inside each part that has one
 
     def replaced(part: Formula, args: tuple[Formula, ...]) -> Formula:
-        inside = next((ahead[arg] for arg in part.args if arg in ahead), None)
-        if isinstance(part, FUTURE):
-            ahead[part] = part
-        elif inside is not None:
-            ahead[part] = inside
         if isinstance(part, PAST):
-            if inside is not None:
-                raise SynthesisError(
-                    f"`{to_string(part, longest=80)}` looks ahead from within the past, by "
-                    f"`{to_string(inside, longest=80)}`: its value at a step depends on what is still to come, so that "
-                    "no monitor can know it then. Say it with operators of the future alone, or use `evaluate`.",
-                    subformula=part,
-                )
             name = f"{to_string(part, longest=_LONGEST)}{_MARK}{len(found)}"
             name = next((known for known, other in found.items() if other == part), name)
             found[name] = part

@@ -13,14 +13,13 @@ Propositional parts stay together: they cost nothing where they are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 from rewardspec.logic import formulas as fm
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.normal_form import to_nnf
-from rewardspec.logic.operators import TEMPORAL
-from rewardspec.logic.simplification import Simplifier, is_finally
+from rewardspec.logic.simplification import WITHOUT_PARAMETERS, Simplifier, is_finally
 
 _MOST_PIECES = 16  # an operator is split into at most this many
 
@@ -36,10 +35,37 @@ def split(formula: Formula) -> Formula:
     return to_nnf(formula).fold(_Splitter().node)
 
 
+# Of each operator without parameters, the connective to move out of each of its operands.
+_CONNECTIVES: dict[type[Formula], tuple[type[Formula], ...]] = {
+    fm.Next: (fm.And,),
+    fm.WeakNext: (fm.And,),
+    fm.Until: (fm.And, fm.Or),
+    fm.WeakUntil: (fm.And, fm.Or),
+    fm.Release: (fm.Or, fm.And),
+    fm.StrongRelease: (fm.Or, fm.And),
+}
+
+
 class _Splitter(Simplifier):
-    def __init__(self) -> None:
-        super().__init__()
-        self._propositional: dict[Formula, bool] = {}
+    def node(self, formula: Formula, args: tuple[Formula, ...]) -> Formula:
+        kinds = _CONNECTIVES.get(type(formula), ())
+        pieces = [self._pieces(arg, kind) for arg, kind in zip(args, kinds, strict=False)]
+        if not kinds or formula.params not in WITHOUT_PARAMETERS or math.prod(map(len, pieces)) > _MOST_PIECES:
+            return super().node(formula, args)
+        return self._spread(formula, kinds, pieces, ())
+
+    def _spread(
+        self,
+        formula: Formula,
+        kinds: Sequence[type[Formula]],
+        pieces: Sequence[Sequence[Formula]],
+        chosen: tuple[Formula, ...],
+    ) -> Formula:
+        """The operator for each choice of pieces, beginning with the chosen ones, joined as `kinds` say."""
+        if not kinds:
+            return super().node(formula, chosen)
+        join = self.conjunction if kinds[0] is fm.And else self.disjunction
+        return join(*(self._spread(formula, kinds[1:], pieces[1:], (*chosen, piece)) for piece in pieces[0]))
 
     def eventually(self, a: Formula) -> Formula:
         match a:
@@ -65,24 +91,6 @@ class _Splitter(Simplifier):
                 return self.disjunction(*filter(is_finally, a.args), self.always(rest))
         return self._distribute(a, fm.And, self.conjunction, super().always)
 
-    def next(self, a: Formula) -> Formula:
-        return self._distribute(a, fm.And, self.conjunction, super().next)
-
-    def weak_next(self, a: Formula) -> Formula:
-        return self._distribute(a, fm.And, self.conjunction, super().weak_next)
-
-    def until(self, a: Formula, b: Formula) -> Formula:
-        return self._distribute_two(a, fm.And, b, fm.Or, super().until)
-
-    def weak_until(self, a: Formula, b: Formula) -> Formula:
-        return self._distribute_two(a, fm.And, b, fm.Or, super().weak_until)
-
-    def release(self, a: Formula, b: Formula) -> Formula:
-        return self._distribute_two(a, fm.Or, b, fm.And, super().release)
-
-    def strong_release(self, a: Formula, b: Formula) -> Formula:
-        return self._distribute_two(a, fm.Or, b, fm.And, super().strong_release)
-
     def _distribute(
         self,
         a: Formula,
@@ -93,50 +101,11 @@ class _Splitter(Simplifier):
         pieces = self._pieces(a, kind)
         return join(*map(operator, pieces)) if len(pieces) > 1 else operator(a)
 
-    def _distribute_two(
-        self,
-        a: Formula,
-        left_kind: type[Formula],
-        b: Formula,
-        right_kind: type[Formula],
-        operator: Callable[[Formula, Formula], Formula],
-    ) -> Formula:
-        lefts, rights = self._pieces(a, left_kind), self._pieces(b, right_kind)
-        if len(lefts) * len(rights) > _MOST_PIECES:
-            return operator(a, b)
-        join_left = self.conjunction if left_kind is fm.And else self.disjunction
-        join_right = self.conjunction if right_kind is fm.And else self.disjunction
-        return join_left(*(join_right(*(operator(left, right) for right in rights)) for left in lefts))
-
-    def _pieces(self, formula: Formula, kind: type[Formula]) -> Sequence[Formula]:
+    @staticmethod
+    def _pieces(formula: Formula, kind: type[Formula]) -> Sequence[Formula]:
         """The operands of a conjunction or disjunction, the propositional ones joined into one."""
         if not isinstance(formula, kind) or len(formula.args) > _MOST_PIECES:
             return (formula,)
-        plain = [part for part in formula.args if self._is_propositional(part)]
-        rest = [part for part in formula.args if not self._is_propositional(part)]
+        plain = [part for part in formula.args if not part.is_temporal]
+        rest = [part for part in formula.args if part.is_temporal]
         return [*rest, kind(*plain)] if plain else rest
-
-    def _is_propositional(self, formula: Formula) -> bool:
-        known = self._propositional
-        stack = [formula]
-        while stack:
-            part = stack[-1]
-            missing = [arg for arg in part.args if arg not in known]
-            if missing and not isinstance(part, TEMPORAL):
-                stack.extend(missing)
-                continue
-            known[part] = not isinstance(part, TEMPORAL) and all(known[arg] for arg in part.args)
-            stack.pop()
-        return known[formula]
-
-    _rules: ClassVar[dict[type[Formula], Callable[..., Formula]]] = {
-        **Simplifier._rules,
-        fm.Next: next,
-        fm.WeakNext: weak_next,
-        fm.Eventually: eventually,
-        fm.Always: always,
-        fm.Until: until,
-        fm.Release: release,
-        fm.WeakUntil: weak_until,
-        fm.StrongRelease: strong_release,
-    }

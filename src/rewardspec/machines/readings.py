@@ -1,0 +1,87 @@
+"""Reading states: their parts, and expressions of registers and windows, of one trace or of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rewardspec.machines.expressions import Expression
+from rewardspec.machines.namespaces import namespace_of
+from rewardspec.machines.program import Program
+from rewardspec.machines.window_code import BatchWindows
+from rewardspec.types import ArrayNamespace, MachineState, Number
+
+
+class Parts(NamedTuple):
+    """The parts of a state.
+
+    Attributes:
+        control: The control state, or an array of them; None for a batch that has only one.
+        registers: The value of each register.
+        windows: The states of the windows.
+        memory: What the head remembers.
+        xp: The array library of a batch; None for one trace.
+    """
+
+    control: Any
+    registers: tuple[Any, ...]
+    windows: Any
+    memory: tuple[Any, ...]
+    xp: ArrayNamespace
+
+
+def parts_of(program: Program, state: MachineState) -> Parts:
+    """Take a state apart."""
+    if type(state) is tuple:
+        first = 1 + len(program.registers)
+        last = first + len(program.windows)
+        return Parts(state[0], state[1:first], state[first:last], state[last:], None)
+    like = state.registers[0] if state.registers else leaves(state.memory)[0]
+    return Parts(state.control, state.registers, state.windows, state.memory, namespace_of(like) or np)
+
+
+def leaves(memory: Sequence[Any]) -> list[Any]:
+    """The numbers or arrays of a head's memory, in order."""
+    return [leaf for part in memory for leaf in (leaves(part) if isinstance(part, tuple) else [part])]
+
+
+def evaluate_tables(
+    program: Program,
+    parts: Parts,
+    tables: Sequence[Sequence[Expression]],
+    other: Callable[[Expression], Number] | None = None,
+) -> list[Number]:
+    """The value of each table's expression for the control state.
+
+    Args:
+        program: The program.
+        parts: A state of one trace or of a batch.
+        tables: Tables with an expression for each control state.
+        other: The values of leaves other than constants, registers and windows.
+    """
+    xp, windows = parts.xp, BatchWindows(program)
+
+    def leaf(part: Expression) -> Number:
+        match part.op:
+            case "constant":
+                number = program.number(part.args[0])
+                return number if xp is None else xp.full_like(parts.memory[0], number)
+            case "register" if part.args[0] < len(parts.registers):
+                return parts.registers[part.args[0]]
+            case "window":
+                return windows.read(parts.windows, part.args[0], xp)
+        assert other is not None
+        return other(part)
+
+    if xp is None:
+        return [table[parts.control].evaluate(leaf) for table in tables]
+    found = []
+    for table in tables:
+        values = [expression.evaluate(leaf, xp.minimum, xp.maximum) for expression in table]
+        chosen = values[0]
+        for control, value in enumerate(values[1:], start=1):
+            chosen = xp.where(parts.control == control, value, chosen)
+        found.append(chosen)
+    return found
