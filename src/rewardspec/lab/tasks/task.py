@@ -62,14 +62,12 @@ class TrainingBudget:
         steps: Environment steps of a run of PPO.
         quick_steps: The same on the small budget of `reproduce --quick`.
         episodes: Episodes of a run of Q-learning.
-        quick_episodes: The same on the small budget.
         step_seconds: Approximate seconds of a PPO step on one core: for all runs together, and for each run.
     """
 
     steps: int | None = None
     quick_steps: int = 32_768
     episodes: int | None = None
-    quick_episodes: int | None = None
     step_seconds: tuple[float, float] = (1e-4, 5e-6)
 
 
