@@ -131,7 +131,7 @@ def run(cell: Cell) -> dict[str, Any]:
             said[0] = time.perf_counter()
             print(f"  {cell.name}: {done / total:.0%} after {said[0] - began:.0f} s", flush=True)
 
-    log, _ = learn_tables(every, config(cell), range(seeds), progress)
+    log = TrainingLog.concatenate(learn_tables(one, config(cell), range(seeds), progress)[0] for one in every)
     seconds, cpu = time.perf_counter() - began, time.process_time() - used
     shares = curve(log, cell)
     quartiles = np.percentile(shares, [25, 50, 75], axis=0).T

@@ -15,13 +15,14 @@ import shutil
 import sys
 from pathlib import Path
 
+from ceiling import ceiling
+
 from rewardspec.audit.auditing import audit_task
 from rewardspec.lab.experiments.comparisons import Comparison, compare
 from rewardspec.lab.experiments.results import open_results
 from rewardspec.lab.experiments.study import BASE
 from rewardspec.lab.experiments.summaries import Summaries, summarize
 from rewardspec.lab.learning.settings import QLearning
-from rewardspec.lab.paper.ceiling import ceiling
 
 TARGET = Path(__file__).resolve().parents[1] / "results"
 FILES = ("table.csv", "table.tex", "curves.png", "curves.svg", "curves_own_criterion.png", "summaries.json")
@@ -138,7 +139,7 @@ def ceilings(results: Summaries) -> str:
         "",
         "Every episode of training counts, including those with exploration. The *ceiling* is the score of a learner",
         "that knows the environment from the start but has to explore as much as the paper's Q-learning. It is",
-        "computed exactly, by dynamic programming (`rewardspec.lab.paper.ceiling`). The audit is exact too: it says",
+        "computed exactly, by dynamic programming (`docs/scripts/ceiling.py`). The audit is exact too: it says",
         "what every optimal policy for the spec of the column `best` does.",
         "",
         "| environment | ceiling, % | best, % | best of the paper's table, % | audit of the best spec |",

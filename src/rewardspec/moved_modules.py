@@ -17,7 +17,6 @@ MOVED = {
     "rewardspec.tasks.paper.as_published": "rewardspec.lab.paper.as_published",
     "rewardspec.learning": "rewardspec.lab.learning",
     "rewardspec.experiments": "rewardspec.lab.experiments",
-    "rewardspec.experiments.ceiling": "rewardspec.lab.paper.ceiling",
     "rewardspec.experiments.paper": "rewardspec.lab.paper",
 }
 """Former and present names of packages and modules; what is inside a package moved with it, unless it is listed too."""

@@ -10,7 +10,6 @@ from PIL import Image
 from rewardspec import tasks
 from rewardspec.cli import main
 from rewardspec.lab.cli import train
-from rewardspec.lab.experiments.study import Cell
 from rewardspec.lab.experiments.summaries import summarize
 from rewardspec.lab.learning import training as extras
 from rewardspec.lab.learning.playing import play
@@ -19,6 +18,7 @@ from rewardspec.lab.learning.settings import PPO
 from rewardspec.lab.learning.training import Training
 from rewardspec.lab.learning.training_log import COLUMNS, TrainingLog
 from rewardspec.lab.paper.evaluation import paper_study
+from tests.lab.experiments.synthetic import cell_of
 
 SPEC = """
 [[pairs]]
@@ -127,7 +127,7 @@ def test_the_ends_of_training_are_those_of_the_report():
     )
     task, config = tasks.get("cart_pole"), PPO(total_steps=512)
     lines = list(train._summary(task, "base", config, Training(log, None, 1.0)))
-    cell = Cell("cart_pole", "base", log, 1.0, dataclasses.asdict(config), None, None, (), {})
+    cell = cell_of(log, "cart_pole", config=dataclasses.asdict(config))
     report = summarize(cell, paper_study())
     said = {line[:26].strip(): line.split()[-1] for line in lines[2:]}
     assert said["task completion"] == f"{report.final.value:.3f}" == "0.400"

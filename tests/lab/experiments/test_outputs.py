@@ -116,7 +116,7 @@ def test_a_full_disk_is_told_and_old_files_stay(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     (tmp_path / "report.html").write_text("of yesterday", encoding="utf-8")
-    monkeypatch.setattr(outputs, "contents_of", lambda results, curves, tell, further: {"report.html": b"of today"})
+    monkeypatch.setattr(outputs, "contents_of", lambda results, curves, further: {"report.html": b"of today"})
     monkeypatch.setattr(outputs, "write_whole", full)
     with pytest.raises(Error, match=r"report\.html'?: No space left on device.*results themselves are safe"):
         write_outputs(tmp_path, two_cells()[:1])
@@ -142,7 +142,7 @@ def test_logs_are_not_held_in_memory_together(tmp_path, monkeypatch):
             # The one just given may still be held by the loop over it; those before it may not.
             assert all(log() is None for log in alive[:-1])
 
-    monkeypatch.setattr(outputs, "contents_of", lambda results, curves, tell, further: {})
+    monkeypatch.setattr(outputs, "contents_of", lambda results, curves, further: {})
     write_outputs(tmp_path, cells())
     assert len(alive) == 3
 

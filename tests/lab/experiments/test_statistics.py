@@ -13,7 +13,6 @@ from rewardspec.lab.experiments.statistics import (
     at_the_start,
     bootstrapped_iqm,
     in_the_end,
-    iqm,
     mean_over_runs,
     moving_average,
     performance_profile,
@@ -102,6 +101,11 @@ def test_a_bootstrap_without_runs_is_refused(strata):
 
 
 # The interquartile mean.
+
+
+def iqm(values):
+    """The interquartile mean itself, without its interval."""
+    return bootstrapped_iqm([values], resamples=1).value
 
 
 def test_the_interquartile_mean_of_known_sets():

@@ -54,7 +54,7 @@ def test_a_summary_is_json_and_what_is_unknown_is_null():
     assert data["completion_over_runs"]["low"] is None
     assert data["convergence_episode"] is None
     assert data["config"]["episodes"] == 2000
-    assert "run_scores" not in data
+    assert "final_scores" not in data
     assert math.isnan(found.completion_over_runs.low)
 
 

@@ -18,9 +18,9 @@ def test_a_job_is_trained_and_its_result_tells_everything(tmp_path):
     path.write_bytes(Trainer("rewardspec reproduce", PAPER)(job, lambda done, total: news.append((done, total))))
     result = read(path)
     assert news[-1] == (60, 60)
-    assert (result.first, result.count, result.log.runs, len(result.log)) == (3, 2, 2, 60)
+    assert (result.first, result.log.runs, len(result.log)) == (3, 2, 60)
     assert result.config["episodes"] == 30
-    assert (result.command, result.versions) == ("rewardspec reproduce", provenance.versions())
+    assert (result.commands, result.versions) == (("rewardspec reproduce",), provenance.versions())
     assert result.seconds > 0.0
 
     # A seed does the same whichever seeds it is trained beside.

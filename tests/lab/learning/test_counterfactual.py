@@ -125,21 +125,6 @@ def test_a_group_holds_the_nodes_of_one_state_of_the_environment():
         assert len(set(env.memory[tables.product.state[own]])) == len(own)
 
 
-def test_several_environments_learn_together_as_each_does_alone():
-    config = dataclasses.replace(CONFIG, steps=1_500)
-    boards = [office(number=number, unmatched="pays") for number in (1, 4)]
-    together, table = learn_tables(boards, config, [1, 5])
-    for k, tables in enumerate(boards):
-        alone, own = learn_tables(tables, config, [1, 5])
-        for run in range(2):
-            mine, theirs = together.episodes_of(2 * k + run), alone.episodes_of(run)
-            for name in ("length", "base_reward", "end_step", "share_of_optimum"):
-                np.testing.assert_array_equal(together.columns()[name][mine], alone.columns()[name][theirs])
-        np.testing.assert_array_equal(table[2 * k : 2 * k + 2, : tables.observations], own)
-    with pytest.raises(rs.Error, match="should be alike"):
-        learn_tables([boards[0], office()], config, [0])  # which has four starts
-
-
 def test_without_memory_there_is_nothing_counterfactual_to_learn():
     blind = office(number=3).without_memory()
     assert blind.observations == 108 - 6  # a plant ends the episode

@@ -37,12 +37,11 @@ ATOMS = {"far": lambda obs, action, next_obs: next_obs["place"][..., 0]}
 CONFIG = PPO(total_steps=32 * 8 * 40, rollout_steps=32, envs=8, learning_rate=1e-2)
 
 
-@pytest.mark.parametrize("channels", [None, 4])
-def test_a_corridor_is_learned_from_a_spec_on_a_grid(channels):
+def test_a_corridor_is_learned_from_a_spec_on_a_grid():
     from rewardspec.jax import SpecReward
 
     envs = SpecReward(corridor(), Spec([("F far", 1)], ATOMS, payment="delta"), 8, observe="registers", limit=20)
-    encoder = grid_encoder(envs.observation_struct, (3, 2), channels)
+    encoder = grid_encoder(envs.observation_struct, (3, 2))
     curves = train_jax_envs(envs, CONFIG, [0, 1], success=lambda info: info["there"], encoder=encoder, hidden=(32,))
     assert curves.steps[-1] == CONFIG.total_steps
     assert curves.means["success"].shape == curves.episodes.shape == (2, 40)

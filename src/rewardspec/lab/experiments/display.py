@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from rewardspec.lab.experiments.engines import Event, Failed, Finished, Lost
 from rewardspec.lab.experiments.job_progress import JobProgress, Running
@@ -20,22 +20,6 @@ _REMIND = 60.0
 _BAR = 20
 _WIDE = 100
 """Minimum number of columns for progress bars."""
-
-
-class Display(Protocol):
-    """Shows the progress of jobs."""
-
-    def show(self, progress: JobProgress, event: Event) -> None:
-        """Update the display after an event."""
-        ...
-
-    def message(self, text: str) -> None:
-        """Show a message that stays."""
-        ...
-
-    def close(self) -> None:
-        """Clean up the screen."""
-        ...
 
 
 def display_for(stream: TextIO) -> Display:
@@ -126,6 +110,10 @@ class Terminal:
             lines.add_row(Text(label), bar, Text(share), Text(speed), Text(left))
         more = [f"… and {len(entries) - room} more"] * (len(entries) > room)
         return Group(lines, *(Text(line, no_wrap=True) for line in (*more, total_line(progress))))
+
+
+Display: TypeAlias = Plain | Terminal
+"""Shows the progress of jobs."""
 
 
 def outcome(progress: JobProgress, event: Finished | Failed | Lost) -> str:

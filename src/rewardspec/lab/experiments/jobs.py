@@ -50,7 +50,7 @@ class Job:
     @property
     def key(self) -> str:
         """Name of its result file, which identifies the configuration on any machine."""
-        return f"{self.task}-{self.reward}-seeds{self.first}-{self.seeds[-1]}-{digest(self.settings, self.setup)}"
+        return key_of(self.task, self.reward, self.first, self.count, self.settings, self.setup)
 
     @property
     def label(self) -> str:
@@ -62,6 +62,11 @@ class Job:
     def unit(self) -> str:
         """Unit of its progress."""
         return "episodes" if hasattr(self.config, "episodes") else "steps"
+
+
+def key_of(task: str, reward: str, first: int, count: int, settings: JsonObject, setup: JsonObject) -> str:
+    """Return the name of the result file of a job."""
+    return f"{task}-{reward}-seeds{first}-{first + count - 1}-{digest(settings, setup)}"
 
 
 def digest(settings: JsonObject, setup: JsonObject) -> str:

@@ -6,14 +6,13 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from rewardspec.atomic_files import write_whole
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.lab.experiments.comparisons import compare, highlights, over_environments
 from rewardspec.lab.experiments.curves import Curve, curve_of, figure_of_all, to_png, to_svg
 from rewardspec.lab.experiments.report import report
-from rewardspec.lab.experiments.results import Notify, to_stderr
+from rewardspec.lab.experiments.results import to_stderr
 from rewardspec.lab.experiments.study import Cell, Study
 from rewardspec.lab.experiments.summaries import Summaries, Summary, as_json_data, summarize
 from rewardspec.lab.experiments.table import completion_table, tables_of
@@ -37,9 +36,7 @@ class Outputs:
     highlights: tuple[str, ...]
 
 
-def write_outputs(
-    directory: Path, study: Study, cells: Iterable[Cell], *, tell: Notify = to_stderr, width: int = 120
-) -> Outputs:
+def write_outputs(directory: Path, study: Study, cells: Iterable[Cell], *, width: int = 120) -> Outputs:
     """Write tables, curves, summaries and the report, each file atomically.
 
     Missing cells leave gaps. Without matplotlib there are no curves.
@@ -48,7 +45,6 @@ def write_outputs(
         directory: Output directory, created if needed.
         study: The study.
         cells: Its cells in any order. They are iterated once and need not fit in memory together.
-        tell: Called with a message if curves or report are missing.
         width: Line length of the text table.
 
     Raises:
@@ -72,22 +68,20 @@ def write_outputs(
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Error(f"Cannot make the directory {str(directory)!r}: {error.strerror}. Give another one.") from None
-    files = [_write(directory / name, content) for name, content in contents_of(results, curves, tell, further).items()]
+    files = [_write(directory / name, content) for name, content in contents_of(results, curves, further).items()]
     return Outputs(tuple(files), to_text(completion_table(results), width), tuple(highlights(results)))
 
 
 def contents_of(
     results: Summaries,
     curves: dict[tuple[str, str], Curve],
-    tell: Notify = to_stderr,
-    further: Mapping[str, dict[tuple[str, str], Curve]] = MappingProxyType({}),
+    further: Mapping[str, dict[tuple[str, str], Curve]],
 ) -> dict[str, bytes]:
-    """Return the contents of the output files by name.
+    """Return the contents of the output files by name; print a message if curves or report are missing.
 
     Args:
         results: All summaries.
         curves: The learning curves.
-        tell: Called with a message if curves or report are missing.
         further: The curves of further measures, by measure.
     """
     tables = tables_of(results)
@@ -104,12 +98,12 @@ def contents_of(
             pictures |= {f"curves_{name}.png": to_png(figure), f"curves_{name}.svg": more[name].encode()}
     except MissingExtraError as error:
         hint = f"{error}, then write this report again with: rewardspec report DIR"
-        tell(f"No curves: {hint}")
+        to_stderr(f"No curves: {hint}")
     texts = {}
     try:
         texts["report.html"] = report(results, curves, svg, hint, more)
     except MissingExtraError as error:
-        tell(f"No report: {error}, then write it with: rewardspec report DIR")
+        to_stderr(f"No report: {error}, then write it with: rewardspec report DIR")
     texts |= {
         "table.md": "\n".join(map(to_markdown, tables.values())),
         "table.csv": to_csv(results),

@@ -208,8 +208,6 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Cont
     own = {reward: drawn[name, reward] for reward in study.rewards if (name, reward) in drawn}
     said = f"Learning curves of {task.title}."
     limit = "" if task.max_episode_steps is None else f", {task.max_episode_steps} steps"
-    # An environment without an id may not be registered; show it in the form of `rewardspec train`.
-    made = f'gymnasium.make("{task.id}")' if task.id else task.env if isinstance(task.env, str) else repr(task.env)
     return {
         "task": task,
         "facts": (
@@ -217,7 +215,7 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Cont
             ("Task completion", task.measure.words),
             ("Learner", f"{learner_words(task.learner)}{limit}"),
         ),
-        "made_by": made,
+        "made_by": task.made_by,
         "figure": safe(plot(to_svg(figure_of_task(study, name, own)), name, said)) if own else None,
         "heads": _heads(study, task),
         "rows": [_row(results, task, reward) for reward in study.rewards] if results.of(name) else [],

@@ -10,6 +10,7 @@ jobs of the last call; cells outside that call keep their former plan.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import json
 import os
@@ -20,7 +21,7 @@ from pathlib import Path
 from rewardspec.atomic_files import remove_leftovers, write_whole
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.lab.experiments.jobs import Job
-from rewardspec.lab.experiments.result_files import Name, Result, ResultFileError, read
+from rewardspec.lab.experiments.result_files import ResultFileError, parsed_name, read
 from rewardspec.lab.experiments.study import Cell, Study, merged_description, study_of
 from rewardspec.lab.learning.training_log import TrainingLog
 from rewardspec.types import JsonObject
@@ -158,14 +159,14 @@ class Results:
     def _by_cell(self, known: Collection[tuple[str, str]]) -> dict[tuple[str, str], list[Path]]:
         found: dict[tuple[str, str], list[Path]] = {}
         for path in sorted(self.jobs.glob("*.npz")):
-            name = Name.of(path.stem)
-            if name is None or (name.task, name.reward) not in known:
+            name = parsed_name(path.stem)
+            if name is None or (name["task"], name["reward"]) not in known:
                 self.report(f"{path.name!r} is not the result of a known job; it is ignored.")
             else:
-                found.setdefault((name.task, name.reward), []).append(path)
+                found.setdefault((name["task"], name["reward"]), []).append(path)
         return found
 
-    def _sound(self, paths: Iterable[Path]) -> Iterator[Result]:
+    def _sound(self, paths: Iterable[Path]) -> Iterator[Cell]:
         for path in paths:
             try:
                 yield read(path)
@@ -210,40 +211,36 @@ def _planned(stored: Sequence[Path], planned: Sequence[str]) -> list[Path]:
 
 def _largest_group(stored: Sequence[Path]) -> list[Path]:
     """Choose the files of the configuration with the most seeds, without duplicate seeds."""
-    groups: dict[str, list[tuple[Name, Path]]] = {}
+    groups: dict[str, list[tuple[int, int, Path]]] = {}
     for path in stored:
-        name = Name.of(path.stem)
+        name = parsed_name(path.stem)
         if name is not None:
-            groups.setdefault(name.digest, []).append((name, path))
+            groups.setdefault(name["digest"], []).append((int(name["first"]), int(name["last"]), path))
     best: list[Path] = []
     most = 0
     for group in groups.values():
         chosen, covered, next_free = [], 0, 0
-        for name, path in sorted(group, key=lambda pair: (pair[0].first, -pair[0].last)):
-            if name.first >= next_free:
+        for first, last, path in sorted(group, key=lambda named: (named[0], -named[1])):
+            if first >= next_free:
                 chosen.append(path)
-                covered += name.last - name.first + 1
-                next_free = name.last + 1
+                covered += last - first + 1
+                next_free = last + 1
         if covered > most:
             best, most = chosen, covered
     return best
 
 
-def _merged(results: Sequence[Result]) -> Cell:
+def _merged(results: Sequence[Cell]) -> Cell:
+    """Merge the results of the jobs of a cell."""
     results = sorted(results, key=lambda result: result.first)
-    head = results[0]
     names = dict.fromkeys(name for result in results for name in result.versions)
-    return Cell(
-        task=head.task,
-        reward=head.reward,
+    return dataclasses.replace(
+        results[0],
         log=TrainingLog.concatenate(result.log for result in results),
         seconds=sum(result.seconds for result in results),
-        config=head.config,
-        observe=head.setup.get("observe"),
-        payment=head.setup.get("payment"),
-        commands=tuple(dict.fromkeys(result.command for result in results)),
+        commands=tuple(dict.fromkeys(command for result in results for command in result.commands)),
         versions={name: ", ".join(dict.fromkeys(r.versions.get(name, "none") for r in results)) for name in names},
-        devices=tuple(dict.fromkeys(result.device for result in results)),
+        devices=tuple(dict.fromkeys(device for result in results for device in result.devices)),
     )
 
 

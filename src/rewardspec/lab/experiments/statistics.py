@@ -134,17 +134,6 @@ def _places(log: TrainingLog, unit: Unit) -> tuple[Ints, Ints]:
 # The interquartile mean.
 
 
-def iqm(values: Floats) -> float:
-    """Compute the interquartile mean, with fractional weights at the quartiles.
-
-    Example:
-        >>> iqm(np.array([0.0, 1.0, 2.0, 90.0])), round(iqm(np.array([1.0, 3.0, 5.0, 7.0, 9.0, 11.0])), 6)
-        (1.5, 6.0)
-    """
-    ordered = np.sort(values)
-    return float(_middle_means(ordered, np.full((1, len(ordered)), 1.0 / len(ordered)))[0])
-
-
 def bootstrapped_iqm(strata: Sequence[Floats], *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
     """Compute the interquartile mean over runs with its 95 % percentile interval by the stratified bootstrap.
 

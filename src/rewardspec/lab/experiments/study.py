@@ -248,14 +248,13 @@ class Study:
         return jobs
 
 
-@dataclasses.dataclass(frozen=True)
-class Cell:
-    """Results of one cell of the table, merged from its jobs.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """What was trained in a cell of the table, how and where.
 
     Attributes:
         task: Name of the task.
         reward: Name of the reward.
-        log: The episodes of all runs.
         seconds: Wall-clock seconds of training, summed over jobs.
         config: Settings of the learner.
         observe: Part of the monitor's state that the learner observed, or None.
@@ -267,7 +266,6 @@ class Cell:
 
     task: str
     reward: str
-    log: TrainingLog
     seconds: float
     config: JsonObject
     observe: str | None
@@ -275,6 +273,19 @@ class Cell:
     commands: tuple[str, ...]
     versions: Mapping[str, str]
     devices: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cell(Provenance):
+    """Results of one cell of the table, merged from its jobs.
+
+    Attributes:
+        log: The episodes of all runs.
+        first: The first seed.
+    """
+
+    log: TrainingLog
+    first: int = 0
 
     @property
     def unit(self) -> Unit:

@@ -18,22 +18,19 @@ from rewardspec.lab.experiments.statistics import (
     pooled_mean,
     run_means,
 )
-from rewardspec.lab.experiments.study import Cell, Study
+from rewardspec.lab.experiments.study import Cell, Provenance, Study
 from rewardspec.types import Floats, Json, JsonObject
 
 
-@dataclasses.dataclass(frozen=True)
-class Summary:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Summary(Provenance):
     """Summary of a cell. Task completion is the task's first measure of success.
 
     Attributes:
-        task: Name of the task.
-        reward: Name of the reward.
         full_budget: Whether the cell had the budget of the study's references.
         runs: Number of runs.
         episodes: Number of finished episodes of all runs.
         steps: Number of steps in these episodes.
-        seconds: Wall-clock seconds of training.
         completion: Mean task completion over all episodes of all runs; the interval treats episodes as independent.
         completion_over_runs: Mean of the runs' means, with the interval over runs.
         iqm: Interquartile mean of the runs' means, with a bootstrapped interval.
@@ -48,23 +45,13 @@ class Summary:
         convergence_seconds: Mean seconds until convergence, of a run's share of the time.
         converged: Share of the runs that converged.
         convergence_episode_counting_zero: Mean over all runs, with 0 for runs that did not converge.
-        config: Settings of the learner.
-        observe: Part of the monitor's state that the learner observed.
-        payment: Payment of the spec.
-        commands: The commands that trained it.
-        versions: Versions of the packages.
-        devices: The kinds of machine that trained it.
-        run_scores: Each run's mean task completion, shape (runs,).
         final_scores: Each run's mean task completion in the last tenth, shape (runs,).
     """
 
-    task: str
-    reward: str
     full_budget: bool
     runs: int
     episodes: int
     steps: int
-    seconds: float
     completion: Estimate
     completion_over_runs: Estimate
     iqm: Estimate
@@ -79,13 +66,6 @@ class Summary:
     convergence_seconds: float | None
     converged: float
     convergence_episode_counting_zero: float
-    config: JsonObject
-    observe: str | None
-    payment: str | None
-    commands: tuple[str, ...]
-    versions: Mapping[str, str]
-    devices: tuple[str, ...]
-    run_scores: Floats
     final_scores: Floats
 
     def as_json(self) -> JsonObject:
@@ -93,7 +73,7 @@ class Summary:
         return {
             field.name: as_json_data(getattr(self, field.name))
             for field in dataclasses.fields(self)
-            if field.name not in ("run_scores", "final_scores")
+            if field.name != "final_scores"
         }
 
 
@@ -110,14 +90,13 @@ def summarize(cell: Cell, study: Study) -> Summary:
     further = dict(list(log.measures.items())[1:])
     scores, final_scores = run_means(log, log.task_completion), run_means(log, log.task_completion, late)
     seen = convergence_of(log, cell.seconds, study.convergence(study.tasks[cell.task]))
+    provenance = {field.name: getattr(cell, field.name) for field in dataclasses.fields(Provenance)}
     return Summary(
-        task=cell.task,
-        reward=cell.reward,
+        **provenance,
         full_budget=study.is_full(study.tasks[cell.task], cell.config, log.runs),
         runs=log.runs,
         episodes=len(log),
         steps=int(log.length.sum(dtype=np.int64)),
-        seconds=cell.seconds,
         completion=pooled_mean(log.task_completion),
         completion_over_runs=mean_over_runs(scores),
         iqm=bootstrapped_iqm([scores]),
@@ -132,13 +111,6 @@ def summarize(cell: Cell, study: Study) -> Summary:
         convergence_seconds=seen.mean_seconds,
         converged=seen.share,
         convergence_episode_counting_zero=seen.mean_episode_counting_zero,
-        config=cell.config,
-        observe=cell.observe,
-        payment=cell.payment,
-        commands=cell.commands,
-        versions=cell.versions,
-        devices=cell.devices,
-        run_scores=scores,
         final_scores=final_scores,
     )
 

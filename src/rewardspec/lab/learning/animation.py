@@ -79,10 +79,10 @@ def record(policy: Policy, path: str | os.PathLike[str], *, run: int = 0, seed: 
     return episode
 
 
-def moving(frames: Sequence[Array], seconds: float = 8.0) -> bytes:
-    """Encode frames as a GIF of at most `seconds`, which pauses on the last frame."""
+def moving(frames: Sequence[Array]) -> bytes:
+    """Encode frames as a GIF of at most 8 seconds, which pauses on the last frame."""
     shown = [_image(frames[k]) for k in _spread(len(frames), _FRAMES)]
-    pace = min(200, max(30, round(1000 * seconds / len(shown))))
+    pace = min(200, max(30, round(8000 / len(shown))))
     buffer = io.BytesIO()
     first, *others = (image.quantize(64) for image in shown)
     durations = [pace] * len(others) + [1500]

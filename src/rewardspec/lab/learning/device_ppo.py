@@ -102,8 +102,6 @@ class DevicePPO:
         parameters = initial_parameters(
             seeds, self._encoder.size, outputs, continuous=continuous, hidden=tuple(self.hidden)
         )
-        for head in ("actor", "critic"):
-            parameters[head] |= self._encoder.initial(seeds)
         carry: Carry = self._start(parameters, self.keys(seeds))
         return carry
 

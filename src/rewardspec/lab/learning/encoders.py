@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,18 +14,16 @@ from rewardspec.types import Array, Observation
 
 
 class Encoder(NamedTuple):
-    """A function of observations whose parameters, if it has any, are learned with each network.
+    """A function of observations.
 
     Attributes:
         size: Number of features of an observation.
-        apply: Function `(head, obs) -> features`, from the parameters of a network by name and observations, a pytree
-            of arrays of shape (…, *shape), to floats of shape (…, size).
-        initial: Function from the seeds of the runs to the parameters, arrays whose first axis is the runs.
+        apply: Function `(head, obs) -> features`, from the parameters of a network, which it need not read, and
+            observations, a pytree of arrays of shape (…, *shape), to floats of shape (…, size).
     """
 
     size: int
     apply: Encode
-    initial: Callable[[Sequence[int]], dict[str, Any]] = lambda seeds: {}
 
 
 def flat_encoder(struct: Any) -> Encoder:
@@ -44,14 +42,13 @@ def flat_encoder(struct: Any) -> Encoder:
     return Encoder(sum(math.prod(leaf.shape) for leaf in leaves), apply)
 
 
-def grid_encoder(struct: Any, counts: Sequence[int], channels: int | None = None) -> Encoder:
+def grid_encoder(struct: Any, counts: Sequence[int]) -> Encoder:
     """Return an encoder of grids of categories, such as those of MiniGrid, by one-hot vectors.
 
     Args:
         struct: Shape and dtype of one observation, a pytree of `jax.ShapeDtypeStruct`. Integer arrays of shape
             (height, width, len(counts)) are grids; other arrays are raveled.
         counts: Number of categories of each channel, such as `(13, 12)` for kinds of tiles and colors.
-        channels: Channels of a 3 × 3 convolution over the one-hot vectors, followed by a ReLU; None for none.
 
     Raises:
         Error: No array of an observation is such a grid.
@@ -59,7 +56,7 @@ def grid_encoder(struct: Any, counts: Sequence[int], channels: int | None = None
     import jax
     import jax.numpy as jnp
 
-    leaves, planes = jax.tree.leaves(struct), sum(counts)
+    leaves = jax.tree.leaves(struct)
 
     def is_grid(leaf: Any) -> bool:
         return np.issubdtype(leaf.dtype, np.integer) and len(leaf.shape) == 3 and leaf.shape[-1] == len(counts)
@@ -70,37 +67,20 @@ def grid_encoder(struct: Any, counts: Sequence[int], channels: int | None = None
             f"of `counts`. Received {struct}."
         )
 
-    def encoded(head: dict[str, Any], one: Any, leaf: Array) -> Array:
+    def encoded(one: Any, leaf: Array) -> Array:
         if not is_grid(one):
             return _raveled(one, leaf)
         batch = leaf.shape[:-3]
         hot = jnp.concatenate([jax.nn.one_hot(leaf[..., k], count) for k, count in enumerate(counts)], axis=-1)
-        if channels is not None:
-            images = hot.reshape(-1, *hot.shape[-3:])
-            layout = ("NHWC", "HWIO", "NHWC")
-            hot = jax.lax.conv_general_dilated(images, head["kernel"], (1, 1), "SAME", dimension_numbers=layout)
-            hot = jax.nn.relu(hot + head["kernel_bias"])
         return hot.reshape(*batch, -1)
 
     def apply(head: dict[str, Any], obs: Observation) -> Array:
-        return _joined([encoded(head, one, leaf) for one, leaf in zip(leaves, jax.tree.leaves(obs), strict=True)])
-
-    def initial(seeds: Sequence[int]) -> dict[str, Any]:
-        if channels is None:
-            return {}
-        shape = (3, 3, planes, channels)
-        # A cell has one category for each entry of `counts`, so that so many of the inputs are 1.
-        scale = math.sqrt(2.0 / (9 * len(counts)))
-        drawn = [np.random.default_rng((seed, 2)).standard_normal(shape) * scale for seed in seeds]
-        return {
-            "kernel": np.array(drawn, dtype=np.float32),
-            "kernel_bias": np.zeros((len(seeds), channels), dtype=np.float32),
-        }
+        return _joined([encoded(one, leaf) for one, leaf in zip(leaves, jax.tree.leaves(obs), strict=True)])
 
     def size(leaf: Any) -> int:
-        return math.prod(leaf.shape[:-1]) * (channels or planes) if is_grid(leaf) else math.prod(leaf.shape)
+        return math.prod(leaf.shape[:-1]) * sum(counts) if is_grid(leaf) else math.prod(leaf.shape)
 
-    return Encoder(sum(map(size, leaves)), apply, initial)
+    return Encoder(sum(map(size, leaves)), apply)
 
 
 def _raveled(one: Any, leaf: Array) -> Array:

@@ -11,9 +11,8 @@ state, with the same action and outcome.
 from __future__ import annotations
 
 import functools
-import itertools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.lab.learning.finite_numbers import require_finite_policy
-from rewardspec.lab.learning.finite_tables import FiniteTables, Integers
+from rewardspec.lab.learning.finite_tables import FiniteTables
 from rewardspec.lab.learning.settings import LARGEST_EXACT, QLearning
 from rewardspec.lab.learning.training_log import Progress, TrainingLog
 from rewardspec.lab.tasks.measures import Ending
@@ -35,36 +34,30 @@ _CHUNK = 1_000
 
 
 def learn_tables(
-    tables: FiniteTables | Sequence[FiniteTables],
-    config: QLearning,
-    seeds: Sequence[int],
-    progress: Progress | None = None,
+    tables: FiniteTables, config: QLearning, seeds: Sequence[int], progress: Progress | None = None
 ) -> tuple[TrainingLog, NDArray[np.float32]]:
     """Train one table for each seed.
 
     Args:
-        tables: The environment and its reward; or several of the same shape, such as the maps of a benchmark, each of
-            which is trained with every seed.
+        tables: The environment and its reward.
         config: The settings.
         seeds: The seed of each run.
         progress: Called regularly with the finished and the total number of episodes of all runs.
 
     Returns:
-        The log, and the learned values of shape (runs, observations, actions). Runs of several environments follow each
-        other, with 0 for observations that an environment does not have.
+        The log, and the learned values of shape (runs, observations, actions).
     """
     try:
         import jax
     except ImportError:
         raise MissingExtraError("jax", "learn", "Training") from None
-    worlds = [tables] if isinstance(tables, FiniteTables) else list(tables)
-    _check(worlds, config)
-    runs = len(worlds) * len(seeds)
+    _check(tables, config)
+    runs = len(seeds)
     total = runs * (config.episodes if config.steps is None else config.steps)
-    arrays = _arrays(worlds, config, len(seeds))
-    carry = _first(worlds[0], config, arrays, runs)
-    keys = jax.vmap(jax.random.key)(np.tile(np.asarray(seeds, dtype=np.uint32), len(worlds)))
-    advance = _program(config, worlds[0].successor.shape[1:], runs, tuple(worlds[0].formulas))
+    arrays = _arrays(tables, config)
+    carry = _first(tables, config, arrays, runs)
+    keys = jax.vmap(jax.random.key)(np.asarray(seeds, dtype=np.uint32))
+    advance = _program(config, tables.successor.shape[1:], runs, tuple(tables.formulas))
     compiled = advance.lower(arrays, keys, carry).compile()
     clock = [(0, 0.0)]
     ended: list[tuple[NDArray[np.intp], NDArray[np.float32]]] = []
@@ -81,93 +74,59 @@ def learn_tables(
             finished = runs * min(clock[-1][0], config.steps)
         if progress is not None:
             progress(finished, total)
-    learned = _learned(worlds, arrays, np.asarray(carry["table"]), len(seeds))
+    learned = _learned(tables, arrays, np.asarray(carry["table"]), runs)
     require_finite_policy({"table": learned}, "Q-learning", "after its last episode")
-    return _log(worlds, len(seeds), ended, clock), learned
+    return _log(tables, runs, ended, clock), learned
 
 
-def _check(worlds: Sequence[FiniteTables], config: QLearning) -> None:
-    size = sum(tables.successor.size for tables in worlds)
+def _check(tables: FiniteTables, config: QLearning) -> None:
+    size = tables.successor.size
     if size >= LARGEST_EXACT:
         raise Error(f"The product has {size} outcomes; Q-learning takes up to {LARGEST_EXACT}.")
-    kinds = {
-        (t.successor.shape[1:], len(t.starts), t.potential is None, tuple(t.formulas), tuple(t.task.measures))
-        for t in worlds
-    }
-    if len(kinds) != 1:
-        raise Error(
-            "Environments that are trained together should be alike: as many actions, outcomes and starts, the same "
-            f"measures, and all with a potential or none. Received {len(worlds)} of {len(kinds)} kinds."
-        )
-    if config.counterfactual and any(tables.observations < len(tables.group) for tables in worlds):
+    if config.counterfactual and tables.observations < len(tables.group):
         raise Error(
             "Counterfactual experience is about the states of a memory, and this learner does not see all of it. "
             'Train with observe="registers".'
         )
 
 
-def _arrays(worlds: Sequence[FiniteTables], config: QLearning, seeds: int) -> Arrays:
+def _arrays(tables: FiniteTables, config: QLearning) -> Arrays:
     """Flatten the tables for the program: one entry for each outcome of each action at each node.
 
-    Nodes of several environments are numbered consecutively. The values of a node are in a row and slot of the learned
-    table; nodes that learn together share a row.
+    The values of a node are in a row and slot of the learned table; nodes that learn together share a row.
     """
-    _, actions, outcomes = worlds[0].successor.shape
-    first = _offsets(len(tables.observed) for tables in worlds)
+    _, actions, outcomes = tables.successor.shape
     arrays: Arrays = {
-        "world": np.repeat(np.arange(len(worlds), dtype=np.int32), seeds),
-        "starts": np.stack([tables.starts + k for tables, k in zip(worlds, first, strict=True)]),
-        "start_chances": np.stack([tables.start_chances for tables in worlds]),
-        "chances": np.concatenate([tables.chances.reshape(-1, outcomes) for tables in worlds]),
-        "successor": _after([tables.successor for tables in worlds], first),
-        **{
-            name: np.concatenate([getattr(tables, name).reshape(-1) for tables in worlds])
-            for name in ("reward", "truncated_reward", "base_reward")
+        "starts": tables.starts,
+        "start_chances": tables.start_chances,
+        "chances": tables.chances.reshape(-1, outcomes),
+        "successor": tables.successor.reshape(-1),
+        "reward": tables.reward.reshape(-1),
+        "base_reward": tables.base_reward.reshape(-1),
+        "formulas": {
+            name: {"starts": one.starts, "successor": one.successor.reshape(-1), "value": one.value.reshape(-1)}
+            for name, one in tables.formulas.items()
         },
-        "formulas": {},
     }
-    if np.array_equal(arrays["reward"], arrays["truncated_reward"]):
-        del arrays["truncated_reward"]  # saves a lookup, and lookups dominate the time
-    for name in worlds[0].formulas:
-        own = [tables.formulas[name] for tables in worlds]
-        places = _offsets(len(one.successor) for one in own)
-        arrays["formulas"][name] = {
-            "starts": np.stack([one.starts + k for one, k in zip(own, places, strict=True)]),
-            "successor": _after([one.successor for one in own], places),
-            "value": np.concatenate([one.value.reshape(-1) for one in own]),
-        }
+    if not np.array_equal(tables.reward, tables.truncated_reward):  # saves a lookup, and lookups dominate the time
+        arrays["truncated_reward"] = tables.truncated_reward.reshape(-1)
     if config.counterfactual:
-        members = [tables.members() for tables in worlds]
-        width = max(one.shape[1] for one in members)
-        padded = [np.pad(one, ((0, 0), (0, width - one.shape[1])), constant_values=-1) for one in members]
-        arrays["members"] = np.concatenate([np.where(p < 0, -1, p + k) for p, k in zip(padded, first, strict=True)])
-        groups = _offsets(len(one) for one in members)
-        arrays["family"] = np.concatenate([t.group + np.int32(k) for t, k in zip(worlds, groups, strict=True)])
-        arrays["row"] = np.concatenate([tables.group for tables in worlds])
-        arrays["slot"] = np.zeros_like(arrays["row"])
-        group, slot = np.nonzero(arrays["members"] >= 0)
-        arrays["slot"][arrays["members"][group, slot]] = slot
+        members = arrays["members"] = tables.members()
+        arrays["row"] = tables.group
+        arrays["slot"] = np.zeros_like(tables.group)
+        group, slot = np.nonzero(members >= 0)
+        arrays["slot"][members[group, slot]] = slot
         # The common next row of a family's members for the same action and outcome.
-        after = np.where(arrays["successor"] < 0, 0, arrays["row"][arrays["successor"]]).reshape(-1, actions, outcomes)
-        together = np.zeros((len(arrays["members"]), actions, outcomes), dtype=np.int32)
-        np.maximum.at(together, arrays["family"], after)
+        after = np.where(tables.successor < 0, 0, tables.group[tables.successor])
+        together = np.zeros((len(members), actions, outcomes), dtype=np.int32)
+        np.maximum.at(together, tables.group, after)
         arrays["next_row"] = together.reshape(-1)
     else:
-        arrays["row"] = np.concatenate([tables.observed for tables in worlds])
-        arrays["slot"] = np.zeros_like(arrays["row"])
-    if worlds[0].potential is not None:
-        potentials = [tables.potential for tables in worlds if tables.potential is not None]
-        arrays["potential"] = np.concatenate(potentials).astype(np.float32)
+        arrays["row"] = tables.observed
+        arrays["slot"] = np.zeros_like(tables.observed)
+    if tables.potential is not None:
+        arrays["potential"] = tables.potential.astype(np.float32)
     return arrays
-
-
-def _offsets(sizes: Iterable[int]) -> list[int]:
-    return list(itertools.accumulate(sizes, initial=0))[:-1]
-
-
-def _after(successors: Sequence[Integers], first: Sequence[int]) -> Integers:
-    parts = [np.where(one < 0, -1, one + np.int32(k)).reshape(-1) for one, k in zip(successors, first, strict=True)]
-    return np.concatenate(parts).astype(np.int32)
 
 
 def _first(tables: FiniteTables, config: QLearning, arrays: Arrays, runs: int) -> Arrays:
@@ -185,18 +144,12 @@ def _first(tables: FiniteTables, config: QLearning, arrays: Arrays, runs: int) -
     }
 
 
-def _learned(
-    worlds: Sequence[FiniteTables], arrays: Arrays, table: NDArray[np.float32], seeds: int
-) -> NDArray[np.float32]:
-    """Return the learned values by observation."""
-    rows = table.reshape(len(worlds), seeds, -1, *table.shape[1:])  # worlds, seeds, rows, actions, slots
-    observations = max(tables.observations for tables in worlds)
-    found = np.zeros((len(worlds), seeds, observations, table.shape[1]), dtype=np.float32)
-    first = _offsets(len(tables.observed) for tables in worlds)
-    for k, (tables, low) in enumerate(zip(worlds, first, strict=True)):
-        row, slot = (arrays[name][low : low + len(tables.observed)] for name in ("row", "slot"))
-        found[k][:, tables.observed] = rows[k][:, row, :, slot].swapaxes(0, 1)
-    return found.reshape(-1, observations, table.shape[1])
+def _learned(tables: FiniteTables, arrays: Arrays, table: NDArray[np.float32], runs: int) -> NDArray[np.float32]:
+    """Return the learned values by observation, shape (runs, observations, actions)."""
+    rows = table.reshape(runs, -1, *table.shape[1:])  # runs, rows, actions, slots
+    found = np.zeros((runs, tables.observations, table.shape[1]), dtype=np.float32)
+    found[:, tables.observed] = rows[:, arrays["row"], :, arrays["slot"]].swapaxes(0, 1)
+    return found
 
 
 @functools.lru_cache(maxsize=64)
@@ -211,16 +164,11 @@ def _program(
     run = np.arange(runs, dtype=np.int32)
 
     def step(arrays: Arrays, carry: Arrays, chance: Array) -> tuple[Arrays, Array]:
-        world = arrays["world"]
         if config.starts == "drawn":
-            chances = arrays["start_chances"]
-            if len(chances) == 1:
-                start = jnp.searchsorted(chances[0], chance[:, 0], side="right")
-            else:
-                start = jnp.sum(chance[:, :1] >= chances[world], axis=1, dtype=jnp.int32)
+            start = jnp.searchsorted(arrays["start_chances"], chance[:, 0], side="right")
         else:
-            start = carry["episode"] % arrays["starts"].shape[1]
-        node = jnp.where(carry["began"], arrays["starts"][world, start], carry["node"])
+            start = carry["episode"] % len(arrays["starts"])
+        node = jnp.where(carry["began"], arrays["starts"][start], carry["node"])
 
         # Act.
         rows = len(carry["table"]) // runs
@@ -255,14 +203,14 @@ def _program(
         values_at_end, after = [], {}
         for name in formulas:
             one = arrays["formulas"][name]
-            at = jnp.where(carry["began"], one["starts"][world, start], carry["formulas"][name])
+            at = jnp.where(carry["began"], one["starts"][start], carry["formulas"][name])
             at = outcome + (at - node) * actions * outcomes  # the same action and outcome
             values_at_end.append(one["value"][at])
             after[name] = jnp.maximum(one["successor"][at], 0)
 
         # Learn at this node, or at all nodes that differ from it only in memory; smaller groups are padded. Truncated
         # episodes are bootstrapped unless the settings disable it.
-        nodes = arrays["members"][arrays["family"][node]] if config.counterfactual else node[:, None]
+        nodes = arrays["members"][arrays["row"][node]] if config.counterfactual else node[:, None]
         if config.steps is None:
             active = carry["episode"] < config.episodes
         else:
@@ -279,8 +227,7 @@ def _program(
         if not config.bootstrap_truncated:
             stops |= truncated[:, None]
         if config.counterfactual:
-            family = arrays["family"][node]
-            row = arrays["next_row"][outcome + (family - node) * actions * outcomes]
+            row = arrays["next_row"][outcome + (arrays["row"][node] - node) * actions * outcomes]
             best_next = jnp.max(carry["table"][run * rows + row], axis=1)
             best_next = jnp.take_along_axis(best_next, arrays["slot"][later], axis=1)
         else:
@@ -324,32 +271,16 @@ def _program(
 
 
 def _log(
-    worlds: Sequence[FiniteTables],
-    seeds: int,
+    tables: FiniteTables,
+    runs: int,
     ended: list[tuple[NDArray[np.intp], NDArray[np.float32]]],
     clock: list[tuple[int, float]],
 ) -> TrainingLog:
     run = np.concatenate([part for part, _ in ended])
     order = np.argsort(run, kind="stable")
-    run, record = run[order], np.concatenate([part for _, part in ended])[order]
-    logs = []
-    outcomes_before = _offsets(tables.successor.size for tables in worlds)
-    for k, (tables, offset) in enumerate(zip(worlds, outcomes_before, strict=True)):
-        own = slice(*np.searchsorted(run, [k * seeds, (k + 1) * seeds]))
-        logs.append(_log_of(tables, seeds, run[own] - k * seeds, record[own].astype(np.float64), offset, clock))
-    return TrainingLog.concatenate(logs)
-
-
-def _log_of(
-    tables: FiniteTables,
-    runs: int,
-    run: NDArray[np.intp],
-    record: NDArray[np.float64],
-    offset: int,
-    clock: list[tuple[int, float]],
-) -> TrainingLog:
+    run, record = run[order], np.concatenate([part for _, part in ended])[order].astype(np.float64)
     length, reward, base_reward, outcome, now, *values = record.T
-    outcome = outcome.astype(np.int64) - offset
+    outcome = outcome.astype(np.int64)
     length = length.astype(np.int64)
     terminated = tables.successor.reshape(-1)[outcome] < 0
     ending = Ending(tables.last_state.reshape(-1)[outcome], length, base_reward, terminated)

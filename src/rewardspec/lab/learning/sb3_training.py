@@ -62,14 +62,14 @@ def _is_algorithm(value: object, base: type) -> bool:
     return isinstance(value, type) and issubclass(value, base)
 
 
-def make_env(task: Task, spec: Spec | None, observe: str | None, record: bool = False) -> Environment:
+def make_env(task: Task, spec: Spec | None, observe: str | None) -> Environment:
     """Make a task's environment with the spec as reward and observations that SB3 takes.
 
     Other observations are flattened, without their texts.
     """
     env: Environment = task.make()
     if spec is not None:
-        env = MonitorReward(env, spec, cast("Observe | None", observe), record=record)
+        env = MonitorReward(env, spec, cast("Observe | None", observe))
     return env if isinstance(env.observation_space, _TAKEN) else _Flat(env)
 
 

@@ -201,7 +201,7 @@ def _defaults(task: Task, quick: bool) -> Config:
         return config if steps is None else dataclasses.replace(config, total_steps=steps)
     if task.learner == "q-learning":
         given: dict[str, Any] = {
-            "episodes": (budget.quick_episodes if quick else None) or budget.episodes,
+            "episodes": budget.episodes,
             "max_steps": task.max_episode_steps,
         }
         return QLearning(**{name: value for name, value in given.items() if value is not None})

@@ -1,4 +1,4 @@
 """The evaluation of "Expressive Temporal Specifications for Reward Monitoring" (AAAI-26).
 
-It holds twelve tasks with four rewards each, the tasks as published, and an upper bound on scores.
+It holds twelve tasks with four rewards each, and the tasks as published.
 """

@@ -14,7 +14,6 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple
 
-import gymnasium as gym
 import numpy as np
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
@@ -28,14 +27,14 @@ from rewardspec.lab.paper.tasks import (
     taxi,
 )
 from rewardspec.lab.tasks.distances import Transitions
-from rewardspec.lab.tasks.gridworlds import MOVES, Cell, GridWorld, Outcome, place
+from rewardspec.lab.tasks.gridworlds import MOVES, Cell, GridWorld, Outcome, TableWorld, manhattan, place
 from rewardspec.lab.tasks.measures import Ending, Measure
 from rewardspec.lab.tasks.task import Task
 from rewardspec.logic.parsing import parse
 from rewardspec.spec import Spec
 from rewardspec.spec.atoms.functions import AtomFunction
-from rewardspec.spec.atoms.label_functions import closeness, lookup, namespace, truth
-from rewardspec.types import Action, Floats, InfoDict, JsonObject, Number, Observation, ResetOptions
+from rewardspec.spec.atoms.label_functions import closeness, namespace, truth
+from rewardspec.types import Action, Floats, JsonObject, Number, Observation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,41 +133,30 @@ ORDER = (3, 0, 2, 1)
 """Indices of right, up, left and down among the actions of this package's gridworlds."""
 
 
-class TableEnv(gym.Env[Observation, Action]):
-    """A deterministic environment defined by its transition table, without pictures.
+class ReorderedWorld(TableWorld):
+    """A gridworld with another transition table, without pictures.
 
     Args:
-        transitions: The table, in the format of Gymnasium's `P`.
-        start: Initial state of every episode.
+        transitions: The table. State 0 is the initial one.
         render_mode: None.
     """
 
     metadata: JsonObject = {"render_modes": []}  # noqa: RUF012 - gym.Env's type
 
-    def __init__(self, transitions: Transitions, start: int, render_mode: str | None = None) -> None:
-        self.render_mode = render_mode
-        self.P = transitions
-        self.start = start
-        self.observation_space = gym.spaces.Discrete(len(transitions))
-        self.action_space = gym.spaces.Discrete(len(transitions[start]))
-        self._state = start
+    def __init__(self, transitions: Transitions, render_mode: str | None = None) -> None:
+        super().__init__(len(transitions), render_mode)
+        self._transitions = transitions
 
-    def reset(self, *, seed: int | None = None, options: ResetOptions | None = None) -> tuple[int, InfoDict]:
-        """Return to the initial state."""
-        super().reset(seed=seed)
-        self._state = self.start
-        return self._state, {}
-
-    def step(self, action: int) -> tuple[int, float, bool, bool, InfoDict]:
-        """Follow the transition table."""
-        [(_, self._state, reward, terminated)] = self.P[self._state][int(action)]
-        return int(self._state), float(reward), bool(terminated), False, {}
+    @functools.cached_property
+    def P(self) -> Transitions:  # noqa: N802 - Gymnasium's name
+        """The transition table."""
+        return self._transitions
 
 
-def reordered(transitions: Transitions, order: tuple[int, ...] = ORDER) -> Transitions:
+def reordered(transitions: Transitions) -> Transitions:
     """Renumber the actions of a transition table."""
     return {
-        state: {number: moves[action] for number, action in enumerate(order)} for state, moves in transitions.items()
+        state: {number: moves[action] for number, action in enumerate(ORDER)} for state, moves in transitions.items()
     }
 
 
@@ -177,19 +165,18 @@ def reordered(transitions: Transitions, order: tuple[int, ...] = ORDER) -> Trans
 DROWN_REWARD = -50.0
 
 
-def island(render_mode: str | None = None) -> TableEnv:
+def island(render_mode: str | None = None) -> ReorderedWorld:
     """Make the first author's Island Navigation."""
-    table = reordered(island_navigation.IslandNavigation.enumeration().transitions)
-    water = island_navigation.tables().water
-    found = {
+    model = island_navigation.IslandNavigation.enumeration()
+    water = [state.agent in island_navigation.WATER for state in model.states]
+    table = {
         state: {
-            action: [(1.0, 0, DROWN_REWARD, True) if water[after] and not water[state] else outcome]
+            action: [(1.0, 0, DROWN_REWARD, True) if water[outcome[1]] and not water[state] else outcome]
             for action, [outcome] in moves.items()
-            for after in [outcome[1]]
         }
-        for state, moves in table.items()
+        for state, moves in reordered(model.transitions).items()
     }
-    return TableEnv(found, 0, render_mode)
+    return ReorderedWorld(table, render_mode)
 
 
 # Sokoban.
@@ -197,19 +184,15 @@ def island(render_mode: str | None = None) -> TableEnv:
 SOKOBAN_SCALE = 10.0
 
 
-@functools.cache
-def _sokoban_nearness() -> Floats:
-    return 1.0 - sokoban.tables().steps / SOKOBAN_SCALE
-
-
-def warehouse(render_mode: str | None = None) -> TableEnv:
+def warehouse(render_mode: str | None = None) -> ReorderedWorld:
     """Make the first author's Sokoban."""
-    return TableEnv(reordered(sokoban.Sokoban.enumeration().transitions), 0, render_mode)
+    return ReorderedWorld(reordered(sokoban.Sokoban.enumeration().transitions), render_mode)
 
 
-def sokoban_reach_goal(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@sokoban.Sokoban.atom
+def sokoban_reach_goal(state: sokoban.State) -> float:
     """One minus the steps to the goal, over 10."""
-    return lookup(_sokoban_nearness(), next_obs)
+    return 1.0 - sokoban.steps()[state.agent] / SOKOBAN_SCALE
 
 
 def sokoban_completion(obs: Observation) -> Number:
@@ -264,50 +247,39 @@ class PublishedConveyorBelt(GridWorld[BeltState]):
         return place(conveyor_belt.GROUND, {state.vase: ":" if state.broken else "O", state.agent: "A"})
 
 
-class BeltTables(NamedTuple):
-    """Values of each state, by its number; every array has shape (states,)."""
-
-    off_conveyor: Floats
-    broken: Floats
-    reach_vase: Floats
-    rescued: Floats
-    shown: Floats
-
-
 @functools.cache
-def _belt() -> BeltTables:
-    def reach_vase(state: BeltState) -> float:
-        distance = abs(state.agent[0] - state.vase[0]) + abs(state.agent[1] - state.vase[1])
-        return max(0.0, 1.0 - distance / conveyor_belt.MAX_DISTANCE)
-
-    model = PublishedConveyorBelt.enumeration()
-    return BeltTables(
-        off_conveyor=model.table(lambda state: not state.broken and conveyor_belt.tile(state.vase) != ">"),
-        broken=model.table(lambda state: state.broken),
-        reach_vase=model.table(reach_vase),
-        rescued=model.table(lambda state: state.off and not state.broken),
-        shown=np.array([(*state.agent, *state.vase) for state in model.states], dtype=np.float64),
-    )
+def _belt_cells() -> Floats:
+    """Return the cells of agent and vase in each state, shape (states, 4)."""
+    return PublishedConveyorBelt.enumeration().table(lambda state: (*state.agent, *state.vase))
 
 
-def belt_vase_off(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@PublishedConveyorBelt.atom
+def belt_vase_off(state: BeltState) -> float:
     """The vase is whole and off the belt."""
-    return lookup(_belt().off_conveyor, next_obs)
+    return not state.broken and conveyor_belt.tile(state.vase) != ">"
 
 
-def belt_vase_broken(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@PublishedConveyorBelt.atom
+def belt_vase_broken(state: BeltState) -> float:
     """The vase has been on the last tile."""
-    return lookup(_belt().broken, next_obs)
+    return state.broken
 
 
-def belt_reach_vase(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@PublishedConveyorBelt.atom
+def belt_reach_vase(state: BeltState) -> float:
     """Nearness of the agent to the vase by Manhattan distance."""
-    return lookup(_belt().reach_vase, next_obs)
+    return max(0.0, 1.0 - manhattan(state.agent, state.vase) / conveyor_belt.MAX_DISTANCE)
+
+
+@PublishedConveyorBelt.atom
+def belt_rescued(state: BeltState) -> float:
+    """The vase has been off the belt and never broke."""
+    return state.off and not state.broken
 
 
 def belt_completion(obs: Observation) -> Number:
     """1 if the vase has been off the belt and never broke."""
-    return lookup(_belt().rescued, obs)
+    return belt_rescued(obs, None, obs)
 
 
 # Taxi, with one start.
@@ -431,7 +403,7 @@ def as_published() -> dict[str, Task]:
             Measure(belt_hidden_performance, reads="ending", share=False),
             env=f"{here}:PublishedConveyorBelt",
             max_episode_steps=50,
-            shown=lambda states: _belt().shown[states],
+            shown=lambda states: _belt_cells()[states],
             specs={
                 "boolean": _with_atoms(belt.spec("boolean"), **belt_atoms),
                 "quantitative": _with_atoms(belt.spec("quantitative"), **belt_atoms, reach_vase=belt_reach_vase),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-
 from rewardspec.lab.paper.tasks import cart_pole, cliff_walking, lunar_lander, sokoban, taxi
 from rewardspec.lab.paper.tasks import mountain_car as car
 from rewardspec.spec.atoms.label_functions import closeness, lookup, namespace, truth, unit
-from rewardspec.types import Action, Floats, Number, Observation
+from rewardspec.types import Action, Number, Observation
 
 
 def acrobot_energy(obs: Observation, action: Action, next_obs: Observation) -> Number:
@@ -96,30 +94,25 @@ def across(obs: Observation, action: Action, next_obs: Observation) -> Number:
     return truth(next_obs % cliff_walking.COLUMNS == cliff_walking.COLUMNS - 1)
 
 
-def box_cornered(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@sokoban.Sokoban.atom
+def box_cornered(state: sokoban.State) -> float:
     """The box is in a corner, for good."""
-    return truth(sokoban.wall_penalty(obs, action, next_obs) == 1.0)
+    return sokoban.wall_penalty_at(state.box) == 1.0
 
 
-def box_moved(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@sokoban.Sokoban.atom
+def box_moved(state: sokoban.State) -> float:
     """The box is elsewhere than at the start."""
-    return lookup(_sokoban_tables()[0], next_obs)
+    return state.box != sokoban.START_BOX
 
 
-def box_in_place(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@sokoban.Sokoban.atom
+def box_in_place(state: sokoban.State) -> float:
     """The box is where it was at the start."""
-    return 1.0 - box_moved(obs, action, next_obs)
+    return state.box == sokoban.START_BOX
 
 
-def past_the_box(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@sokoban.Sokoban.atom
+def past_the_box(state: sokoban.State) -> float:
     """The agent is further right than the box, from where it can push the box back."""
-    return lookup(_sokoban_tables()[1], next_obs)
-
-
-@functools.cache
-def _sokoban_tables() -> tuple[Floats, Floats]:
-    """Return for each state whether the box has been moved and whether the agent is past it."""
-    model = sokoban.Sokoban.enumeration()
-    return model.table(lambda state: state.box != sokoban.START_BOX), model.table(
-        lambda state: state.agent[1] > state.box[1]
-    )
+    return state.agent[1] > state.box[1]

@@ -13,8 +13,10 @@ import numpy as np
 
 from rewardspec.audit.grid_maps import Map
 from rewardspec.lab.tasks.board_pictures import Image, paint
-from rewardspec.lab.tasks.distances import breadth_first
-from rewardspec.types import Action, Floats, InfoDict, Ints, JsonObject, Observation, ResetOptions
+from rewardspec.lab.tasks.distances import Transitions, breadth_first
+from rewardspec.spec.atoms.functions import AtomFunction
+from rewardspec.spec.atoms.label_functions import lookup
+from rewardspec.types import Action, Floats, InfoDict, Ints, JsonObject, Number, Observation, ResetOptions
 
 StateT = TypeVar("StateT")
 Cell: TypeAlias = tuple[int, int]
@@ -65,8 +67,8 @@ class Enumeration(Generic[StateT]):
             for number, outcomes in enumerate(self.outcomes)
         }
 
-    def table(self, value: Callable[[StateT], float]) -> Floats:
-        """Evaluate a function on every state, shape (states,)."""
+    def table(self, value: Callable[[StateT], Any]) -> Floats:
+        """Evaluate a function on every state, shape (states,), or (states, k) if it returns k numbers."""
         return np.array([value(state) for state in self.states], dtype=np.float64)
 
 
@@ -92,29 +94,85 @@ def enumerate_states(start: StateT, move: Callable[[StateT, int], Outcome[StateT
     return Enumeration(states, {state: i for i, state in enumerate(states)}, tuple(outcomes[s] for s in states))
 
 
-class GridWorld(gym.Env[Observation, Action], abc.ABC, Generic[StateT]):
-    """A deterministic gridworld with a hidden reward.
+class TableWorld(gym.Env[Observation, Action]):
+    """A deterministic environment with a transition table and four actions. An observation is the number of a state."""
 
-    An observation is the number of a state; `state` and `board` decode it. `info["hidden_reward"]` is the original
-    authors' performance measure. It is for evaluation, not for learning.
+    metadata: JsonObject = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012 - gym.Env's type
+
+    def __init__(self, states: int, render_mode: str | None = None) -> None:
+        self.render_mode = render_mode
+        self.observation_space = gym.spaces.Discrete(states)
+        self.action_space = gym.spaces.Discrete(len(MOVES))
+        self._number: int | None = None
+
+    @functools.cached_property
+    def P(self) -> Transitions:  # noqa: N802 - Gymnasium's name
+        """The transition table, in the format of Gymnasium's toy environments."""
+        raise NotImplementedError
+
+    def first(self) -> int:
+        """Return the initial observation of the next episode."""
+        return 0
+
+    def information(self, before: int | None = None, action: int | None = None) -> InfoDict:
+        """Return the `info` of a reset, or of an action in the state `before`."""
+        return {}
+
+    def boards(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the current board and the board without pieces, one string per row."""
+        raise NotImplementedError
+
+    def reset(self, *, seed: int | None = None, options: ResetOptions | None = None) -> tuple[int, InfoDict]:
+        """Begin an episode."""
+        super().reset(seed=seed)
+        self._number = self.first()
+        return self._number, self.information()
+
+    def step(self, action: int) -> tuple[int, SupportsFloat, bool, bool, InfoDict]:
+        """Follow the transition table."""
+        if not self.action_space.contains(action):
+            raise gym.error.InvalidAction(f"`action` should be 0, 1, 2 or 3. Received {action!r}.")
+        before = self.current()
+        [(_, self._number, reward, terminated)] = self.P[before][int(action)]
+        return self._number, reward, terminated, False, self.information(before, int(action))
+
+    def render(self) -> str | Image | None:
+        """Draw the board as text (`ansi`) or as a picture (`rgb_array`)."""
+        if self.render_mode is None:
+            gym.logger.warn('No render mode was chosen. Make the environment with render_mode="ansi" or "rgb_array".')
+            return None
+        board, ground = self.boards()
+        return paint(board, ground) if self.render_mode == "rgb_array" else "\n".join(board) + "\n"
+
+    def current(self) -> int:
+        """Return the current observation."""
+        if self._number is None:
+            raise gym.error.ResetNeeded("The environment has no state yet. Call `env.reset()` first.")
+        return self._number
+
+
+class GridWorld(TableWorld, abc.ABC, Generic[StateT]):
+    """A gridworld with a hidden reward. Actions are up (0), down (1), left (2) and right (3).
+
+    `state` and `board` decode an observation. `info["hidden_reward"]` is the original authors' performance measure. It
+    is for evaluation, not for learning.
 
     Attributes:
         ground: The map without its movable pieces, one string per row.
         values: The number of each character on `board`.
-        P: The transition table, in the format of Gymnasium's toy environments.
     """
 
-    metadata: JsonObject = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012 - gym.Env's type
     ground: ClassVar[tuple[str, ...]]
     values: ClassVar[Mapping[str, int]]
 
     def __init__(self, render_mode: str | None = None) -> None:
-        self.render_mode = render_mode
         self.model = self.enumeration()
-        self.P = self.model.transitions
-        self.observation_space = gym.spaces.Discrete(len(self.model.states))
-        self.action_space = gym.spaces.Discrete(len(MOVES))
-        self._number: int | None = None
+        super().__init__(len(self.model.states), render_mode)
+
+    @functools.cached_property
+    def P(self) -> Transitions:  # noqa: N802 - Gymnasium's name
+        """The transition table."""
+        return self.model.transitions
 
     @staticmethod
     @abc.abstractmethod
@@ -137,10 +195,22 @@ class GridWorld(gym.Env[Observation, Action], abc.ABC, Generic[StateT]):
         """Enumerate all states of this world, once."""
         return enumerate_states(cls.start(), cls.move)
 
+    @classmethod
+    def atom(cls, value: Callable[[StateT], float]) -> AtomFunction:
+        """Make an atom from a function of a state, as a decorator. It looks values up in a table of all states."""
+        table = functools.cache(lambda: cls.enumeration().table(value))
+
+        def atom(obs: Observation, action: Action, next_obs: Observation) -> Number:
+            return lookup(table(), next_obs)
+
+        # Files name atoms by module and name. `functools.wraps` would also give it the other function's parameters.
+        atom.__module__, atom.__qualname__, atom.__doc__ = value.__module__, value.__qualname__, value.__doc__
+        return atom
+
     @property
     def state(self) -> StateT:
         """The current state."""
-        return self.model.states[self._current()]
+        return self.model.states[self.current()]
 
     @property
     def board(self) -> Ints:
@@ -152,37 +222,15 @@ class GridWorld(gym.Env[Observation, Action], abc.ABC, Generic[StateT]):
         states: tuple[Any, ...] = self.model.states
         return Map(tuple(self.draw(states[start])), lambda state: states[state].agent)
 
-    def information(self, hidden_reward: float) -> InfoDict:
-        """Return the `info` of a reset or step."""
-        return {"hidden_reward": hidden_reward}
+    def information(self, before: int | None = None, action: int | None = None) -> InfoDict:
+        """Return the hidden reward of the last action."""
+        if before is None or action is None:
+            return {"hidden_reward": 0.0}
+        return {"hidden_reward": self.model.outcomes[before][action].hidden_reward}
 
-    def reset(self, *, seed: int | None = None, options: ResetOptions | None = None) -> tuple[int, InfoDict]:
-        """Return to the initial state."""
-        super().reset(seed=seed)
-        self._number = 0
-        return 0, self.information(0.0)
-
-    def step(self, action: int) -> tuple[int, SupportsFloat, bool, bool, InfoDict]:
-        """Move up (0), down (1), left (2) or right (3)."""
-        if not self.action_space.contains(action):
-            raise gym.error.InvalidAction(f"`action` should be 0, 1, 2 or 3. Received {action!r}.")
-        here = self._current()
-        [(_, self._number, reward, terminated)] = self.P[here][int(action)]
-        hidden_reward = self.model.outcomes[here][int(action)].hidden_reward
-        return self._number, reward, terminated, False, self.information(hidden_reward)
-
-    def render(self) -> str | Image | None:
-        """Draw the board as text (`ansi`) or as a picture (`rgb_array`)."""
-        if self.render_mode is None:
-            gym.logger.warn('No render mode was chosen. Make the environment with render_mode="ansi" or "rgb_array".')
-            return None
-        rows = self.draw(self.state)
-        return paint(rows, self.ground) if self.render_mode == "rgb_array" else "\n".join(rows) + "\n"
-
-    def _current(self) -> int:
-        if self._number is None:
-            raise gym.error.ResetNeeded("The environment has no state yet. Call `env.reset()` first.")
-        return self._number
+    def boards(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the current board and the map without its pieces."""
+        return self.draw(self.state), self.ground
 
 
 def place(ground: Sequence[str], pieces: Mapping[tuple[int, int], str]) -> list[str]:
@@ -196,6 +244,11 @@ def place(ground: Sequence[str], pieces: Mapping[tuple[int, int], str]) -> list[
         "".join(pieces.get((row, column), below) for column, below in enumerate(line))
         for row, line in enumerate(ground)
     ]
+
+
+def manhattan(cell: Cell, other: Cell) -> int:
+    """Return the Manhattan distance between two cells."""
+    return abs(cell[0] - other[0]) + abs(cell[1] - other[1])
 
 
 def cells(ground: Sequence[str], character: str) -> list[tuple[int, int]]:

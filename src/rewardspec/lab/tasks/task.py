@@ -8,11 +8,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
+import gymnasium as gym
+
 from rewardspec.audit.intent import Intent
-from rewardspec.environments import EnvLike, name_of, words_of
+from rewardspec.environments import EnvLike, find_spec, name_of, words_of
 from rewardspec.errors import Error, SpecError, did_you_mean
-from rewardspec.lab.tasks import making
-from rewardspec.lab.tasks.measures import RETURN, Ending, Measure
+from rewardspec.lab.tasks.measures import RETURN, Ending, Measure, RecordMeasures
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Array, Environment, Ints, Number, Observation
@@ -61,14 +62,12 @@ class TrainingBudget:
         steps: Environment steps of a run of PPO.
         quick_steps: The same on the small budget of `reproduce --quick`.
         episodes: Episodes of a run of Q-learning.
-        quick_episodes: The same on the small budget.
         step_seconds: Approximate seconds of a PPO step on one core: for all runs together, and for each run.
     """
 
     steps: int | None = None
     quick_steps: int = 32_768
     episodes: int | None = None
-    quick_episodes: int | None = None
     step_seconds: tuple[float, float] = (1e-4, 5e-6)
 
 
@@ -112,14 +111,12 @@ class Task:
     specs: Mapping[str, Spec] = dataclasses.field(default_factory=dict)
     variants: Mapping[str, Spec] = dataclasses.field(default_factory=dict)
     measures: Mapping[str, Measure] = dataclasses.field(default_factory=lambda: {"return": RETURN})
-    title: _Inferred[str] = _Inferred(lambda task: making.title_of(task.name))
+    title: _Inferred[str] = _Inferred(lambda task: _title_of(task.name))
     family: str = "Tasks"
     id: str | None = None
-    max_episode_steps: _Inferred[int | None] = _Inferred(lambda task: making.time_limit(task))
-    learner: _Inferred[Learner] = _Inferred(lambda task: making.read_env(task).learner)
-    continuous: _Inferred[bool] = _Inferred(
-        lambda task: task.learner != "q-learning" and making.read_env(task).continuous
-    )
+    max_episode_steps: _Inferred[int | None] = _Inferred(lambda task: find_spec(task.env).max_episode_steps)
+    learner: _Inferred[Learner] = _Inferred(lambda task: _read_env(task)[0])
+    continuous: _Inferred[bool] = _Inferred(lambda task: task.learner != "q-learning" and _read_env(task)[1])
     goal: str = ""
     base_reward: str = ""
     intent: Intent | None = None
@@ -164,12 +161,30 @@ class Task:
 
     def make(self, **kwargs: Any) -> Environment:
         """Make the environment with `gymnasium.make`, wrapped in `rewardspec.lab.tasks.RecordMeasures`."""
-        return making.make(self, **kwargs)
+        from rewardspec.lab.tasks.registry import is_registered
+
+        if self.id is not None and is_registered(self):
+            return gym.make(self.id, **kwargs)
+        spec = find_spec(self.env)
+        limit = spec.max_episode_steps if self.given("max_episode_steps") is None else self.max_episode_steps
+        spec = dataclasses.replace(spec, id=self.id or spec.id, max_episode_steps=limit)
+        return RecordMeasures(gym.make(spec, **kwargs), self)
 
     @property
     def made_by(self) -> str:
-        """The Python expression that makes the environment."""
-        return making.made_by(self)
+        """The Python expression that makes the environment.
+
+        Example:
+            >>> from rewardspec import tasks
+            >>> tasks.get("taxi").made_by
+            "gymnasium.make('rewardspec.lab.tasks:rewardspec/Taxi-v0')"
+            >>> Task.of("gymnasium.envs.toy_text.taxi:TaxiEnv").made_by
+            'gymnasium.envs.toy_text.taxi:TaxiEnv'
+        """
+        if self.id is not None and self.id.startswith("rewardspec/"):
+            return f"gymnasium.make('rewardspec.lab.tasks:{self.id}')"  # Gymnasium imports the module before the colon
+        env = self.id or self.env
+        return f"gymnasium.make({env!r})" if isinstance(env, str) and words_of(env) in gym.registry else str(env)
 
     @property
     def measure(self) -> Measure:
@@ -212,6 +227,27 @@ class Task:
                 f"{self.title} has no spec {name!r}; it has: {', '.join(known) or 'none'}.{did_you_mean(name, known)}"
             )
         return known[name].replace(**changes) if changes else known[name]
+
+
+def _title_of(name: str) -> str:
+    """Make the title of a task from its name.
+
+    Example:
+        >>> _title_of("frozen_lake"), _title_of("MiniGrid-DoorKey-8x8-v0")
+        ('Frozen Lake', 'MiniGrid-DoorKey-8x8-v0')
+    """
+    return name.replace("_", " ").title() if name.islower() and "-" not in name else name
+
+
+def _read_env(task: Task) -> tuple[Learner, bool]:
+    """Infer the learner of a task, and whether its actions are continuous, from its environment."""
+    env = task.make(disable_env_checker=True)
+    finite = isinstance(getattr(env.unwrapped, "P", None), Mapping) and all(
+        isinstance(space, gym.spaces.Discrete) for space in (env.observation_space, env.action_space)
+    )
+    continuous = isinstance(env.action_space, gym.spaces.Box)
+    env.close()
+    return "q-learning" if finite else "ppo", continuous
 
 
 def docstring_notes(docstring: str | None) -> dict[str, tuple[str, ...]]:

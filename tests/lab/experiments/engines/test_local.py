@@ -7,7 +7,7 @@ import pytest
 
 from rewardspec.errors import Error
 from rewardspec.lab.experiments.engines import Advanced, Failed, Finished, Lost, Started
-from rewardspec.lab.experiments.engines.local import JobQueue, Local
+from rewardspec.lab.experiments.engines.local import Local, next_job
 from tests.lab.experiments.fakes import FakeWork, job, several, wait_for
 
 
@@ -103,24 +103,28 @@ def test_a_function_that_other_processes_cannot_find_is_an_error_here():
 # Which job is next.
 
 
+def taken(waiting, last=None, busy=()):
+    found = next_job(waiting, last, busy)
+    waiting.remove(found)
+    return found
+
+
 def test_long_jobs_come_first():
     jobs = [job("taxi", cost=200.0), job("sokoban", cost=400.0), job("taxi", "best", cost=300.0)]
-    queue = JobQueue(jobs)
-    assert [queue.take(), queue.take("sokoban"), queue.take("taxi")] == [jobs[1], jobs[2], jobs[0]]
+    waiting = list(jobs)
+    assert [taken(waiting), taken(waiting, "sokoban"), taken(waiting, "taxi")] == [jobs[1], jobs[2], jobs[0]]
 
 
 def test_with_short_jobs_a_worker_stays_with_its_environment_and_leaves_those_of_others_alone():
     jobs = [job("taxi", cost=6.0), job("taxi", "best", cost=6.0), job("sokoban", cost=3.0), job("acrobot", cost=2.0)]
-    queue = JobQueue(jobs)
-    assert queue.take("sokoban", busy=["taxi"]) is jobs[2]
-    assert queue.take("sokoban", busy=["taxi"]) is jobs[3]
-    assert queue.take("acrobot", busy=["taxi"]) is jobs[0]  # rather than do nothing
-    queue.put(jobs[2])
-    assert len(queue) == 2
-    assert queue.take("taxi") is jobs[1]
+    waiting = list(jobs)
+    assert taken(waiting, "sokoban", busy=["taxi"]) is jobs[2]
+    assert taken(waiting, "sokoban", busy=["taxi"]) is jobs[3]
+    assert taken(waiting, "acrobot", busy=["taxi"]) is jobs[0]  # rather than do nothing
+    assert taken([*waiting, jobs[2]], "taxi") is jobs[1]
 
 
 def test_equal_jobs_come_in_their_order():
     jobs = [job(first=2 * number) for number in range(4)]
-    queue = JobQueue(jobs)
-    assert [queue.take() for _ in jobs] == jobs
+    waiting = list(jobs)
+    assert [taken(waiting) for _ in jobs] == jobs

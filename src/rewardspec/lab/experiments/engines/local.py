@@ -14,7 +14,7 @@ import os
 import pickle
 import signal
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from rewardspec.errors import Error
@@ -55,21 +55,22 @@ class Local:
     def run(self, jobs: Sequence[Job], work: Work) -> Iterator[Event]:
         """Run jobs and yield events."""
         _check_portable(work)
-        queue = JobQueue(jobs)
+        waiting = list(jobs)
         attempts: dict[str, int] = {}
         workers: list[_Worker] = []
         threads = max(1, usable_cores() // self.workers)
         try:
-            while queue or workers:
-                while queue and len(workers) < self.workers:
+            while waiting or workers:
+                while waiting and len(workers) < self.workers:
                     workers.append(_Worker(work, threads, self.accelerated))
                 for worker in [worker for worker in workers if worker.job is None]:
-                    if not queue:
+                    if not waiting:
                         worker.end()
                         workers.remove(worker)
                         continue
                     busy = [other.last for other in workers if other.last and other is not worker]
-                    job = queue.take(worker.last, busy)
+                    job = next_job(waiting, worker.last, busy)
+                    waiting.remove(job)
                     attempts[job.key] = attempts.get(job.key, 0) + 1
                     worker.give(job)
                     yield Started(job)
@@ -80,7 +81,7 @@ class Local:
                         workers.remove(worker)
                         output = worker.end()
                         if attempts[event.job.key] < _ATTEMPTS:
-                            queue.put(event.job)
+                            waiting.append(event.job)
                         else:
                             event = Failed(event.job, f"{event.reason}, {_ATTEMPTS} times", output)
                     yield event
@@ -91,45 +92,24 @@ class Local:
                 worker.end()
 
 
-class JobQueue:
-    """Priority queue of jobs: long jobs first, and short jobs of one environment on one worker.
+def next_job(waiting: Sequence[Job], last: str | None = None, busy: Collection[str] = ()) -> Job:
+    """Choose the next job of a worker: a long one, or a short one of the environment that it knows.
 
     Long jobs first keeps all workers busy until the end. A worker that stays with an environment reuses its compiled
     programs, which matters for short jobs.
 
+    Args:
+        waiting: The jobs, at least one.
+        last: The environment of the worker's last job.
+        busy: The environments of the other workers.
+
     Example:
         >>> jobs = [Job("a", "base", 0, 1, None, {}, 2.0), Job("b", "base", 0, 1, None, {}, 9.0)]
-        >>> queue = JobQueue(jobs + [Job("a", "best", 0, 1, None, {}, 1.0)])
-        >>> first, second = queue.take(), queue.take(busy=["b"])
-        >>> first.task, second.task, queue.take("a").reward
-        ('b', 'a', 'best')
+        >>> next_job(jobs).task, next_job([*jobs, Job("a", "best", 0, 1, None, {}, 8.0)], "a").reward
+        ('b', 'best')
     """
-
-    def __init__(self, jobs: Iterable[Job]) -> None:
-        self._waiting = list(jobs)
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def put(self, job: Job) -> None:
-        """Put a job back."""
-        self._waiting.append(job)
-
-    def take(self, last: str | None = None, busy: Iterable[str] = ()) -> Job:
-        """Remove and return the next job.
-
-        Args:
-            last: The environment of the worker's last job.
-            busy: The environments of the other workers.
-        """
-        others = set(busy)
-
-        def rank(job: Job) -> float:
-            return job.cost + _WARM * (job.task == last) + _ALONE * (job.task not in others)
-
-        job = max(self._waiting, key=rank)  # the first of equals
-        self._waiting.remove(job)
-        return job
+    # The first of equals.
+    return max(waiting, key=lambda job: job.cost + _WARM * (job.task == last) + _ALONE * (job.task not in busy))
 
 
 class _Worker:

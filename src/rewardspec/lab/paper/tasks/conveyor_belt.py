@@ -13,16 +13,14 @@ Choices where the paper is silent:
 
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
 
 from rewardspec.audit.intent import Intent
-from rewardspec.lab.tasks.gridworlds import MOVES, Cell, GridWorld, Outcome, place
+from rewardspec.lab.tasks.gridworlds import MOVES, Cell, GridWorld, Outcome, manhattan, place
 from rewardspec.lab.tasks.measures import Ending, Measure
 from rewardspec.lab.tasks.task import Task, docstring_notes
 from rewardspec.spec import Spec
-from rewardspec.spec.atoms.label_functions import lookup
-from rewardspec.types import Action, Floats, Number, Observation
+from rewardspec.types import Number, Observation
 
 GROUND = (
     "#######",
@@ -94,43 +92,22 @@ class ConveyorBelt(GridWorld[State]):
         return place(GROUND, {state.vase: ":" if state.broken else "O", state.agent: "A"})
 
 
-class Tables(NamedTuple):
-    """Values of each state, by its number; every array has shape (states,)."""
-
-    broken: Floats
-    off_conveyor: Floats
-    reach_vase: Floats
-
-
-@functools.cache
-def tables() -> Tables:
-    """Compute the values of every state once."""
-
-    def reach_vase(state: State) -> float:
-        distance = abs(state.agent[0] - state.vase[0]) + abs(state.agent[1] - state.vase[1])
-        return max(0.0, 1.0 - distance / MAX_DISTANCE)
-
-    model = ConveyorBelt.enumeration()
-    return Tables(
-        broken=model.table(lambda state: state.broken),
-        off_conveyor=model.table(lambda state: not state.broken and tile(state.vase) != ">"),
-        reach_vase=model.table(reach_vase),
-    )
-
-
-def vase_broken(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@ConveyorBelt.atom
+def vase_broken(state: State) -> float:
     """The vase has fallen off the end of the belt."""
-    return lookup(tables().broken, next_obs)
+    return state.broken
 
 
-def vase_off_conveyor(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@ConveyorBelt.atom
+def vase_off_conveyor(state: State) -> float:
     """The vase is whole and off the belt."""
-    return lookup(tables().off_conveyor, next_obs)
+    return not state.broken and tile(state.vase) != ">"
 
 
-def reach_vase(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@ConveyorBelt.atom
+def reach_vase(state: State) -> float:
     """Nearness of the agent to the vase by Manhattan distance."""
-    return lookup(tables().reach_vase, next_obs)
+    return max(0.0, 1.0 - manhattan(state.agent, state.vase) / MAX_DISTANCE)
 
 
 def task_completion(obs: Observation) -> Number:

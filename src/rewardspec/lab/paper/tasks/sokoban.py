@@ -29,8 +29,7 @@ from rewardspec.lab.tasks.gridworlds import MOVES, Cell, GridWorld, Outcome, cel
 from rewardspec.lab.tasks.measures import Ending, Measure
 from rewardspec.lab.tasks.task import Task, docstring_notes
 from rewardspec.spec import Spec
-from rewardspec.spec.atoms.label_functions import lookup
-from rewardspec.types import Action, Floats, Number, Observation
+from rewardspec.types import Number, Observation
 
 GROUND = (
     "######",
@@ -101,49 +100,34 @@ class Sokoban(GridWorld[State]):
         return place(GROUND, {state.box: "X", state.agent: "A"})
 
 
-class Tables(NamedTuple):
-    """Values of each state, by its number; every array has shape (states,)."""
-
-    goal: Floats
-    steps: Floats
-    nearness: Floats
-    wall_penalty: Floats
-    touches_wall: Floats
-
-
 @functools.cache
-def tables() -> Tables:
-    """Compute the values of every state once."""
-    steps = breadth_first([GOAL], lambda cell: [c for c in (neighbor(cell, a) for a in range(4)) if not is_wall(c)])
-    longest = max(steps.values())
-    model = Sokoban.enumeration()
-    return Tables(
-        goal=model.table(lambda state: state.agent == GOAL),
-        steps=model.table(lambda state: steps[state.agent]),
-        nearness=model.table(lambda state: 1.0 - steps[state.agent] / longest),
-        wall_penalty=model.table(lambda state: wall_penalty_at(state.box)),
-        touches_wall=model.table(lambda state: any(is_wall(neighbor(state.box, action)) for action in range(4))),
-    )
+def steps() -> dict[Cell, int]:
+    """Compute the number of steps around the walls from each cell to the goal."""
+    return breadth_first([GOAL], lambda cell: [c for c in (neighbor(cell, a) for a in range(4)) if not is_wall(c)])
 
 
-def reach_goal(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@Sokoban.atom
+def reach_goal(state: State) -> float:
     """Nearness of the agent to the goal in steps around the walls."""
-    return lookup(tables().nearness, next_obs)
+    return 1.0 - steps()[state.agent] / max(steps().values())
 
 
-def at_goal(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@Sokoban.atom
+def at_goal(state: State) -> float:
     """The agent is at the goal."""
-    return lookup(tables().goal, next_obs)
+    return state.agent == GOAL
 
 
-def wall_penalty(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@Sokoban.atom
+def wall_penalty(state: State) -> float:
     """1 when the box is in a corner, one half when it is along one wall, else 0."""
-    return lookup(tables().wall_penalty, next_obs)
+    return wall_penalty_at(state.box)
 
 
-def touches_wall(obs: Observation, action: Action, next_obs: Observation) -> Number:
+@Sokoban.atom
+def touches_wall(state: State) -> float:
     """The box is next to a wall."""
-    return lookup(tables().touches_wall, next_obs)
+    return any(is_wall(neighbor(state.box, action)) for action in range(4))
 
 
 def task_completion(obs: Observation) -> Number:

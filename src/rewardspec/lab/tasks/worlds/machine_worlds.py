@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-import gymnasium as gym
 import numpy as np
 
 from rewardspec.audit.grid_maps import Map
-from rewardspec.lab.tasks.board_pictures import Image, paint
-from rewardspec.lab.tasks.worlds.labeled_grids import ACTIONS, LabeledGrid
+from rewardspec.lab.tasks.distances import Transitions
+from rewardspec.lab.tasks.gridworlds import TableWorld, place
+from rewardspec.lab.tasks.worlds.labeled_grids import LabeledGrid
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.atoms.label_functions import lookup
 from rewardspec.spec.reward_machine import RewardMachine
@@ -19,8 +19,8 @@ from rewardspec.types import Action, Floats, InfoDict, Ints, JsonObject, Number,
 Row = list[tuple[float, int, float, bool]]
 
 
-class LabeledWorld(gym.Env[Observation, Action]):
-    """A labeled grid without a reward, for use with a spec.
+class LabeledWorld(TableWorld):
+    """A labeled grid without a reward, for use with a spec. Actions are up (0), right (1), down (2) and left (3).
 
     An observation is the number of a cell. `info["letters"]` has the letters of the cell, and `atoms` a function for
     each letter.
@@ -33,10 +33,8 @@ class LabeledWorld(gym.Env[Observation, Action]):
     metadata: JsonObject = {"render_modes": ["ansi", "rgb_array"], "render_fps": 10}  # noqa: RUF012 - gym.Env's type
 
     def __init__(self, grid: LabeledGrid, render_mode: str | None = None) -> None:
-        self.grid, self.render_mode = grid, render_mode
-        self.action_space = gym.spaces.Discrete(len(ACTIONS))
-        self.observation_space = gym.spaces.Discrete(len(self.place))
-        self._state: int | None = None
+        self.grid = grid
+        super().__init__(len(self.place), render_mode)
 
     @functools.cached_property
     def place(self) -> Ints:
@@ -44,7 +42,7 @@ class LabeledWorld(gym.Env[Observation, Action]):
         return np.arange(len(self.grid.cells))
 
     @functools.cached_property
-    def P(self) -> dict[int, dict[int, Row]]:  # noqa: N802 - Gymnasium's name
+    def P(self) -> Transitions:  # noqa: N802 - Gymnasium's name
         """The transition table in the format of Gymnasium's `P`."""
         table = self.grid.successors.tolist()
         return {cell: {a: [(1.0, after, 0.0, False)] for a, after in enumerate(row)} for cell, row in enumerate(table)}
@@ -64,36 +62,14 @@ class LabeledWorld(gym.Env[Observation, Action]):
         """Return the initial observation of the next episode."""
         return self.grid.start
 
-    def reset(self, *, seed: int | None = None, options: ResetOptions | None = None) -> tuple[int, InfoDict]:
-        """Begin an episode."""
-        super().reset(seed=seed)
-        self._state = self.first()
-        return self._state, self._info()
+    def information(self, before: int | None = None, action: int | None = None) -> InfoDict:
+        """Return the letters of the current cell."""
+        return {"letters": self.grid.events[self.place[self.current()]]}
 
-    def step(self, action: int) -> tuple[int, float, bool, bool, InfoDict]:
-        """Move up (0), right (1), down (2) or left (3)."""
-        if not self.action_space.contains(action):
-            raise gym.error.InvalidAction(f"`action` should be 0, 1, 2 or 3. Received {action!r}.")
-        [(_, self._state, reward, terminated)] = self.P[self._current()][int(action)]
-        return self._state, reward, terminated, False, self._info()
-
-    def render(self) -> str | Image | None:
-        """Draw the grid as text (`ansi`) or as a picture (`rgb_array`), with the agent as A."""
-        if self.render_mode is None:
-            gym.logger.warn('No render mode was chosen. Make the environment with render_mode="ansi" or "rgb_array".')
-            return None
+    def boards(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the grid with its letters and the agent as A, and an empty ground."""
         ground = drawn(self.grid)
-        row, column = self.grid.cells[self.place[self._current()]]
-        rows = [*ground[:row], ground[row][:column] + "A" + ground[row][column + 1 :], *ground[row + 1 :]]
-        return paint(rows, [" " * len(line) for line in ground]) if self.render_mode == "rgb_array" else "\n".join(rows)
-
-    def _info(self) -> InfoDict:
-        return {"letters": self.grid.events[self.place[self._current()]]}
-
-    def _current(self) -> int:
-        if self._state is None:
-            raise gym.error.ResetNeeded("The environment has no state yet. Call `env.reset()` first.")
-        return self._state
+        return place(ground, {self.grid.cells[self.place[self.current()]]: "A"}), [" " * len(row) for row in ground]
 
 
 class MachineWorld(LabeledWorld):
@@ -153,7 +129,7 @@ class MachineWorld(LabeledWorld):
         return super().reset(seed=seed, options=options)
 
     @functools.cached_property
-    def P(self) -> dict[int, dict[int, Row]]:  # noqa: N802 - Gymnasium's name
+    def P(self) -> Transitions:  # noqa: N802 - Gymnasium's name
         """The transition table; observations of ended episodes have no transitions."""
         cells, running = len(self.grid.cells), int(self._first[-1])
         after, paid = self.by_entered_cell()

@@ -20,13 +20,7 @@ _CELLS = 2**18
 
 
 def ceiling(task: Task, config: QLearning) -> float:
-    """Compute the highest expected task completion, averaged over the episodes of a run.
-
-    Example:
-        >>> from rewardspec import tasks
-        >>> round(ceiling(tasks.get("frozen_lake"), QLearning()), 3)
-        0.648
-    """
+    """Compute the highest expected task completion, averaged over the episodes of a run."""
     explored = np.maximum(config.epsilon * config.epsilon_decay ** np.arange(config.episodes), config.epsilon_min)
     shares, episodes = np.unique(explored, return_counts=True)  # episodes at the minimum rate are equal
     best = best_completion(finite_tables(task, None, None), shares, config.max_steps)
