@@ -6,7 +6,14 @@ import argparse
 import re
 from pathlib import Path
 
-from rewardspec.cli.options import OBSERVE_CHOICES, add_no_references, command, importing_from_here, spec_in
+from rewardspec.cli.options import (
+    OBSERVE_CHOICES,
+    add_env_arg,
+    add_no_references,
+    command,
+    importing_from_here,
+    spec_in,
+)
 from rewardspec.errors import Error
 from rewardspec.lab.cli.options import add_learner_options, add_measure, config_changes, device_of, options_for
 from rewardspec.lab.cli.studies import add_running_options, run_study, source_of
@@ -28,6 +35,7 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument(
         "env", metavar="ENV", help="a Gymnasium id, module:id, module:Class, or one of `rewardspec envs`"
     )
+    add_env_arg(parser)
     parser.add_argument("--spec", action="append", default=[], metavar="FILE", help="a spec; give several")
     add_no_references(parser)
     parser.add_argument(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rewardspec.environments import imports_module
 from rewardspec.errors import Error
 from rewardspec.lab.experiments.study import BASE, Budget, Contrast, Reward, Study, own_reward
 from rewardspec.lab.learning.settings import SB3
@@ -100,7 +101,7 @@ def task_with(
         show: See `own_study`.
         references: See `own_study`.
     """
-    if ":" in env and not references:
+    if imports_module(env) and not references:
         raise Error(
             f"The results are of the environment {env!r}, whose module would be imported, which runs its code. If you "
             "trust the directory and the module, allow it: rewardspec report DIR --references"

@@ -62,15 +62,15 @@ def _is_algorithm(value: object, base: type) -> bool:
     return isinstance(value, type) and issubclass(value, base)
 
 
-def make_env(task: Task, spec: Spec | None, observe: str | None, record: bool = False) -> Environment:
-    """Make a task's environment with the spec as reward and observations that SB3 takes.
+def make_env(task: Task, spec: Spec | None, observe: str | None, *, flatten: bool = True) -> Environment:
+    """Make a task's environment with the spec as reward and observations that SB3's `MlpPolicy` takes.
 
-    Other observations are flattened, without their texts.
+    Other observations are flattened, without their texts; `flatten=False` keeps them.
     """
     env: Environment = task.make()
     if spec is not None:
-        env = MonitorReward(env, spec, cast("Observe | None", observe), record=record)
-    return env if isinstance(env.observation_space, _TAKEN) else _Flat(env)
+        env = MonitorReward(env, spec, cast("Observe | None", observe))
+    return _Flat(env) if flatten and not isinstance(env.observation_space, _TAKEN) else env
 
 
 class _Flat(gym.ObservationWrapper[Observation, Action, Observation]):

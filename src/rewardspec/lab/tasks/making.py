@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium as gym
 
-from rewardspec.environments import find_spec, words_of
+from rewardspec.environments import find_spec, make_environment, words_of
 from rewardspec.lab.tasks.measures import RecordMeasures
 from rewardspec.types import Environment
 
@@ -25,7 +25,7 @@ def make(task: Task, **kwargs: Any) -> Environment:
     spec = find_spec(task.env)
     limit = spec.max_episode_steps if task.given("max_episode_steps") is None else task.max_episode_steps
     spec = dataclasses.replace(spec, id=task.id or spec.id, max_episode_steps=limit)
-    return RecordMeasures(gym.make(spec, **kwargs), task)
+    return RecordMeasures(make_environment(spec, **kwargs), task)
 
 
 def time_limit(task: Task) -> int | None:
