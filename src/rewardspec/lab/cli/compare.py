@@ -66,11 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
         options_for(seeds="--seeds", block="--seeds-per-job", total_steps="--steps", episodes="--episodes"),
     ):
         specs = spec_texts(arguments)
+        observe = None if arguments.observe == "nothing" else arguments.observe
         study = own_study(
             arguments.env,
             specs,
             base=not specs if arguments.base is None else arguments.base,
-            observe=None if arguments.observe == "nothing" else arguments.observe,
+            observe=observe,
             measure=arguments.measure,
             seeds=arguments.seeds,
             config=config_changes(arguments, task_with(arguments.env, {}, learner=arguments.learner)),
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         for task in study.tasks.values():
             check_extras([task])
-            check_trainable(task, task.specs.values(), study.budget(task, False).config)
+            check_trainable(task, list(task.specs.values()), study.budget(task, False).config, observe)
         jobs = study.jobs(block=arguments.seeds_per_job, source=source_of(arguments), device=device_of(arguments))
         return run_study(arguments, study, jobs, arguments.output)
 
