@@ -45,6 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if unknown:
         arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")  # with the usage of its command
     try:
+        if getattr(arguments, "env_args", None):
+            from rewardspec.cli.options import env_with_arguments
+
+            arguments.env = env_with_arguments(arguments)
         status = int(arguments.run(arguments))
         sys.stdout.flush()  # here, where a reader that went away is still noticed
         return status

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rewardspec.cli.options import OBSERVE_CHOICES, add_no_references, draft_in, importing_from_here, made
+from rewardspec.cli.options import OBSERVE_CHOICES, add_env_arg, add_no_references, draft_in, importing_from_here, made
 from rewardspec.errors import SpecError, SynthesisError
 from rewardspec.logic.formulas import LAST, Formula
 from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe
@@ -40,6 +40,7 @@ def add_spec_options(parser: argparse.ArgumentParser) -> None:
         help="for a spec file: reset this Gymnasium environment, and look for named components that it does not have, "
         "for safety objectives violated at once, and for bounds that its episodes do not reach",
     )
+    add_env_arg(parser)
     parser.add_argument(
         "--observe",
         choices=OBSERVE_CHOICES,

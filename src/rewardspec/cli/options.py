@@ -7,18 +7,19 @@ import os
 import re
 import sys
 import textwrap
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rewardspec.environments import find_spec
+from rewardspec.environments import find_spec, make_environment, with_arguments
 from rewardspec.errors import Error, FormulaError, SpecError
 from rewardspec.logic.dialects import DIALECTS
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.parsing import parse
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import SpecDraft, read_draft
-from rewardspec.types import Environment, Subparsers
+from rewardspec.types import Environment, Json, JsonObject, Subparsers
 
 OBSERVE_CHOICES = ("nothing", "registers", "control", "values")
 """What a learner may see of the monitor."""
@@ -132,11 +133,67 @@ def made(env_id: str) -> Environment:
     import gymnasium
 
     try:
-        return gymnasium.make(find_spec(env_id))
+        return make_environment(find_spec(env_id))
     except (gymnasium.error.Error, ImportError) as error:
         if isinstance(error, Error):
             raise
         raise Error(f"Cannot make the environment {env_id!r}: {error}") from error
+
+
+def add_env_arg(parser: argparse.ArgumentParser) -> None:
+    """The option for arguments of `gymnasium.make`; `env_with_arguments` adds them to ENV."""
+    parser.add_argument(
+        "--env-arg",
+        dest="env_args",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an argument of gymnasium.make, such as is_slippery=false, map_name=8x8 or 'config={lanes_count=3}'; or a "
+        "TOML file of arguments, FILE.toml; give several",
+    )
+
+
+def env_with_arguments(arguments: argparse.Namespace) -> str | None:
+    """Return the environment that was named, together with the arguments that were given for it.
+
+    Raises:
+        Error: An argument cannot be read, or there is no environment to give it to.
+    """
+    given: JsonObject = {}
+    for text in getattr(arguments, "env_args", ()):
+        given |= _table_in(text) if text.endswith(".toml") and "=" not in text else dict([setting(text, "--env-arg")])
+    env: str | None = getattr(arguments, "env", None)
+    if env is None and given:
+        raise Error("--env-arg gives arguments to an environment. Name it.")
+    return env if env is None else with_arguments(env, given)
+
+
+def _table_in(path: str) -> JsonObject:
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise Error(f"Cannot read {path!r}: {error.strerror}.") from None
+    except ValueError as error:  # also where it is not UTF-8
+        raise Error(f"{path!r} is not TOML: {error}.") from None
+
+
+def setting(text: str, option: str) -> tuple[str, Json]:
+    """Parse NAME=VALUE; the value is TOML, and words need no quotes.
+
+    Example:
+        >>> setting("clip=0.1", "--set"), setting("policy=CnnPolicy", "--set"), setting("net_arch=[64, 64]", "--set")
+        (('clip', 0.1), ('policy', 'CnnPolicy'), ('net_arch', [64, 64]))
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip().isidentifier():
+        example = {"--set": "learning_rate=1e-3"}.get(option, "is_slippery=false")
+        raise Error(f"`{option}` should have the form NAME=VALUE, such as {example}. Received {text!r}.")
+    try:
+        return name.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        if re.fullmatch(r"[\w.:+-]+", value.strip()):
+            return name.strip(), value.strip()
+        raise Error(f"The value of {name.strip()!r} should be written as in TOML. Received {value!r}.") from None
 
 
 @contextmanager

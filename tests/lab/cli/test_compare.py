@@ -42,7 +42,16 @@ def test_any_environment_is_compared_under_any_specs_and_gone_on_with(here, caps
     assert {name: after[name] for name in before} == before
     study, cells = open_results(here / "out")
     assert {cell.reward: cell.log.runs for cell in cells} == {"base": 3, "goal": 3, "both": 3}
-    assert list(study.tasks["FrozenLake-v1"].measures) == ["return"]
+    assert list(study.tasks["FrozenLake-v1"].measures) == ["return", *study.rules]
+
+    # Each rule is measured under every reward that was trained when the rule was known.
+    assert list(study.rules.values()) == ["F goal", "F moved"]
+    goal, moved = study.rules
+    measured = {cell.reward: set(cell.log.measures) - {"return"} for cell in open_results(here / "out")[1]}
+    assert measured == {"base": {goal}, "goal": {goal}, "both": {goal, moved}}
+    (both,) = (cell for cell in open_results(here / "out")[1] if cell.reward == "both")
+    assert (both.log.measures[goal] == both.log.base_reward).all()  # it pays at the goal alone
+    assert "F moved        –    –" in (here / "out" / "table.txt").read_text(encoding="utf-8")
 
     # The report is made again from the directory alone, without the spec files.
     for file in ("goal.toml", "both.toml"):
@@ -64,7 +73,7 @@ def test_a_formula_can_measure_success(here, capsys):
     study, cells = open_results(here / "out")
     assert list(study.rewards) == ["up"]
     (cell,) = cells
-    assert set(cell.log.measures) == {"success"}
+    assert set(cell.log.measures) == {"success", *study.rules}
     # Every episode ends when the pole leans by more than 0.209.
     assert cell.log.task_completion.max() == 0.0
 
@@ -72,8 +81,11 @@ def test_a_formula_can_measure_success(here, capsys):
 def test_specs_without_atoms_are_compared(here, capsys):
     (here / "true.toml").write_text('pairs = [["F G true", 2]]')
     options = ("--seeds", "1", "--episodes", "20", "--workers", "1", "-o", "out")
-    assert main(["compare", "FrozenLake-v1", "--spec", "true.toml", *options]) == 0
-    (cell,) = open_results(here / "out")[1]
+    assert main(["compare", "FrozenLake-v1", "--spec", "true.toml", "--base", *options]) == 0
+    assert "Too few runs to tell whether that is more than chance" in " ".join(capsys.readouterr().out.split())
+    study, cells = open_results(here / "out")
+    assert study.rules == {}
+    cell = next(cell for cell in cells if cell.reward == "true")
     assert (cell.log.reward == 2 * cell.log.length).all()
 
 

@@ -1,5 +1,7 @@
 """`rewardspec explain`: recorded and played episodes, by policies of ours and of Stable-Baselines3."""
 
+import importlib
+
 import pytest
 
 from rewardspec.cli import main
@@ -71,6 +73,35 @@ def test_policies_play_and_probe(here, capsys):
     assert main(["explain", "pole.toml", "--policy", "model.zip", "--env", "CartPole-v1"]) == 2
     assert "can run any code" in capsys.readouterr().err
     assert run(capsys, "pole.toml", "--policy", "model.zip", "--env", "CartPole-v1", "--unpickle", "PPO")
+
+
+@pytest.mark.parametrize("observe", [None, "registers"])
+def test_a_model_with_dict_observations_plays(observe, here, capsys, monkeypatch):
+    pytest.importorskip("stable_baselines3")
+    from stable_baselines3 import DQN
+
+    import rewardspec as rs
+
+    (here / "pairs_of_numbers.py").write_text(
+        "import gymnasium as gym\n"
+        "class Pair(gym.ObservationWrapper):\n"
+        "    def __init__(self):\n"
+        "        super().__init__(gym.make('CartPole-v1'))\n"
+        "        box = self.env.observation_space\n"
+        "        self.observation_space = gym.spaces.Dict(\n"
+        "            cart=gym.spaces.Box(box.low[:2], box.high[:2]), pole=gym.spaces.Box(box.low[2:], box.high[2:])\n"
+        "        )\n"
+        "    def observation(self, observation):\n"
+        "        return {'cart': observation[:2], 'pole': observation[2:]}\n"
+    )
+    (here / "dict.toml").write_text('atoms.up = "abs(next_obs.pole[0]) < 0.2"\npairs = [["G up", 1]]\n')
+    monkeypatch.syspath_prepend(str(here))
+    env = importlib.import_module("pairs_of_numbers").Pair()
+    if observe is not None:
+        env = rs.wrappers.MonitorReward(env, "dict.toml", observe=observe)
+    DQN("MultiInputPolicy", env, buffer_size=100, seed=0, device="cpu").save(here / "dqn.zip")
+    played = ("dict.toml", "--policy", "dqn.zip", "--unpickle", "DQN", "--env", "pairs_of_numbers:Pair")
+    assert "G up" in run(capsys, *played)
 
 
 @pytest.mark.parametrize(

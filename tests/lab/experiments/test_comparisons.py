@@ -21,6 +21,7 @@ def cell_with(reward, *run_means, task="taxi"):
         ((0.50, 0.52, 0.51), (0.80, 0.82, 0.81), "behind"),
         ((0.50, 0.60, 0.70), (0.55, 0.65, 0.63), "level"),
         ((0.50,), (0.90,), "level"),  # of single runs nothing is known
+        ((0.50, 0.51), (0.90, 0.91), "level"),  # and of two hardly more
     ],
 )
 def test_standings_follow_the_interval_of_the_difference(quantitative, boolean, standing):
@@ -32,7 +33,7 @@ def test_standings_follow_the_interval_of_the_difference(quantitative, boolean, 
 
 def test_best_is_compared_with_the_best_of_the_three():
     levels = {"base": 0.3, "boolean": 0.6, "quantitative": 0.5, "best": 0.7}
-    results = summaries_of([cell_with(name, level, level + 0.01) for name, level in levels.items()])
+    results = summaries_of([cell_with(name, level, level, level + 0.01) for name, level in levels.items()])
     (found,) = compare(results, BEST)
     assert (found.reward, found.other, found.standing) == ("best", "boolean", "ahead")
 
@@ -55,9 +56,16 @@ def test_environments_weigh_the_same():
 
 
 def test_the_highlights_say_where_specs_lead_and_that_budgets_are_small():
-    cells = [cell_with("base", 0.2, 0.21), cell_with("quantitative", 0.3, 0.31), cell_with("best", 0.8, 0.81)]
-    cells += [cell_with(reward, 0.5, 0.7, task="acrobot") for reward in ("base", "best")]
-    cells += [cell_with("base", 0.9, 0.91, task="sokoban"), cell_with("boolean", 0.1, 0.11, task="sokoban")]
+    cells = [
+        cell_with("base", 0.2, 0.205, 0.21),
+        cell_with("quantitative", 0.3, 0.305, 0.31),
+        cell_with("best", 0.8, 0.805, 0.81),
+    ]
+    cells += [cell_with(reward, 0.5, 0.6, 0.7, task="acrobot") for reward in ("base", "best")]
+    cells += [
+        cell_with("base", 0.9, 0.905, 0.91, task="sokoban"),
+        cell_with("boolean", 0.1, 0.105, 0.11, task="sokoban"),
+    ]
     ahead, level, behind, small = highlights(summaries_of(cells))
     assert (
         ahead == "A spec is ahead of the environment's own reward, in 1 of 3 environments: Taxi (Best, +60.0 points)."

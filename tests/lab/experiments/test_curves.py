@@ -40,7 +40,7 @@ def test_the_band_is_students_interval_over_runs():
 
 
 def test_the_band_stays_within_the_measures_bounds():
-    curve = curve_of(cell_of(log_of([np.zeros(30), np.ones(30)])))
+    curve = curve_of(cell_of(log_of([np.zeros(30), np.ones(30), np.zeros(30)])))
     assert (curve.low == 0.0).all()
     assert (curve.high == 1.0).all()
 

@@ -87,6 +87,21 @@ def test_another_text_of_a_spec_gives_its_results_another_name():
     assert [a.key == b.key for a, b in zip(one.jobs(), two.jobs(), strict=True)] == [True, False]
 
 
+def test_rules_are_measured_where_their_atoms_mean_the_same_in_all_specs():
+    far = 'atoms.far = "next_obs[0] > 0.4"\n'
+    near = 'atoms.far = "next_obs[0] > 0.1"\natoms.slow = "next_obs[1] < 0.1"\n'
+    robust = 'semantics = "robustness"\natoms.left = "next_obs[0] < 0"\npairs = [["F left", 1]]'
+    one = own_study("MountainCar-v0", {"a": far + 'pairs = [["F far", 1], ["F G true", -1]]'})
+    assert list(one.rules.values()) == ["F far"]
+    two = own_study(
+        "MountainCar-v0",
+        {"a": one.description["specs"]["a"], "b": near + 'pairs = [["G slow", 1], ["F far", 1]]', "c": robust},
+    )
+    assert list(two.rules.values()) == ["G slow", "F far"]  # the definition of the later spec counts
+    assert not set(one.rules) & set(two.rules)
+    assert list(study_of(two.description, show=True).rules) == list(two.rules)
+
+
 def test_a_spec_without_atoms_has_those_of_the_task():
     study = own_study("frozen-lake", {"reach": 'pairs = [["F reach_goal", 1]]'})
     assert set(study.tasks["frozen_lake"].specs["reach"].atoms) == {"reach_goal"}

@@ -102,6 +102,40 @@ def test_a_model_that_stable_baselines3_saved_plays(observe):
         ModelPlayer(model, other, Spec([("F a", 1)], atoms={"a": "next_obs[0] > 0"}))
 
 
+def test_transitions_are_learned_in_other_states_of_the_monitor_too(monkeypatch):
+    from rewardspec.lab.learning import sb3_training
+
+    made, make_model = [], sb3_training.make_model
+    monkeypatch.setattr(sb3_training, "make_model", lambda *given: made.append(make_model(*given)) or made[-1])
+    sides = {"left": "next_obs[0] < -0.02", "right": "next_obs[0] > 0.02"}
+    spec = Spec([("F(left & F right)", 1)], atoms=sides, payment="delta")
+    task = Task.of("CartPole-v1", learner="sb3:DQN")
+    for counterfactual in (False, True):
+        changes = {"total_steps": 200, "learning_starts": 50, "counterfactual": counterfactual}
+        train(task, spec, observe="registers", config=default_config(task, changes), seeds=[0])
+    plain, further = (model.replay_buffer.size() for model in made)
+    assert plain == 200
+    assert further > 300
+    train(task, None, config=default_config(task, changes), seeds=[0])  # the environment's own reward has no monitor
+    assert made[-1].replay_buffer.size() == 200
+
+
+@pytest.mark.parametrize(
+    ("env", "learner", "observe", "message"),
+    [
+        ("CartPole-v1", "sb3:PPO", "registers", "needs a learner with a replay buffer, such as sb3:DQN"),
+        ("CartPole-v1", "sb3:DQN", None, "needs the registers to be observed"),
+        ("FrozenLake-v1", "sb3:DQN", "registers", "needs observations that are a flat Box"),
+    ],
+)
+def test_what_has_no_counterfactual_experience_is_told(env, learner, observe, message):
+    task = Task.of(env, learner=learner)
+    spec = Spec([("F a", 1)], atoms={"a": lambda obs, action, next_obs: True})
+    config = default_config(task, {"total_steps": 10, "counterfactual": True})
+    with pytest.raises(Error, match=message):
+        train(task, spec, observe=observe, config=config, seeds=[0])
+
+
 class Words(gym.Env):
     """Observations that SB3 does not take as they are."""
 

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rewardspec.cli.options import add_no_references, command, importing_from_here, spec_in
+from rewardspec.cli.options import add_env_arg, add_no_references, command, importing_from_here, spec_in
 from rewardspec.drawing.run_plot import check_picture_path
 from rewardspec.errors import Error, SpecError, UnknownEnvironmentError
 from rewardspec.types import Environment, Subparsers
@@ -35,6 +35,7 @@ def add_parser(commands: Subparsers) -> None:
         """,
     )
     parser.add_argument("env", metavar="ENV", help="a finite task, or the id of any environment with a table `P`")
+    add_env_arg(parser)
     parser.add_argument("--spec", metavar="FILE", help="audit this spec, a TOML file, instead of the task's own")
     add_no_references(parser)
     parser.add_argument("--discount", type=float, metavar="D", help="the learner's discount (default: 0.9)")

@@ -6,7 +6,14 @@ import argparse
 import re
 from pathlib import Path
 
-from rewardspec.cli.options import OBSERVE_CHOICES, add_no_references, command, importing_from_here, spec_in
+from rewardspec.cli.options import (
+    OBSERVE_CHOICES,
+    add_env_arg,
+    add_no_references,
+    command,
+    importing_from_here,
+    spec_in,
+)
 from rewardspec.errors import Error
 from rewardspec.lab.cli.options import add_learner_options, add_measure, config_changes, device_of, options_for
 from rewardspec.lab.cli.studies import add_running_options, run_study, source_of
@@ -28,6 +35,7 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument(
         "env", metavar="ENV", help="a Gymnasium id, module:id, module:Class, or one of `rewardspec envs`"
     )
+    add_env_arg(parser)
     parser.add_argument("--spec", action="append", default=[], metavar="FILE", help="a spec; give several")
     add_no_references(parser)
     parser.add_argument(
@@ -58,11 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
         options_for(seeds="--seeds", block="--seeds-per-job", total_steps="--steps", episodes="--episodes"),
     ):
         specs = spec_texts(arguments)
+        observe = None if arguments.observe == "nothing" else arguments.observe
         study = own_study(
             arguments.env,
             specs,
             base=not specs if arguments.base is None else arguments.base,
-            observe=None if arguments.observe == "nothing" else arguments.observe,
+            observe=observe,
             measure=arguments.measure,
             seeds=arguments.seeds,
             config=config_changes(arguments, task_with(arguments.env, {}, learner=arguments.learner)),
@@ -70,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         for task in study.tasks.values():
             check_extras([task])
-            check_trainable(task, task.specs.values(), study.budget(task, False).config)
+            check_trainable(task, list(task.specs.values()), study.budget(task, False).config, observe)
         jobs = study.jobs(block=arguments.seeds_per_job, source=source_of(arguments), device=device_of(arguments))
         return run_study(arguments, study, jobs, arguments.output)
 

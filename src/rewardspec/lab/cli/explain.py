@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rewardspec.cli.options import add_formula, add_no_references, command, formula_of, importing_from_here, spec_in
+from rewardspec.cli.options import (
+    add_env_arg,
+    add_formula,
+    add_no_references,
+    command,
+    formula_of,
+    importing_from_here,
+    spec_in,
+)
 from rewardspec.cli.traces import TRACE_HELP, add_trace_options, opened_trace
 from rewardspec.drawing.run_plot import check_picture_path, save
 from rewardspec.errors import Error
@@ -56,6 +64,7 @@ def add_parser(commands: Subparsers) -> None:
     source.add_argument(
         "--max-steps", metavar="N", type=int, default=_STEPS, help="where to cut it off (default: %(default)s)"
     )
+    add_env_arg(parser)
     add_policy_options(parser)
     parser.add_argument(
         "--rows", metavar="N", type=int, help="the most rows of the table; 0 for every step (default: 12)"

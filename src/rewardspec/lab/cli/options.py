@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import re
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rewardspec.cli.options import setting
 from rewardspec.errors import Error
 from rewardspec.lab.learning.device_training import DEVICES
 from rewardspec.lab.learning.settings import learner_words
 from rewardspec.lab.tasks.task import Task
-from rewardspec.types import Json, JsonObject
+from rewardspec.types import JsonObject
 
 
 @contextmanager
@@ -98,7 +97,7 @@ def config_changes(arguments: argparse.Namespace, task: Task) -> JsonObject:
     if task.learner != "q-learning" and arguments.episodes is not None:
         raise Error(f"{task.title} is learned by {words}, which is counted in steps. Give --steps.")
     changes: JsonObject = {}
-    for name, value in map(_setting, arguments.settings):
+    for name, value in (setting(text, "--set") for text in arguments.settings):
         if name in changes:
             raise Error(f"`--set {name}` is given twice, as {changes[name]!r} and as {value!r}. Give one of them.")
         changes[name] = value
@@ -111,21 +110,3 @@ def config_changes(arguments: argparse.Namespace, task: Task) -> JsonObject:
                 raise Error(f"`{option} {value}` and `--set {name}={changes[name]}` set the same. Give one of them.")
             changes[name] = value
     return changes
-
-
-def _setting(text: str) -> tuple[str, Json]:
-    """Parse NAME=VALUE; the value is TOML, and words need no quotes.
-
-    Example:
-        >>> _setting("clip=0.1"), _setting("policy=CnnPolicy"), _setting("anneal=false"), _setting("net_arch=[64, 64]")
-        (('clip', 0.1), ('policy', 'CnnPolicy'), ('anneal', False), ('net_arch', [64, 64]))
-    """
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip().isidentifier():
-        raise Error(f"`--set` should have the form NAME=VALUE, such as learning_rate=1e-3. Received {text!r}.")
-    try:
-        return name.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        if re.fullmatch(r"[\w.:+-]+", value.strip()):
-            return name.strip(), value.strip()
-        raise Error(f"The value of {name.strip()!r} should be written as in TOML. Received {value!r}.") from None

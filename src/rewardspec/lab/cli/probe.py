@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 
-from rewardspec.cli.options import add_no_references, command, importing_from_here, spec_in
+from rewardspec.cli.options import add_env_arg, add_no_references, command, importing_from_here, spec_in
 from rewardspec.lab.cli.players import add_policy_options, player, task_and_policy
 from rewardspec.types import Subparsers
 
@@ -27,6 +27,7 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument(
         "--env", metavar="ID", help="the environment: a Gymnasium id, MODULE:ID, ... (default: the policy's own)"
     )
+    add_env_arg(parser)
     add_policy_options(parser)
     parser.add_argument(
         "--episodes", metavar="N", type=int, default=20, help="how many episodes (default: %(default)s)"

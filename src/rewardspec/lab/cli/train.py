@@ -9,7 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rewardspec.cli.options import OBSERVE_CHOICES, add_no_references, command, importing_from_here, spec_in
+from rewardspec.cli.options import (
+    OBSERVE_CHOICES,
+    add_env_arg,
+    add_no_references,
+    command,
+    importing_from_here,
+    spec_in,
+)
 from rewardspec.errors import Error
 from rewardspec.lab.cli.audit import aligned
 from rewardspec.lab.cli.options import (
@@ -48,6 +55,7 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument(
         "env", metavar="ENV", help="any Gymnasium id, module:id, module:Class; or as in `rewardspec envs`"
     )
+    add_env_arg(parser)
     reward = parser.add_mutually_exclusive_group()
     reward.add_argument(
         "--reward",

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from rewardspec.lab.experiments.statistics import Estimate, bootstrapped_iqm, performance_profile
+from rewardspec.lab.experiments.statistics import FEWEST_RUNS, Estimate, bootstrapped_iqm, performance_profile
 from rewardspec.lab.experiments.study import BASE, Contrast
 from rewardspec.lab.experiments.summaries import Summaries, Summary
 from rewardspec.lab.learning.settings import PPO
@@ -102,7 +102,7 @@ def highlights(results: Summaries) -> Iterator[str]:
     """Yield the main findings in sentences: how specs compare, and where the budget was small."""
     if len(results.study.tasks) == 1:
         for found in (found for contrast in results.study.contrasts for found in compare(results, contrast)):
-            yield f"{_WORDS[found.standing].format(*_titles(results, found))}: {_amount(results, found)}."
+            yield _sentence(results, found)
     else:
         yield from _leads(results)
     short = {cell.task: cell for cell in results.short_of_budget()}
@@ -117,6 +117,16 @@ def highlights(results: Summaries) -> Iterator[str]:
             f"These are small budgets{steps}: where PPO has hardly begun to learn, no reward can lead yet. "
             "`rewardspec reproduce` without --quick gives every cell the paper's budget."
         )
+
+
+def _sentence(results: Summaries, found: Comparison) -> str:
+    one, two = _titles(results, found)
+    if math.isnan(found.difference.low):
+        return (
+            f"The difference between {one} and {two} is {_amount(results, found)}. Too few runs to tell whether "
+            f"that is more than chance: train each reward with at least {FEWEST_RUNS} seeds, better 10."
+        )
+    return f"{_WORDS[found.standing].format(one, two)}: {_amount(results, found)}."
 
 
 _WORDS: dict[Standing, str] = {

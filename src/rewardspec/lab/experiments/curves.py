@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from rewardspec.errors import MissingExtraError
-from rewardspec.lab.experiments.statistics import WINDOW, moving_average, t_quantile
+from rewardspec.lab.experiments.statistics import FEWEST_RUNS, WINDOW, moving_average, t_quantile
 from rewardspec.lab.experiments.study import BASE, Cell, Study
 from rewardspec.lab.learning.settings import Unit, learner_words
 from rewardspec.lab.tasks.task import Task
@@ -26,6 +26,9 @@ INK, SOFT_INK, GRID = "#333344", "#6a6a85", "#e4e4ef"
 """Colors of the text and of the grid."""
 _COLUMNS = 4
 _FONT = "'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif"
+
+
+_LONGEST_LABEL = 40  # characters of the label of an axis
 
 
 def colors_of(study: Study) -> dict[str, str]:
@@ -80,7 +83,7 @@ def curve_of(cell: Cell, *, share: bool = True, points: int = POINTS, measure: s
         rows = slice(starts[run], starts[run] + counts[run])
         values[place] = np.interp(grid, position[rows], moving_average(column[rows], WINDOW))
     mean, runs = values.mean(axis=0), len(values)
-    if runs < 2:
+    if runs < FEWEST_RUNS:
         return Curve(cell.unit, grid, mean, mean, mean)
     half = t_quantile(runs - 1) * values.std(axis=0, ddof=1) / np.sqrt(runs)
     low, high = mean - half, mean + half
@@ -110,7 +113,7 @@ def figure_of_all(study: Study, curves: Curves, measure: str | None = None) -> P
     for axis in axes.ravel()[len(study.tasks) :]:
         axis.set_axis_off()
     for axis, task in zip(axes[:, 0], list(study.tasks.values())[::across], strict=True):
-        axis.set_ylabel(_measured(task, measure), color=SOFT_INK)
+        axis.set_ylabel(_shortened(study.rules.get(measure or "", _measured(task, measure))), color=SOFT_INK)
     _legend(figure, study, published=measure is None)
     return figure
 
@@ -143,6 +146,10 @@ def figure_of_profiles(study: Study, profiles: Mapping[str, Floats]) -> Plot:
 
 def _measured(task: Task, measure: str | None = None) -> str:
     return (measure or next(iter(task.measures))).replace("_", " ")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…"
 
 
 def to_png(figure: Plot) -> bytes:

@@ -15,7 +15,7 @@ from rewardspec.lab.experiments.report import report
 from rewardspec.lab.experiments.results import to_stderr
 from rewardspec.lab.experiments.study import Cell, Study
 from rewardspec.lab.experiments.summaries import Summaries, Summary, as_json_data, summarize
-from rewardspec.lab.experiments.table import completion_table, tables_of
+from rewardspec.lab.experiments.table import completion_table, rules_table, tables_of
 from rewardspec.lab.experiments.table_formats import to_csv, to_latex, to_markdown, to_text
 
 FORMAT = 1
@@ -27,7 +27,7 @@ class Outputs:
 
     Attributes:
         files: The files, the most important first.
-        table: The first table as text.
+        table: The first table as text, and that of the rules where there is one.
         highlights: The main findings in a few sentences.
     """
 
@@ -69,7 +69,8 @@ def write_outputs(directory: Path, study: Study, cells: Iterable[Cell], *, width
     except OSError as error:
         raise Error(f"Cannot make the directory {str(directory)!r}: {error.strerror}. Give another one.") from None
     files = [_write(directory / name, content) for name, content in contents_of(results, curves, further).items()]
-    return Outputs(tuple(files), to_text(completion_table(results), width), tuple(highlights(results)))
+    tables = [completion_table(results), *([rules_table(results)] if study.rules else [])]
+    return Outputs(tuple(files), "\n".join(to_text(table, width) for table in tables), tuple(highlights(results)))
 
 
 def contents_of(
@@ -88,6 +89,7 @@ def contents_of(
     pictures: dict[str, bytes] = {}
     svg, hint = None, ""
     more: dict[str, str] = {}
+    rules = list(results.study.rules)
     try:
         figure = figure_of_all(results.study, curves)
         svg = to_svg(figure)
@@ -95,7 +97,8 @@ def contents_of(
         for name, drawn in sorted(further.items()):
             figure = figure_of_all(results.study, drawn, name)
             more[name] = to_svg(figure)
-            pictures |= {f"curves_{name}.png": to_png(figure), f"curves_{name}.svg": more[name].encode()}
+            numbered = f"rule_{rules.index(name) + 1}" if name in rules else name
+            pictures |= {f"curves_{numbered}.png": to_png(figure), f"curves_{numbered}.svg": more[name].encode()}
     except MissingExtraError as error:
         hint = f"{error}, then write this report again with: rewardspec report DIR"
         to_stderr(f"No curves: {hint}")

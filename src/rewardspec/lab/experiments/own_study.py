@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
+import zlib
 from collections.abc import Mapping
 
+from rewardspec.environments import imports_module
 from rewardspec.errors import Error
 from rewardspec.lab.experiments.study import BASE, Budget, Contrast, Reward, Study, own_reward
 from rewardspec.lab.learning.settings import SB3
@@ -13,6 +16,7 @@ from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task
 from rewardspec.logic import patterns
 from rewardspec.logic.formulas import Atom, as_formula
+from rewardspec.logic.quantifiers import Quantified
 from rewardspec.spec.toml_reading import loads_spec, spec_to_show
 from rewardspec.types import JsonObject
 
@@ -53,6 +57,8 @@ def own_study(
         Error: The environment does not exist, there is no reward, or a spec or setting is invalid.
     """
     task = task_with(env, specs, measure, learner, show=show, references=references)
+    rules = _rules(task, specs)
+    task = task.replace(measures={**task.measures, **{name: measure for name, (_, measure) in rules.items()}})
     rewards = {**({BASE: "Base"} if base else {}), **{name: name for name in task.specs}}
     if not rewards:
         raise Error("There is nothing to compare. Give a spec, or the environment's own reward.")
@@ -77,6 +83,7 @@ def own_study(
         reward=reward_of,
         contrasts=tuple(Contrast(f"{name}_and_{first}", f"{name} − {first}", name, (first,)) for name in others),
         rivals=tuple(rewards),
+        rules={name: title for name, (title, _) in rules.items()},
         description={"study": "own", "env": env, "specs": dict(specs), **description},
     )
 
@@ -100,7 +107,7 @@ def task_with(
         show: See `own_study`.
         references: See `own_study`.
     """
-    if ":" in env and not references:
+    if imports_module(env) and not references:
         raise Error(
             f"The results are of the environment {env!r}, whose module would be imported, which runs its code. If you "
             "trust the directory and the module, allow it: rewardspec report DIR --references"
@@ -124,6 +131,27 @@ def measured_by(task: Task, measure: str | None) -> Task:
     last = isinstance(formula, Atom)
     words = f"The last label of `{measure}`." if last else ""
     return task.replace(measures={"success": Measure.of_formula(patterns.stay(formula) if last else formula, words)})
+
+
+def _rules(task: Task, texts: Mapping[str, str]) -> dict[str, tuple[str, Measure]]:
+    """Return the formulas of the specs as measures, with their titles, so that each is known under every reward.
+
+    Left out are formulas without atoms, formulas about things, formulas under robustness, and formulas whose atoms two
+    specs define differently. The name of a measure depends on the formula and on its atoms alone, so that results that
+    are there already are neither lost nor mistaken when specs are added or changed.
+    """
+    found: dict[str, tuple[str, Measure]] = {}
+    for key, spec in task.specs.items():
+        own, written = spec.atom_functions or {}, tomllib.loads(texts.get(key, ""))
+        for pair, title in zip(spec.pairs, spec.names, strict=True):
+            atoms = () if isinstance(pair.formula, Quantified) else pair.formula.atoms
+            agreed = all(own.get(atom) == task.atoms.get(atom) for atom in atoms)
+            if atoms and agreed and spec.semantics == "degree":
+                definitions = {atom: written.get("atoms", {}).get(atom) for atom in atoms}
+                identity = f"{pair.formula}{definitions}{written.get('observation')}"
+                name = f"rule_{zlib.crc32(identity.encode()):08x}"
+                found.setdefault(name, (title, Measure.of_formula(pair.formula)))
+    return found
 
 
 def _listed(names: list[str]) -> str:

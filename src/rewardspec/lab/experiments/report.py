@@ -27,6 +27,7 @@ from rewardspec.lab.experiments.study import BASE, Contrast, Study
 from rewardspec.lab.experiments.summaries import Summaries, Summary
 from rewardspec.lab.experiments.table import GAP, Table, episode_text, estimate_text, percent_text, tables_of
 from rewardspec.lab.learning.settings import learner_words
+from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task
 from rewardspec.logic.formulas import Formula
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
@@ -231,8 +232,13 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Cont
 def _heads(study: Study, task: Task) -> list[str]:
     paper = ["Paper"] * bool(study.references)
     ends = ["IQM", "Converged at", "of runs", "Return", "Own return", "Unsafe"]
-    further = (name.replace("_", " ").capitalize() for name in list(task.measures)[1:])
+    further = (name.replace("_", " ").capitalize() for name in _further(study, task))
     return ["Reward", "Completion", *paper, "Last tenth", *further, *ends]
+
+
+def _further(study: Study, task: Task) -> dict[str, Measure]:
+    """Return the measures after the first, without the rules, which have a table of their own."""
+    return {name: measure for name, measure in list(task.measures.items())[1:] if name not in study.rules}
 
 
 def _row(results: Summaries, task: Task, reward: str) -> list[str]:
@@ -241,7 +247,7 @@ def _row(results: Summaries, task: Task, reward: str) -> list[str]:
     paper = ["" if published is None else f"{published.completion:.2f}"] * bool(results.study.references)
     title = results.study.rewards[reward]
     if cell is None:
-        return [title, GAP, *paper, *[GAP] * (6 + len(task.measures))]
+        return [title, GAP, *paper, *[GAP] * (7 + len(_further(results.study, task)))]
     share = task.measure.share
     return [
         title,
@@ -250,7 +256,7 @@ def _row(results: Summaries, task: Task, reward: str) -> list[str]:
         estimate_text(cell.final, share),
         *(
             estimate_text(cell.final_measures[name], measure.share) if name in cell.final_measures else GAP
-            for name, measure in list(task.measures.items())[1:]
+            for name, measure in _further(results.study, task).items()
         ),
         f"{100 * cell.iqm.value:.2f}" if share else f"{cell.iqm.value:.4g}",
         episode_text(cell.convergence_episode),

@@ -24,6 +24,8 @@ FINAL_SHARE = 0.1
 """Share of training that counts as its end."""
 WINDOW = 21
 """The paper's window for smoothing curves, in episodes."""
+FEWEST_RUNS = 3
+"""The fewest runs of which an interval says anything: of two it is 13 times as wide as their difference."""
 RESAMPLES = 2000
 """Number of bootstrap samples."""
 
@@ -62,13 +64,15 @@ def pooled_mean(values: Floats) -> Estimate:
 
 
 def mean_over_runs(run_means: Floats) -> Estimate:
-    """Compute the mean of the runs' means and its 95 % interval by Student's t, which is NaN for a single run.
+    """Compute the mean of the runs' means and its 95 % interval by Student's t, which is NaN for fewer than three runs.
 
     Example:
         >>> print(mean_over_runs(np.array([0.4, 0.5, 0.6])))
         0.5 [0.2516, 0.7484]
     """
-    return _with_interval(run_means, t_quantile(max(len(run_means) - 1, 1)))
+    if len(run_means) < FEWEST_RUNS:
+        return Estimate(float(np.mean(run_means)), math.nan, math.nan)
+    return _with_interval(run_means, t_quantile(len(run_means) - 1))
 
 
 def t_quantile(freedom: int) -> float:

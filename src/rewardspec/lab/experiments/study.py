@@ -168,6 +168,7 @@ class Study:
         rivals: The rewards that the star of a suboptimal policy compares with.
         is_full: Function of a task, settings and number of runs: whether a cell had the budget of `references`.
         convergence: Function of a task that returns its convergence rule.
+        rules: Formulas of the specs that are measured under every reward: their titles by name of the measure.
         notes: Differences from the tasks' own settings.
         description: The study as JSON data, from which `study_of` rebuilds it.
     """
@@ -183,6 +184,7 @@ class Study:
     rivals: tuple[str, ...] = ()
     is_full: Callable[[Task, JsonObject, int], bool] = lambda task, config, runs: True
     convergence: Callable[[Task], Rule] = lambda task: Rule()
+    rules: Mapping[str, str] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
     description: JsonObject
 

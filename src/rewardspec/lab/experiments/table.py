@@ -88,7 +88,10 @@ def tables_of(results: Summaries) -> dict[str, Table]:
     if study.references or any(cell.converged for cell in results.all()):
         tables["convergence"] = convergence_table(results)
     further = dict.fromkeys(name for cell in results.all() for name in cell.final_measures)
-    return tables | {name: further_table(results, name) for name in further} | {"ends": ends_table(results)}
+    tables |= {name: further_table(results, name) for name in further if name not in study.rules}
+    if any(name in study.rules for name in further):
+        tables["rules"] = rules_table(results)
+    return tables | {"ends": ends_table(results)}
 
 
 def completion_table(results: Summaries) -> Table:
@@ -178,6 +181,23 @@ def further_table(results: Summaries, name: str) -> Table:
         notes.append("What is measured: " + "; ".join(f"{title}: {text}" for title, text in words.items()) + ".")
     groups = [_further(name, "All of training", late=False), _further(name, "Last tenth", late=True)]
     return _table(results, name.replace("_", " ").capitalize(), groups, notes)
+
+
+def rules_table(results: Summaries) -> Table:
+    """Make the table of the specs' formulas, with a line for each: its value at the end of an episode."""
+    study = results.study
+    groups = {name: [_further(name, "Last tenth (%)", late=True)] for name in study.rules}
+    lines = [
+        dataclasses.replace(line, task=line.task.replace(title=study.rules[name]))
+        for task in results.tasks()
+        for name in study.rules
+        for line in [_ours(results, task, groups[name])]
+    ]
+    notes = (
+        "For each formula of the specs, its value at the end of an episode, whatever the reward was: the mean over "
+        "runs in the last tenth of training, in percent, with the 95 % interval over runs. Bold: the best of the row.",
+    )
+    return Table("Which rule is kept", ("Last tenth (%)",), tuple(study.rewards.values()), tuple(lines), notes)
 
 
 def _counting(study: Study) -> str:

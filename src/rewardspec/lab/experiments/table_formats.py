@@ -165,7 +165,7 @@ def to_csv(results: Summaries) -> str:
     """Format all numbers as CSV, one line for each cell; shares are in [0, 1], missing values empty."""
     further = tuple(dict.fromkeys(name for cell in results.all() for name in cell.final_measures))
     heads = ["environment", "reward", *_NUMBERS, *_SHARES]
-    estimates = (*_ESTIMATES, *(f"final_{name}" for name in further))
+    estimates = (*_ESTIMATES, *(f"final_{results.study.rules.get(name, name)}" for name in further))
     heads += [f"{name}_{part}" for name in estimates for part in ("mean", "low", "high")]
     heads += ["star"]
     if results.study.references:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rewardspec.errors import Error
 from rewardspec.finite.models import finite_model
 from rewardspec.finite.products import Product, base_spec, build_product
-from rewardspec.lab.tasks.measures import Ending
+from rewardspec.lab.tasks.measures import Ending, measuring
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Array
@@ -202,7 +202,7 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
         measures={name: floats(values[model.successor[rows]]) for name, values in measures.items()},
         violated=table(product.violated, False).astype(np.bool_),
         formulas={
-            name: _formula_tables(build_product(model, Spec([(measure.formula, 1.0, False)], atoms=task.atoms)))
+            name: _formula_tables(build_product(model, measuring(task, [measure.formula])))
             for name, measure in task.measures.items()
             if measure.formula is not None
         },

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +23,7 @@ from rewardspec.lab.learning.settings import SB3
 from rewardspec.lab.learning.spaces import Actions, batched, flattener
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
-from rewardspec.types import Action, Environment, Info, MachineState, Observation
+from rewardspec.types import Action, AnySpace, Environment, Info, MachineState, Observation
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -111,9 +112,10 @@ class ModelPlayer(Player):
         from rewardspec.lab.learning.sb3_training import chooser, make_env
 
         self._monitor = Engine(spec)
+        flatten = not isinstance(model.observation_space, gym.spaces.Dict)
         for observe in (None, *OBSERVE):
-            with contextlib.closing(make_env(task, spec, observe)) as env:
-                if env.observation_space.shape == model.observation_space.shape:
+            with contextlib.closing(make_env(task, spec, observe, flatten=flatten)) as env:
+                if _is_taken(env.observation_space, model.observation_space):
                     self._model = chooser(env, model)
                     self._chooser = lambda obs: self._model
                     return
@@ -121,6 +123,17 @@ class ModelPlayer(Player):
             f"The model takes observations of {model.observation_space}, and {task.title} has none such, with or "
             "without what `observe` adds of the spec."
         )
+
+
+def _is_taken(space: AnySpace, model_space: AnySpace) -> bool:
+    """Return whether a model of SB3 takes observations of a space; it may have moved the channels of images first."""
+    if isinstance(space, gym.spaces.Dict) and isinstance(model_space, gym.spaces.Dict):
+        return set(space) == set(model_space) and all(_is_taken(space[key], model_space[key]) for key in space)
+    if isinstance(space, gym.spaces.Dict) or isinstance(model_space, gym.spaces.Dict):
+        return False
+    shape, taken = space.shape, model_space.shape
+    image = shape is not None and len(shape) == 3
+    return shape == taken or (image and shape is not None and (shape[2], *shape[:2]) == taken)
 
 
 def play(policy: Policy, *, run: int = 0, seed: int = 0, pictures: bool = False) -> Episode:

@@ -11,6 +11,7 @@ import re
 from typing import Literal, TypeAlias, get_args
 
 from rewardspec.atomic_files import write_whole
+from rewardspec.environments import imports_module
 from rewardspec.episodes.features import Features
 from rewardspec.errors import Error, MissingExtraError, PolicyFileError
 from rewardspec.lab.learning.array_files import ArrayFile, DamagedFileError, Declared, write_arrays
@@ -149,7 +150,7 @@ def _reference(task: Task) -> str:
 
 
 def _task_of(reference: str, references: bool) -> Task:
-    if ":" in reference and not references:
+    if imports_module(reference) and not references:
         raise PolicyFileError(f"Its environment is {reference!r}, whose module would be imported, which was refused.")
     return registry.get(reference, specs={})
 

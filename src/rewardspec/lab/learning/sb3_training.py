@@ -9,6 +9,7 @@ import contextlib
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 import gymnasium as gym
@@ -62,15 +63,15 @@ def _is_algorithm(value: object, base: type) -> bool:
     return isinstance(value, type) and issubclass(value, base)
 
 
-def make_env(task: Task, spec: Spec | None, observe: str | None) -> Environment:
-    """Make a task's environment with the spec as reward and observations that SB3 takes.
+def make_env(task: Task, spec: Spec | None, observe: str | None, *, flatten: bool = True) -> Environment:
+    """Make a task's environment with the spec as reward and observations that SB3's `MlpPolicy` takes.
 
-    Other observations are flattened, without their texts.
+    Other observations are flattened, without their texts; `flatten=False` keeps them.
     """
     env: Environment = task.make()
     if spec is not None:
         env = MonitorReward(env, spec, cast("Observe | None", observe))
-    return env if isinstance(env.observation_space, _TAKEN) else _Flat(env)
+    return _Flat(env) if flatten and not isinstance(env.observation_space, _TAKEN) else env
 
 
 class _Flat(gym.ObservationWrapper[Observation, Action, Observation]):
@@ -90,15 +91,44 @@ class _Flat(gym.ObservationWrapper[Observation, Action, Observation]):
         return self._numbers_of(batched(self.env.observation_space, [observation]))[0]
 
 
-def make_model(env: Environment | VecEnv, config: SB3, seed: int | None) -> BaseAlgorithm:
-    """Make an untrained model.
+def counterfactual_options(task: Task, spec: Spec, observe: str | None, config: SB3) -> dict[str, object]:
+    """Return the arguments with which a model learns from counterfactual experience.
+
+    Raises:
+        Error: The algorithm has no replay buffer, or the observations are no flat Box with the registers at the end.
+    """
+    found = algorithm(config.algorithm)
+    from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+
+    from rewardspec.sb3 import CounterfactualReplayBuffer
+
+    if not issubclass(found, OffPolicyAlgorithm):
+        raise Error(
+            f"`counterfactual` needs a learner with a replay buffer, such as sb3:DQN or sb3:SAC. Received sb3:"
+            f"{config.algorithm}."
+        )
+    if observe != "registers":
+        raise Error(f"`counterfactual` needs the registers to be observed: --observe registers. Received {observe!r}.")
+    with contextlib.closing(make_env(task, spec, observe, flatten=False)) as env:
+        if not isinstance(env.observation_space, gym.spaces.Box) or len(env.observation_space.shape) != 1:
+            raise Error(
+                f"`counterfactual` needs observations that are a flat Box. {task.title} has {env.observation_space} "
+                "with the registers. Flatten the observations of the environment in a wrapper."
+            )
+    return {"replay_buffer_class": CounterfactualReplayBuffer, "replay_buffer_kwargs": {"spec": spec}}
+
+
+def make_model(
+    env: Environment | VecEnv, config: SB3, seed: int | None, further: Mapping[str, object] = MappingProxyType({})
+) -> BaseAlgorithm:
+    """Make an untrained model, with further arguments for its class.
 
     Raises:
         Error: The algorithm does not take the environment or the settings.
     """
     import torch
 
-    options = {"verbose": 0, "device": "cpu", "seed": seed, **config.options}
+    options = {"verbose": 0, "device": "cpu", "seed": seed, **config.options, **further}
     before = torch.get_rng_state()
     try:
         return algorithm(config.algorithm)(config.policy, env, **options)
@@ -137,6 +167,7 @@ def learn_models(
         Error: An observation, a reward or a learned number is not finite.
     """
     algorithm(config.algorithm)  # raises its errors first
+    replay = {} if spec is None or not config.counterfactual else counterfactual_options(task, spec, observe, config)
     from stable_baselines3.common.vec_env import DummyVecEnv
 
     rows: list[dict[str, float]] = []
@@ -145,7 +176,7 @@ def learn_models(
     for run, seed in enumerate(seeds):
         envs = DummyVecEnv([lambda: make_env(task, spec, observe)] * config.envs)
         with contextlib.closing(envs):
-            model = make_model(envs, config, seed)
+            model = make_model(envs, config, seed, replay)
             tell = (
                 None if progress is None else (lambda done, run=run: progress(run * config.total_steps + done, whole))
             )

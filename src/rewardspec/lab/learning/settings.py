@@ -169,6 +169,9 @@ class SB3:
         total_steps: Steps of each run, in all its environments together.
         envs: Environments of each run.
         policy: Name of the policy class.
+        counterfactual: Whether off-policy learners such as DQN and SAC also learn each transition as it would have been
+            in other states of the monitor, see `rewardspec.sb3.CounterfactualReplayBuffer`; without effect on the
+            environment's own reward.
         options: Further arguments of the algorithm's class, as JSON data.
     """
 
@@ -177,10 +180,12 @@ class SB3:
     total_steps: int = 100_000
     envs: int = 1
     policy: str = "MlpPolicy"
+    counterfactual: bool = False
     options: JsonObject = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check_counts(self, "total_steps", "envs")
+        _check_flags(self, "counterfactual")
 
     @property
     def discount(self) -> float:

@@ -210,18 +210,23 @@ def _defaults(task: Task, quick: bool) -> Config:
     return settings() if steps is None else settings(total_steps=steps)
 
 
-def check_trainable(task: Task, specs: Iterable[Spec] = (), config: Config | None = None) -> None:
+def check_trainable(
+    task: Task, specs: Iterable[Spec] = (), config: Config | None = None, observe: str | None = "registers"
+) -> None:
     """Check, before long work, that a learner takes a task's environment and that specs can be read in it.
 
-    Each spec is read at the first state and after one step.
+    Each spec is read at the first state and after one step. `observe` is what of the monitor the learner sees.
 
     Raises:
         Error: The spaces or settings are none that the learner takes, or a spec was written for another environment.
     """
     if isinstance(config, SB3):
-        from rewardspec.lab.learning.sb3_training import parameter_shapes
+        from rewardspec.lab.learning.sb3_training import counterfactual_options, parameter_shapes
 
         parameter_shapes(task, None, None, config)
+        if config.counterfactual:
+            for spec in specs:
+                counterfactual_options(task, spec, observe, config)
     with contextlib.closing(task.make()) as env:
         if task.learner == "ppo":
             Actions(env.action_space)

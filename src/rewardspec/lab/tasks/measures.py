@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsFloat, TypeAlias
 
 import gymnasium as gym
@@ -13,6 +13,7 @@ from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import MissingExtraError
 from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
 from rewardspec.spec.spec import Spec
+from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 from rewardspec.types import Action, Environment, Info, InfoDict, Number, Observation, ResetOptions
 
 if TYPE_CHECKING:
@@ -187,4 +188,15 @@ def formula_measures(task: Task) -> Spec | None:
     Only its values are used; its reward has no meaning.
     """
     formulas = [measure.formula for measure in task.measures.values() if measure.formula is not None]
-    return Spec([(formula, 1.0, False) for formula in formulas], atoms=task.atoms) if formulas else None
+    return measuring(task, formulas) if formulas else None
+
+
+def measuring(task: Task, formulas: Sequence[Formula]) -> Spec:
+    """Make a spec whose values are those of formulas over a task's atoms, with the limits of the task's specs."""
+    specs = task.specs.values()
+    return Spec(
+        [(formula, 1.0, False) for formula in formulas],
+        atoms=task.atoms,
+        clip=any(spec.clip for spec in specs),
+        max_registers=max((spec.max_registers for spec in specs), default=DEFAULT_REGISTERS),
+    )

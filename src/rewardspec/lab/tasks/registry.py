@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import gymnasium as gym
 from gymnasium.envs.registration import WrapperSpec
 
-from rewardspec.environments import find_spec
+from rewardspec.environments import find_spec, split_arguments
 from rewardspec.errors import Error, UnknownEnvironmentError, did_you_mean
 from rewardspec.lab.tasks.task import SpecLike, Task
 
@@ -54,12 +54,16 @@ def get(name: str | Task, specs: SpecLike | Mapping[str, SpecLike] | None = None
     if isinstance(name, Task):
         return name
     known = {task.name: task for tasks in _COLLECTIONS.values() for task in tasks.values()}
-    for task in known.values():
-        if _plain(name) in (_plain(task.name), _plain(task.id or task.name)):
-            return task
-    imported = _import_task(name)
-    if imported is not None:
-        return imported
+    own, arguments = split_arguments(name)
+    named = (task for task in known.values() if _plain(own) in (_plain(task.name), _plain(task.id or task.name)))
+    found = next(named, None) or _import_task(own)
+    if found is not None and arguments:
+        raise UnknownEnvironmentError(
+            f"{own!r} is a task, whose environment has its arguments already: {', '.join(arguments)} cannot be given. "
+            "Name Gymnasium's environment itself."
+        )
+    if found is not None:
+        return found
     if specs is not None:
         find_spec(name)
         return Task.of(name, specs)

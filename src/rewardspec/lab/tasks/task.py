@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 import gymnasium as gym
 
 from rewardspec.audit.intent import Intent
-from rewardspec.environments import EnvLike, find_spec, name_of, words_of
+from rewardspec.environments import EnvLike, find_spec, make_environment, name_of, words_of
 from rewardspec.errors import Error, SpecError, did_you_mean
 from rewardspec.lab.tasks.measures import RETURN, Ending, Measure, RecordMeasures
 from rewardspec.spec.atoms.functions import AtomFunction
@@ -168,7 +168,7 @@ class Task:
         spec = find_spec(self.env)
         limit = spec.max_episode_steps if self.given("max_episode_steps") is None else self.max_episode_steps
         spec = dataclasses.replace(spec, id=self.id or spec.id, max_episode_steps=limit)
-        return RecordMeasures(gym.make(spec, **kwargs), self)
+        return RecordMeasures(make_environment(spec, **kwargs), self)
 
     @property
     def made_by(self) -> str:
