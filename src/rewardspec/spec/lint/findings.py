@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rewardspec.drawing.html_tables import html_table
 from rewardspec.errors import SynthesisError
 from rewardspec.machines.monitor import Monitor
 from rewardspec.machines.program import Semantics
@@ -52,6 +51,8 @@ class Findings(list[Finding]):
     def _repr_html_(self) -> str:
         if not self:
             return "<p>Lint found nothing that looks wrong.</p>"
+        from rewardspec.drawing.html_tables import html_table  # here, because few programs are notebooks
+
         rows = [(finding.severity, finding.rule, finding.message, finding.remedy) for finding in self]
         return html_table(("severity", "rule", "what is wrong", "what to do"), rows)
 
