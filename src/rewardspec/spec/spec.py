@@ -17,7 +17,7 @@ from rewardspec.logic.parsing import atom_hint
 from rewardspec.logic.quantifiers import Quantified
 from rewardspec.logic.semantics import domain_of
 from rewardspec.machines.array_code import State
-from rewardspec.machines.label_checks import CheckedLabels, as_labels, out_of_range, require_atoms
+from rewardspec.machines.label_checks import as_labels, out_of_range, require_atoms
 from rewardspec.machines.machine import Machine, changed, compiled
 from rewardspec.machines.namespaces import device_of, namespace_of
 from rewardspec.machines.program import Program, Semantics
@@ -504,15 +504,6 @@ class Spec:
         self, state: Any, obs: Any, action: Any, next_obs: Any, info: Any, *given: Any
     ) -> tuple[Any, Any]:
         return self.step(state, self.labels(obs, action, next_obs, info), *given)
-
-    def step_checked(
-        self, state: State, labels: CheckedLabels, base_reward: Number, terminated: Number, truncated: Number
-    ) -> tuple[State, Array]:
-        """`step` of a NumPy batch on labels from `batch_reader`, and quicker.
-
-        Nothing is checked again. The reward may be an array of the state: copy it before returning it.
-        """
-        return self.machine.step_checked(state, labels, base_reward, terminated, truncated)
 
     def reset(self, state: MachineState, labels: Labels, mask: Array) -> MachineState:
         """A batch's state in which the masked elements start anew with these labels; the others' are not read."""
