@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import sys
 import types
@@ -46,8 +45,11 @@ def present_name(name: str) -> str | None:
     return _NAMES[package] + inside
 
 
-class MovedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """An import hook that resolves a former name to the very module of the present name, not to a copy."""
+class MovedModules:
+    """An import hook that resolves a former name to the very module of the present name, not to a copy.
+
+    A finder and loader, but not of the classes of `importlib.abc`: to load that module takes longer than all the rest.
+    """
 
     @classmethod
     def install(cls) -> None:
@@ -63,7 +65,10 @@ class MovedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if present is None:
             return None
         warnings.warn(f"{name} is now {present}. Import it from there.", DeprecationWarning, stacklevel=2)
-        return importlib.machinery.ModuleSpec(name, self)
+        return importlib.machinery.ModuleSpec(name, self)  # type: ignore[arg-type]  # not derived from `Loader`
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        """Let Python make the module."""
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Replace the new, empty module by that of the present name."""

@@ -371,7 +371,7 @@ def test_no_effect():
 
 
 def test_undefined_and_unused_atoms():
-    findings = findings_of(LintedSpec([Pair("F goal", 1), Pair("G !crash", 1)], {"gaol": one, "crash": one}))
+    findings = findings_of(LintedSpec(Spec([("F goal", 1), ("G !crash", 1)]), {"gaol": one, "crash": one}))
     assert [(finding.rule, finding.severity) for finding in findings] == [
         ("undefined-atom", "error"),
         ("unused-atom", "warning"),
@@ -388,7 +388,7 @@ def test_atoms_that_are_defined_and_used_or_not_defined_at_all():
 def test_run_together():
     (finding,) = found(Spec([("F a & GFb", 1)]), "run-together")
     assert "Did you mean 'G F b'?" in finding.remedy
-    assert [f.rule for f in findings_of(LintedSpec([Pair("F Gb", 1)], {"b": one}))] == [
+    assert [f.rule for f in findings_of(LintedSpec(Spec([("F Gb", 1)]), {"b": one}))] == [
         "undefined-atom",
         "unused-atom",
         "run-together",

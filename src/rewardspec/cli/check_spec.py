@@ -61,21 +61,7 @@ def check_spec(arguments: argparse.Namespace) -> int:
         initial_labels = _initial_labels(draft.spec(), firsts) if firsts and not missing else None
         # Without its atoms' functions the spec can be made even where one is missing.
         spec = Spec(draft.pairs, **draft.options)
-        findings = missing + findings_of(
-            LintedSpec(
-                draft.pairs,
-                draft.atoms,
-                spec.penalty,
-                spec.payment,
-                spec.max_registers,
-                initial_labels,
-                limit,
-                arguments.observe,
-                spec.semantics,
-                spec.bound,
-                spec.sorts,
-            )
-        )
+        findings = missing + findings_of(LintedSpec(spec, draft.atoms, initial_labels, limit, arguments.observe))
         for title, text in _report(arguments.formula, draft, spec, findings):
             print(section(title, text))
     return 1 if any(finding.severity == "error" for finding in findings) else 0

@@ -279,9 +279,11 @@ class BatchEngine(_SpecEngine):
             state = spec.machine.begin_at(state, begun) if on_host else spec.machine.begin(state, begun)
         take_step: Callable[..., tuple[State, Array]] = spec.step
         if labels.__class__ is CheckedLabels:
-            take_step = spec.step_checked
+            take_step = spec.machine.step_checked
         new, reward = take_step(state, labels, base_reward, terminated, truncated)
-        violated, values = new.memory[PENALTY] != NO_PENALTY, spec.values(new)
+        # Of NumPy's tests this is the quickest; only a penalty in force is finite.
+        violated = np.isfinite(new.memory[PENALTY]) if on_host else new.memory[PENALTY] != NO_PENALTY
+        values = spec.values(new)
         if self.terminates:
             ended = self.decided(values, violated) | terminated
             # Compiled code cannot branch; XLA removes the parts of the second step that repeat the first.
@@ -297,10 +299,12 @@ class BatchEngine(_SpecEngine):
             else:
                 reward = _namespace(reward).where(begun, _namespace(reward).zeros_like(reward), reward)
         penalty = state.memory[PENALTY]
-        if new.memory[PENALTY] is penalty:  # as in most steps
-            newly_violated = violated & False if not on_host else np.zeros(violated.shape, dtype=np.bool_)
-        else:
+        if not on_host:
             newly_violated = violated > (penalty != NO_PENALTY)
+        elif new.memory[PENALTY] is penalty:  # as in most steps
+            newly_violated = np.zeros(violated.shape, dtype=np.bool_)
+        else:
+            newly_violated = violated > np.isfinite(penalty)
         return new, Step(reward, terminated, labels, values, violated, newly_violated)
 
     def check_labels(self, state: State) -> None:

@@ -5,36 +5,31 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardspec.errors import SpecError, did_you_mean
-from rewardspec.logic.formulas import Formula
-from rewardspec.logic.parsing import atom_hint
+from rewardspec.errors import SpecError
 from rewardspec.logic.quantifiers import Quantified
-from rewardspec.logic.semantics import domain_of
 from rewardspec.machines.array_code import State
-from rewardspec.machines.label_checks import CheckedLabels, as_labels, out_of_range, require_atoms
+from rewardspec.machines.label_checks import as_labels, out_of_range, require_atoms
 from rewardspec.machines.machine import Machine, changed, compiled
 from rewardspec.machines.namespaces import device_of, namespace_of
-from rewardspec.machines.program import Program, Semantics
+from rewardspec.machines.program import Program
 from rewardspec.machines.scalar_code import compile_reading
 from rewardspec.renamed import renamed
 from rewardspec.spec.atoms.batch_labeling import BatchReader
-from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
-from rewardspec.spec.atoms.functions import AtomFunction, Clipped, Thresholded, takes_info, with_info
+from rewardspec.spec.atoms.functions import AtomFunction, Clipped, takes_info, with_info
 from rewardspec.spec.atoms.labeling import StepNumber, read_labels
 from rewardspec.spec.infinite_values import REMEDY as INFINITE_VALUE_REMEDY
 from rewardspec.spec.infinite_values import infinite_step, infinite_value_message
 from rewardspec.spec.named_things import NamedThingsMachine, named_pair
-from rewardspec.spec.pairs import Pair, about_one, as_pairs, finite, pairs_as_html
-from rewardspec.spec.payments import PAYMENTS, Payment
-from rewardspec.spec.sorts import NAMES, ONE_EPISODE, LabelAxes, OfThings, Things, as_sorts, things_of
+from rewardspec.spec.payments import PAYMENTS
+from rewardspec.spec.sorts import ONE_EPISODE, OfThings, things_of
+from rewardspec.spec.spec_arguments import SpecArguments
 from rewardspec.spec.veto_and_reward import LEVELS, NO_PENALTY, PENALTY, VALUES, RewardHead, compose, reward_head
-from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 from rewardspec.types import (
     Action,
     Array,
@@ -54,10 +49,8 @@ if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
     from rewardspec.spec.lint.findings import Findings
 
-AtomLike = AtomFunction | str | Mapping[str, Any]
 
-
-class Spec:
+class Spec(SpecArguments):
     """A set of formulas with weights, the atoms' functions, and how they are paid. A spec never changes.
 
     Args:
@@ -102,152 +95,6 @@ class Spec:
         >>> spec.step(spec.start({"placed": [0, 0, 0, 0]}), {"placed": [1, 0, 0, 1]})[1]
         0.5
     """
-
-    pairs: tuple[Pair, ...]
-    penalty: float
-    payment: Payment
-    discount: float
-    clip: bool
-    max_registers: int
-    semantics: Semantics
-    bound: float | None
-    atoms: tuple[str, ...]
-    atom_functions: Mapping[str, AtomFunction] | None
-    axes: LabelAxes
-    sorts: Mapping[str, Things]
-
-    def __init__(
-        self,
-        pairs: Iterable[Any],
-        atoms: Mapping[str, AtomLike] | None = None,
-        penalty: float = 0.0,
-        payment: Payment = "value",
-        discount: float = 0.99,
-        clip: bool = False,
-        max_registers: int = DEFAULT_REGISTERS,
-        semantics: Semantics = "degree",
-        bound: float | None = None,
-        sorts: Mapping[str, int | str | Iterable[str]] | None = None,
-    ) -> None:
-        put = self.__dict__.__setitem__
-        put("pairs", as_pairs(pairs))
-        put("penalty", finite(penalty, "penalty"))
-        if payment not in PAYMENTS:
-            hint = did_you_mean(str(payment), PAYMENTS)
-            raise SpecError(f"`payment` should be one of {', '.join(PAYMENTS)}. Received {payment!r}.{hint}")
-        put("payment", payment)
-        put("discount", finite(discount, "discount"))
-        if not 0.0 <= self.discount <= 1.0:
-            raise SpecError(f"`discount` should be in [0, 1]. Received {discount!r}.")
-        if not isinstance(clip, bool):
-            raise SpecError(f"`clip` should be true or false. Received {clip!r}.")
-        put("clip", clip)
-        if isinstance(max_registers, bool) or not isinstance(max_registers, int) or max_registers < 0:
-            raise SpecError(f"`max_registers` should be a non-negative integer. Received {max_registers!r}.")
-        put("max_registers", max_registers)
-        put("semantics", semantics)
-        put("bound", bound if bound in (None, math.inf) else finite(bound, "bound"))
-        if self.bound is not None and (self.bound <= 0.0 or semantics == "degree"):
-            why = "above 0" if semantics == "robustness" else "left out: degrees are in [0, 1] anyway"
-            raise SpecError(f"`bound` should be {why}. Received {bound!r}.")
-        for pair in self.pairs:
-            domain_of(pair.formula, semantics)  # refuses what has no meaning as robustness
-        put("sorts", as_sorts(sorts))
-        put("axes", LabelAxes(self.formulas, self.sorts))
-        if semantics == "robustness" and any(not things for things in self.sorts.values()):
-            raise SpecError(
-                "A sort of names needs semantics='degree': a thing that a step does not name has the label 0, which is "
-                "false as a degree, and neither true nor false as robustness."
-            )
-        put("atoms", self.axes.names)
-        put("atom_functions", self._checked_functions(atoms))
-
-    def _checked_functions(self, atoms: Mapping[str, AtomLike] | None) -> dict[str, AtomFunction] | None:
-        if atoms is not None and not isinstance(atoms, Mapping):
-            raise SpecError(f"`atoms` should map each atom to its function. Received a {type(atoms).__name__}.")
-        given = None if atoms is None else {name: _function(name, atom) for name, atom in atoms.items()}
-        margin = self.semantics == "robustness"
-        read = (*self.axes.labels_of, *self.axes.named)
-        functions = with_predicates(given, read, {}, margin)
-        if functions is not None:
-            functions = {
-                name: function.with_margin(margin) if isinstance(function, ExpressionAtom) else function
-                for name, function in functions.items()
-            }
-        for name in read:
-            if atoms is not None and functions is not None and name not in functions:
-                known = ", ".join(map(str, atoms)) or "none"
-                sort = (self.axes.sort_of | self.axes.named).get(name)
-                written = name if sort is None else f"{name}({sort})"
-                formula = next(pair.formula for pair in self.pairs if written in pair.formula.atoms)
-                raise SpecError(
-                    f"No function is given for atom {name!r}, which the formula `{formula}` reads; given are: {known}."
-                    f"{atom_hint(name, atoms)}"
-                )
-        return functions
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise SpecError(f"A spec cannot be changed; {name!r} was assigned to. Use spec.replace({name}=…).")
-
-    def __delattr__(self, name: str) -> None:
-        raise SpecError("A spec cannot be changed. Use spec.replace(…).")
-
-    @property
-    def formulas(self) -> tuple[Formula, ...]:
-        """The formulas."""
-        return tuple(pair.formula for pair in self.pairs)
-
-    @functools.cached_property
-    def names(self) -> tuple[str, ...]:
-        """Unique names of the pairs: their names or formulas, numbered where these repeat."""
-        names: list[str] = []
-        for pair in self.pairs:
-            name, count = str(pair), 1
-            while name in names:
-                count += 1
-                name = f"{pair} ({count})"
-            names.append(name)
-        return tuple(names)
-
-    @property
-    def weights(self) -> tuple[float, ...]:
-        """Their weights."""
-        return tuple(pair.weight for pair in self.pairs)
-
-    @property
-    def payments(self) -> tuple[Payment, ...]:
-        """The way each pair is paid."""
-        return tuple(pair.payment or self.payment for pair in self.pairs)
-
-    @property
-    def penalties(self) -> tuple[float, ...]:
-        """The penalty of each vetoing pair, in the order of the pairs."""
-        return tuple(self.penalty if pair.penalty is None else pair.penalty for pair in self.pairs if pair.vetoes)
-
-    def replace(self, **changes: Any) -> Spec:
-        """A copy with some arguments changed."""
-        arguments = dict(zip(_ARGUMENTS, self.__reduce__()[1], strict=True))
-        unknown = [name for name in changes if name not in arguments]
-        if unknown:
-            raise SpecError(f"A spec has no {unknown[0]!r}.{did_you_mean(unknown[0], arguments)}")
-        return Spec(**(arguments | changes))
-
-    def boolean(self, threshold: float = 0.99, atoms: Mapping[str, AtomFunction] | None = None) -> Spec:
-        """The same pairs on labels that are 0 or 1.
-
-        Args:
-            threshold: An atom holds when its label is at least this.
-            atoms: Other functions for the atoms, whose labels are 0 or 1 already.
-        """
-        if not 0.0 < finite(threshold, "threshold") <= 1.0:
-            raise SpecError(f"`threshold` should be in (0, 1]. Received {threshold!r}.")
-        if atoms is not None:
-            return self.replace(atoms=atoms)
-        if self.atom_functions is None:
-            raise SpecError(
-                "This spec has no atoms' functions to turn into Boolean ones. Threshold the labels instead."
-            )
-        return self.replace(atoms={name: Thresholded(f, float(threshold)) for name, f in self.atom_functions.items()})
 
     # The machine.
 
@@ -505,15 +352,6 @@ class Spec:
     ) -> tuple[Any, Any]:
         return self.step(state, self.labels(obs, action, next_obs, info), *given)
 
-    def step_checked(
-        self, state: State, labels: CheckedLabels, base_reward: Number, terminated: Number, truncated: Number
-    ) -> tuple[State, Array]:
-        """`step` of a NumPy batch on labels from `batch_reader`, and quicker.
-
-        Nothing is checked again. The reward may be an array of the state: copy it before returning it.
-        """
-        return self.machine.step_checked(state, labels, base_reward, terminated, truncated)
-
     def reset(self, state: MachineState, labels: Labels, mask: Array) -> MachineState:
         """A batch's state in which the masked elements start anew with these labels; the others' are not read."""
         if type(state) is tuple:
@@ -548,35 +386,6 @@ class Spec:
     def values(self, state: MachineState) -> tuple[Number, ...]:
         """The value of each formula; its progress, where that is what the pair is paid for."""
         return self._memory(state)[VALUES][: len(self.pairs)]  # type: ignore[no-any-return]
-
-    def things(self, number: int) -> Things:
-        """The things that a pair is about; none where its formula has no quantifier."""
-        formula = self.pairs[number].formula
-        return self.sorts[formula.variable] if isinstance(formula, Quantified) else ()
-
-    def about(self, **things: str | int) -> Spec:
-        """The spec about single things, on labels that are given: each formula about a sort says what it does of one.
-
-        Args:
-            **things: For each sort that is narrowed down, the thing.
-
-        Example:
-            >>> Spec([("mean box: F placed(box)", 2)], sorts={"box": 3}).about(box=1)
-            Spec([('F placed(1)', 2)], payment='value', penalty=0)
-        """
-        chosen = {sort: str(thing) for sort, thing in things.items()}
-        for sort, thing in chosen.items():
-            if thing not in self.sorts.get(sort, ()):
-                known = ", ".join(self.sorts.get(sort, self.sorts)) or "none"
-                raise SpecError(f"There is no {sort} {thing!r}; there are: {known}.")
-        pairs = [
-            about_one(pair, chosen[pair.formula.variable])
-            if isinstance(pair.formula, Quantified) and pair.formula.variable in chosen
-            else pair
-            for pair in self.pairs
-        ]
-        sorts = {sort: own for sort, own in self.sorts.items() if sort not in chosen}
-        return self.replace(pairs=pairs, sorts=sorts, atoms=None)
 
     def thing_values(self, state: MachineState, number: int) -> dict[Any, Any]:
         """The value of a pair's formula for each of its things; its progress, where that is what the pair is paid for.
@@ -758,42 +567,6 @@ class Spec:
 
         return to_js(source_of_spec(self, name))
 
-    def __reduce__(self) -> tuple[type[Spec], tuple[Any, ...]]:
-        # From its arguments: what is compiled from them cannot be pickled, and need not be.
-        values = {**self.__dict__, "atoms": self.atom_functions}
-        return Spec, tuple(values[name] for name in _ARGUMENTS)
-
-    def __eq__(self, other: object) -> bool:
-        return self.__reduce__() == other.__reduce__() if isinstance(other, Spec) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((self.pairs, self.penalty, self.payment, self.discount))
-
-    def __repr__(self) -> str:
-        pairs = [
-            f"({str(pair.formula)!r}, {pair.weight:g})" if pair == Pair(pair.formula, pair.weight) else repr(pair)
-            for pair in self.pairs
-        ]
-        discount = f", discount={self.discount:g}" if PAYMENTS[self.payment].reads_discount else ""
-        discount += f", semantics={self.semantics!r}" if self.semantics != "degree" else ""
-        discount += f", bound={self.bound:g}" if self.bound is not None else ""
-        sorts = {name: len(things) or NAMES for name, things in self.sorts.items()}
-        discount += f", sorts={sorts}" if sorts else ""
-        return f"Spec([{', '.join(pairs)}], payment={self.payment!r}, penalty={self.penalty:g}{discount})"
-
-    def _repr_html_(self) -> str:
-        discount = (
-            f" with discount {self.discount:g}" if any(PAYMENTS[way].reads_discount for way in self.payments) else ""
-        )
-        what = "Robustness" if self.semantics == "robustness" else "A spec"
-        return f"<p>{what} paid by {self.payment}{discount}</p>{pairs_as_html(self.pairs, self.penalty)}"
-
-
-_ARGUMENTS = (
-    *("pairs", "atoms", "penalty", "payment", "discount", "clip", "max_registers", "semantics", "bound"),
-    "sorts",
-)
-
 
 def _zero_at(level: Number, where: Array) -> Number:
     """Set a level, or some elements of a batch's, to 0. Multiplying by 0 would not do: a level may be infinite."""
@@ -803,20 +576,3 @@ def _zero_at(level: Number, where: Array) -> Number:
     if where is None:
         return xp.zeros_like(level)
     return changed(level, where, 0.0) if xp is np else xp.where(where, xp.zeros_like(level), level)
-
-
-def _function(name: str, atom: Any) -> AtomFunction:
-    """The function of one atom, given as such or in the words of a spec file."""
-    if isinstance(atom, str | Mapping):
-        from rewardspec.spec.toml_reading import read_atom  # which knows specs itself
-
-        try:
-            return read_atom(atom, {})
-        except SpecError as error:
-            raise SpecError(f"In atom {name!r}: {error}") from error
-    if not callable(atom):
-        raise SpecError(
-            f"The atom {name!r} should be a function of (obs, action, next_obs), or an expression such as "
-            f"'abs(next_obs[2]) < 0.2'. Got {atom!r}."
-        )
-    return atom  # type: ignore[no-any-return]

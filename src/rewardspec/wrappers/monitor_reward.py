@@ -140,6 +140,9 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self.reset_labels: dict[str, float] = {}
         self._elapsed, self._ended = 0, False
         self._tells_things = spec.has_quantifiers
+        self._needs_more = (
+            self._keeps or self._tells_things or self._tells_first or self.extension is not None
+        )  # one test in every step, in place of four
         self._pays_at_the_end = any(PAYMENTS[way].reads_truncation for way in spec.payments)
         self._unpaid = 0
         self._warned = False
@@ -167,8 +170,6 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._state = None
         observation, info = self.env.reset(seed=seed, options=options)
         self._elapsed, self._ended = 0, False
-        if self._keeps:
-            self._observation = copied(observation)
         state, labels = self._engine.start(observation, info)
         self._state = state
         self.reset_labels = labels
@@ -176,14 +177,10 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         violated = self.reward_spec.violated(state)
         info["formula_values"] = self._by_name(state[-1])
         info["violated"], info["cost"] = violated, float(violated)
-        if self._tells_things:
-            info["worst_things"] = self.reward_spec.worst_things(state)
         if violated and not self._warned:
             self._warned = True
             warn_of_violation(self.reward_spec, labels, stacklevel=2)
-        if self.extension is not None:
-            observation = self.extension.extend(observation, self._features.read(state))
-        return observation, info
+        return self._keep_and_extend(observation, info, state), info
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, InfoDict]:
         """Step the environment, and pay what the spec says."""
@@ -210,21 +207,27 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             transition = Transition(old, action, observation, info, base_reward, terminated, truncated)
             state, reward, terminated, violated, cost = self._advance(before, transition, info)
         self._state = state
-        if self._keeps:
-            self._observation = copied(observation)
-        if (terminated or truncated) and self._pays_at_the_end:
+        if self._pays_at_the_end and (terminated or truncated):
             self._ended, self._unpaid = True, 0
         info["base_reward"] = base_reward
         info["formula_values"] = self._by_name(state[-1])
         info["violated"] = violated
         info["cost"] = cost
+        if self._needs_more:
+            observation = self._keep_and_extend(observation, info, state)
+        return observation, reward, terminated, truncated, info
+
+    def _keep_and_extend(self, observation: Observation, info: InfoDict, state: ScalarState) -> Observation:
+        """Keep the observation where atoms read transitions, and return it with what the agent is shown of the spec."""
+        if self._keeps:
+            self._observation = copied(observation)
         if self._tells_things:
             info["worst_things"] = self.reward_spec.worst_things(state)
         if self._tells_first and self._elapsed == 1:
             info["reset_labels"] = self.reset_labels
-        if self.extension is not None:
-            observation = self.extension.extend(observation, self._features.read(state))
-        return observation, reward, terminated, truncated, info
+        if self.extension is None:
+            return observation
+        return self.extension.extend(observation, self._features.read(state))
 
     def _advance(
         self, before: ScalarState, transition: Transition, info: InfoDict

@@ -86,7 +86,7 @@ def findings_about(
 
 def too_long_for(spec: Spec, limit: int | None) -> Iterator[Finding]:
     """Formulas and bounds that are too long for an environment's episodes."""
-    linted = LintedSpec(spec.pairs, max_registers=spec.max_registers, max_episode_steps=limit)
+    linted = LintedSpec(spec, max_episode_steps=limit)
     for rule in (out_of_time, bound_past_limit):
         yield from rule(linted)
 

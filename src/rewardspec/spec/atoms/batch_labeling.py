@@ -271,7 +271,10 @@ class BatchReader:
             if rounded is None:
                 raise self._out_of_range(matrix, step, envs)
             matrix = rounded
-        return CheckedLabels(zip(self._names, matrix, strict=True))
+        labels = CheckedLabels()
+        for number, name in enumerate(self._names):  # quicker than to iterate over the matrix
+            labels[name] = matrix[number]
+        return labels
 
     def _out_of_range(
         self, matrix: Floats, step: StepNumber, envs: Sequence[int] | NDArray[np.intp] | None

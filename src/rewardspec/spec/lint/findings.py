@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rewardspec.drawing.html_tables import html_table
 from rewardspec.errors import SynthesisError
 from rewardspec.machines.monitor import Monitor
-from rewardspec.machines.program import Semantics
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import Payment
+from rewardspec.spec.spec import Spec
 from rewardspec.spec.vetoes import VetoProgram, veto_program
-from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS, synthesize
+from rewardspec.synthesis.quantitative.synthesize import synthesize
 from rewardspec.types import Labels
 
 Severity = Literal["error", "warning"]
@@ -52,41 +51,37 @@ class Findings(list[Finding]):
     def _repr_html_(self) -> str:
         if not self:
             return "<p>Lint found nothing that looks wrong.</p>"
+        from rewardspec.drawing.html_tables import html_table  # here, because few programs are notebooks
+
         rows = [(finding.severity, finding.rule, finding.message, finding.remedy) for finding in self]
         return html_table(("severity", "rule", "what is wrong", "what to do"), rows)
 
 
 @dataclass(frozen=True)
 class LintedSpec:
-    """A spec as the rules see it: its parts need not fit together.
+    """A spec as the rules see it, with what is known of the environment and the agent.
 
     Attributes:
-        pairs: The pairs.
-        atoms: The atoms' functions, or None where labels are given directly.
-        penalty: The spec's penalty.
-        payment: The spec's payment.
-        max_registers: The budget for each formula's machine.
+        spec: The spec. Rules that try formulas out do so on degrees, whatever its semantics.
+        atoms: The atoms' functions, which need not be those that the formulas read; None where labels are given
+            directly.
         initial_labels: Labels of states after reset, an array for each atom, where they are known.
         max_episode_steps: After how many steps episodes end, where that is known.
         observe: What of the monitors the agent sees, or `"nothing"`; None where that is not known.
-        semantics: What labels and values are. Rules that try formulas out do so on degrees.
-        bound: The largest absolute value that is paid, for robustness, or None.
-        sorts: The things of each sort.
     """
 
-    pairs: Sequence[Pair]
+    spec: Spec
     atoms: Mapping[str, AtomFunction] | None = None
-    penalty: float = 0.0
-    payment: Payment = "value"
-    max_registers: int = DEFAULT_REGISTERS
     initial_labels: Labels | None = None
     max_episode_steps: int | None = None
     observe: str | None = None
-    semantics: Semantics = "degree"
-    bound: float | None = None
-    sorts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     _machines: dict[int, Monitor | SynthesisError] = field(default_factory=dict, compare=False, repr=False)
     _vetoes: dict[int, VetoProgram] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The pairs."""
+        return self.spec.pairs
 
     def machine(self, number: int) -> Monitor | SynthesisError:
         """The monitor of a pair, or why it has none; of a pair about things that for one of them."""
@@ -94,7 +89,7 @@ class LintedSpec:
             try:
                 pair = self.pairs[number]
                 found: Monitor | SynthesisError = synthesize(
-                    pair.body, max_registers=self.max_registers, progress=pair.progress
+                    pair.body, max_registers=self.spec.max_registers, progress=pair.progress
                 )
             except SynthesisError as error:
                 found = error
@@ -106,7 +101,7 @@ class LintedSpec:
         if number not in self._vetoes:
             monitor = self.machine(number)
             assert isinstance(monitor, Monitor)
-            self._vetoes[number] = veto_program(self.pairs[number].body, monitor.program, self.max_registers)
+            self._vetoes[number] = veto_program(self.pairs[number].body, monitor.program, self.spec.max_registers)
         return self._vetoes[number]
 
     @functools.cached_property
@@ -123,11 +118,11 @@ class LintedSpec:
 
     def payment_of(self, pair: Pair) -> Payment:
         """Payment mode of a pair."""
-        return pair.payment or self.payment
+        return pair.payment or self.spec.payment
 
     def penalty_of(self, pair: Pair) -> float:
         """Reward per step after a pair's violation."""
-        return self.penalty if pair.penalty is None else pair.penalty
+        return self.spec.penalty if pair.penalty is None else pair.penalty
 
 
 def value_range(monitor: Monitor) -> tuple[float, float] | None:

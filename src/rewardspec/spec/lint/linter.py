@@ -86,26 +86,12 @@ def lint(
 as it holds, and nothing from its violation on, so that violating it is what pays. To punish its violation, use \
 Pair('G !hole', 0, veto=True, penalty=-10). If it is meant as it stands, set veto=False.
     """
-    return findings_of(
-        LintedSpec(
-            spec.pairs,
-            spec.atom_functions,
-            spec.penalty,
-            spec.payment,
-            spec.max_registers,
-            initial_labels,
-            max_episode_steps,
-            observe,
-            spec.semantics,
-            spec.bound,
-            spec.sorts,
-        )
-    )
+    return findings_of(LintedSpec(spec, spec.atom_functions, initial_labels, max_episode_steps, observe))
 
 
-def findings_of(spec: LintedSpec) -> Findings:
-    """Check a spec whose parts need not fit together; see `lint`."""
-    findings = [finding for rule in RULES for finding in rule.check(spec)]
+def findings_of(linted: LintedSpec) -> Findings:
+    """Check a spec whose atoms need not be those that have functions; see `lint`."""
+    findings = [finding for rule in RULES for finding in rule.check(linted)]
     return Findings(
         sorted(findings, key=lambda finding: (finding.severity, -1 if finding.pair is None else finding.pair))
     )

@@ -27,20 +27,20 @@ from rewardspec.synthesis.quantitative.owed import holds_of_nothing
 _MOST_LETTERS = 4_096
 
 
-def too_large(spec: LintedSpec) -> Iterator[Finding]:
+def too_large(linted: LintedSpec) -> Iterator[Finding]:
     """A formula without a machine within the budget."""
-    for number, pair in enumerate(spec.pairs):
-        error = spec.machine(number)
+    for number, pair in enumerate(linted.pairs):
+        error = linted.machine(number)
         if isinstance(error, SynthesisError):
             message = f"{called(number, pair)} has no machine: {error}"
             remedy = "Split the formula into several pairs, or raise max_registers."
             yield Finding("too-large", "error", number, message, remedy)
 
 
-def constant(spec: LintedSpec) -> Iterator[Finding]:
+def constant(linted: LintedSpec) -> Iterator[Finding]:
     """A formula with the same value on every trace."""
-    for number, value in spec.constants.items():
-        pair = spec.pairs[number]
+    for number, value in linted.constants.items():
+        pair = linted.pairs[number]
         message = f"{called(number, pair)} has the value {value:g} on every trace, so it rewards nothing in particular."
         if value == 0.0:
             effect = " It is a safety objective, so it vetoes every episode from the start." if pair.vetoes else ""
@@ -48,9 +48,9 @@ def constant(spec: LintedSpec) -> Iterator[Finding]:
             yield Finding("constant", "error", number, message + effect, remedy)
             continue
         remedy = "Correct the formula, or remove the pair: it pays the same whatever the agent does."
-        once = PAYMENTS[spec.payment_of(pair)].if_constant
+        once = PAYMENTS[linted.payment_of(pair)].if_constant
         if pair.weight < 0 and once is not None:
-            message = f"{message} Under payment {spec.payment_of(pair)!r} {once}."
+            message = f"{message} Under payment {linted.payment_of(pair)!r} {once}."
             each = f"Pair({str(pair.formula)!r}, {pair.weight:g}, payment='value')"
             remedy = f"For a cost of every step, pay it by its value: {each}. Else remove it."
         elif pair.weight < 0:
@@ -58,11 +58,11 @@ def constant(spec: LintedSpec) -> Iterator[Finding]:
         yield Finding("constant", "warning", number, message, remedy)
 
 
-def first_state_only(spec: LintedSpec) -> Iterator[Finding]:
+def first_state_only(linted: LintedSpec) -> Iterator[Finding]:
     """An atom outside every temporal operator."""
-    for number, pair, _ in spec.monitored:
+    for number, pair, _ in linted.monitored:
         early = unguarded_atoms(pair.body)
-        if not early or number in spec.constants:
+        if not early or number in linted.constants:
             continue
         names = ", ".join(map(repr, early))
         message = f"{called(number, pair)} reads {names} at the first state only, outside every temporal operator."
@@ -77,9 +77,9 @@ def first_state_only(spec: LintedSpec) -> Iterator[Finding]:
             yield Finding("first-state-only", "warning", number, message, remedy)
 
 
-def negative_veto(spec: LintedSpec) -> Iterator[Finding]:
+def negative_veto(linted: LintedSpec) -> Iterator[Finding]:
     """A vetoing pair with a negative weight."""
-    for number, pair, _ in spec.monitored:
+    for number, pair, _ in linted.monitored:
         if pair.veto and pair.weight < 0:
             message = (
                 f"{called(number, pair)} is a safety objective of weight {pair.weight:g}: it pays for being violated, "
@@ -89,12 +89,12 @@ def negative_veto(spec: LintedSpec) -> Iterator[Finding]:
             yield Finding("negative-veto", "error", number, message, remedy)
 
 
-def opposite_sign(spec: LintedSpec) -> Iterator[Finding]:
+def opposite_sign(linted: LintedSpec) -> Iterator[Finding]:
     """A negative weight on a safety formula, which pays for the violation."""
-    for number, pair, _ in spec.monitored:
+    for number, pair, _ in linted.monitored:
         # A formula about a fixed number of steps is safe by syntax too, and its negation just as natural.
         lasting = is_safe(pair.formula) and not is_cosafe(pair.formula)
-        if lasting and pair.veto is None and pair.weight < 0 and number not in spec.constants:
+        if lasting and pair.veto is None and pair.weight < 0 and number not in linted.constants:
             yield _opposite_sign(number, pair)
 
 
@@ -117,12 +117,12 @@ def _opposite_sign(number: int, pair: Pair) -> Finding:
     )
 
 
-def veto_never_fires(spec: LintedSpec) -> Iterator[Finding]:
+def veto_never_fires(linted: LintedSpec) -> Iterator[Finding]:
     """A vetoing pair that cannot be violated."""
-    for number, pair, monitor in spec.monitored:
-        if not pair.vetoes or spec.constants.get(number) == 0.0:
+    for number, pair, monitor in linted.monitored:
+        if not pair.vetoes or linted.constants.get(number) == 0.0:
             continue
-        if can_be_violated(monitor, spec.veto(number)) is False:
+        if can_be_violated(monitor, linted.veto(number)) is False:
             message = (
                 f"{called(number, pair)} is a safety objective that no episode violates for good: whatever happens, a "
                 "value above 0 stays possible."
@@ -131,10 +131,10 @@ def veto_never_fires(spec: LintedSpec) -> Iterator[Finding]:
             yield Finding("veto-never-fires", "warning", number, message, remedy)
 
 
-def late_veto(spec: LintedSpec) -> Iterator[Finding]:
+def late_veto(linted: LintedSpec) -> Iterator[Finding]:
     """A vetoing pair whose violation cannot be noticed at once within the budget."""
-    for number, pair, _ in spec.monitored:
-        if pair.vetoes and not spec.veto(number).exact:
+    for number, pair, _ in linted.monitored:
+        if pair.vetoes and not linted.veto(number).exact:
             message = (
                 f"{called(number, pair)} is a safety objective whose violation may be noticed late, or never: to "
                 "notice it at once, the monitor would have to follow too many cases."
@@ -143,21 +143,21 @@ def late_veto(spec: LintedSpec) -> Iterator[Finding]:
             yield Finding("late-veto", "warning", number, message, remedy)
 
 
-def infinite_value(spec: LintedSpec) -> Iterator[Finding]:
+def infinite_value(linted: LintedSpec) -> Iterator[Finding]:
     """A formula whose robustness is infinite at a step that pays it."""
-    if spec.semantics == "degree" or spec.bound is not None:
+    if linted.spec.semantics == "degree" or linted.spec.bound is not None:
         return
-    for number, pair, monitor in spec.monitored:
-        found = infinite_step(pair, monitor.program, spec.payment_of(pair))
+    for number, pair, monitor in linted.monitored:
+        found = infinite_step(pair, monitor.program, linted.payment_of(pair))
         if found is not None:
             message = infinite_value_message(pair, found, called(number, pair))
             yield Finding("infinite-value", "error", number, message, INFINITE_VALUE_REMEDY)
 
 
-def no_progress(spec: LintedSpec) -> Iterator[Finding]:
+def no_progress(linted: LintedSpec) -> Iterator[Finding]:
     """A pair that is paid for its progress, of which there is never more than the value."""
-    for number, pair, monitor in spec.monitored:
-        if pair.progress and number not in spec.constants and set(monitor.program.progress or ()) <= {ZERO}:
+    for number, pair, monitor in linted.monitored:
+        if pair.progress and number not in linted.constants and set(monitor.program.progress or ()) <= {ZERO}:
             message = f"{called(number, pair)} is paid for its progress, which is always its value:"
             if holds_of_nothing(to_nnf(pair.body)):
                 message = f"{message} it owes nothing at the start, and is only ever broken."
@@ -167,29 +167,29 @@ def no_progress(spec: LintedSpec) -> Iterator[Finding]:
             yield Finding("no-progress", "warning", number, message, remedy)
 
 
-def no_effect(spec: LintedSpec) -> Iterator[Finding]:
+def no_effect(linted: LintedSpec) -> Iterator[Finding]:
     """A pair that pays nothing and vetoes nothing."""
-    for number, pair, _ in spec.monitored:
+    for number, pair, _ in linted.monitored:
         if pair.weight == 0 and not pair.vetoes:
             message = f"{called(number, pair)} has weight 0 and is no veto, so it pays nothing and forbids nothing."
             remedy = "Set veto=True to make it a veto, give it a weight, or remove it."
             yield Finding("no-effect", "warning", number, message, remedy)
 
 
-def violated_at_reset(spec: LintedSpec) -> Iterator[Finding]:
+def violated_at_reset(linted: LintedSpec) -> Iterator[Finding]:
     """A vetoing pair that can fail before the first action."""
-    for number, pair, monitor in spec.monitored:
-        if pair.vetoes and spec.constants.get(number) != 0.0:
-            yield from _violated_at_reset(spec, number, pair, monitor)
+    for number, pair, monitor in linted.monitored:
+        if pair.vetoes and linted.constants.get(number) != 0.0:
+            yield from _violated_at_reset(linted, number, pair, monitor)
 
 
-def _violated_at_reset(spec: LintedSpec, number: int, pair: Pair, monitor: Monitor) -> Iterator[Finding]:
+def _violated_at_reset(linted: LintedSpec, number: int, pair: Pair, monitor: Monitor) -> Iterator[Finding]:
     """A veto before the first action: seen in samples, certain from a label fixed at reset, or of no other use."""
     name = called(number, pair)
-    initial_labels, atoms = spec.initial_labels, spec.atoms or {}
+    initial_labels, atoms = linted.initial_labels, linted.atoms or {}
     if initial_labels is not None and all(atom in initial_labels for atom in monitor.atoms):
         labels = {atom: np.atleast_1d(np.asarray(initial_labels[atom], dtype=np.float64)) for atom in monitor.atoms}
-        lost = _lost_after(monitor, labels, spec.semantics)
+        lost = _lost_after(monitor, labels, linted.spec.semantics)
         if lost is not None and lost.any():
             message = f"{name} is violated at reset in {int(lost.sum())} of {len(lost)} sampled episodes."
             remedy = "Start the objective later, as 'WX G …' does, or correct the atoms' labels at reset."
@@ -202,11 +202,11 @@ def _violated_at_reset(spec: LintedSpec, number: int, pair: Pair, monitor: Monit
     others = [atom for atom in monitor.atoms if atom not in fixed and atom not in early]
     if not (fixed or early) or 2 ** len(early + others) > _MOST_LETTERS:
         return
-    ends = (0.0, 1.0) if spec.semantics == "degree" else (-1.0, 1.0)
+    ends = (0.0, 1.0) if linted.spec.semantics == "degree" else (-1.0, 1.0)
     letters = np.array(list(itertools.product(ends, repeat=len(early + others)))).reshape(-1, len(early + others))
     labels = {atom: letters[:, k] for k, atom in enumerate(early + others)}
     labels |= {atom: np.full(len(letters), label) for atom, label in fixed.items()}
-    lost = _lost_after(monitor, labels, spec.semantics)
+    lost = _lost_after(monitor, labels, linted.spec.semantics)
     if lost is None:
         return
     if fixed and lost.all():

@@ -22,36 +22,36 @@ from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import Payment
 
 
-def no_pairs(spec: LintedSpec) -> Iterator[Finding]:
+def no_pairs(linted: LintedSpec) -> Iterator[Finding]:
     """A spec without pairs."""
-    if not spec.pairs:
+    if not linted.pairs:
         message = "The spec has no pairs, so that nothing is paid for, whatever happens."
         yield Finding("no-pairs", "error", None, message, "Add pairs of a formula and a weight.")
 
 
-def _first_readers(spec: LintedSpec) -> dict[str, int]:
+def _first_readers(linted: LintedSpec) -> dict[str, int]:
     """Each atom that a formula reads, and the first pair that does."""
     readers: dict[str, int] = {}
-    for number, pair in enumerate(spec.pairs):
+    for number, pair in enumerate(linted.pairs):
         for atom in atoms_of(pair.formula):
             readers.setdefault(atom, number)
     return readers
 
 
-def undefined_atom(spec: LintedSpec) -> Iterator[Finding]:
+def undefined_atom(linted: LintedSpec) -> Iterator[Finding]:
     """An atom that a formula reads and that has no function."""
-    for atom, number in _first_readers(spec).items():
-        if spec.atoms is not None and atom not in spec.atoms:
-            known = ", ".join(spec.atoms) or "none"
-            name = called(number, spec.pairs[number])
+    for atom, number in _first_readers(linted).items():
+        if linted.atoms is not None and atom not in linted.atoms:
+            known = ", ".join(linted.atoms) or "none"
+            name = called(number, linted.pairs[number])
             message = f"{name} reads the atom {atom!r}, which is not defined; defined: {known}."
-            remedy = did_you_mean(atom, spec.atoms).strip() or "Define it."
+            remedy = did_you_mean(atom, linted.atoms).strip() or "Define it."
             yield Finding("undefined-atom", "error", number, message, remedy)
 
 
-def unused_atom(spec: LintedSpec) -> Iterator[Finding]:
+def unused_atom(linted: LintedSpec) -> Iterator[Finding]:
     """An atom with a function that no formula reads."""
-    readers, atoms = _first_readers(spec), spec.atoms or {}
+    readers, atoms = _first_readers(linted), linted.atoms or {}
     for atom in atoms:
         if atom not in readers:
             message = f"The atom {atom!r} is defined, and no formula reads it."
@@ -60,19 +60,19 @@ def unused_atom(spec: LintedSpec) -> Iterator[Finding]:
             yield Finding("unused-atom", "warning", None, message, remedy)
 
 
-def unused_sort(spec: LintedSpec) -> Iterator[Finding]:
+def unused_sort(linted: LintedSpec) -> Iterator[Finding]:
     """A sort that no formula says anything of, so that nothing labels its things."""
-    used = {pair.formula.variable for pair in spec.pairs if isinstance(pair.formula, Quantified)}
-    for sort in spec.sorts:
+    used = {pair.formula.variable for pair in linted.pairs if isinstance(pair.formula, Quantified)}
+    for sort in linted.spec.sorts:
         if sort not in used:
             message = f"The sort {sort!r} is declared, and no formula is about its things."
             remedy = f"Write a formula that starts with 'forall {sort}:', or remove the sort.{did_you_mean(sort, used)}"
             yield Finding("unused-sort", "warning", None, message, remedy)
 
 
-def unused_variable(spec: LintedSpec) -> Iterator[Finding]:
+def unused_variable(linted: LintedSpec) -> Iterator[Finding]:
     """A quantifier whose variable its formula does not use, so that it says the same of every thing."""
-    for number, pair in enumerate(spec.pairs):
+    for number, pair in enumerate(linted.pairs):
         if isinstance(pair.formula, Quantified) and not pair.formula.predicates:
             variable = pair.formula.variable
             message = f"{called(number, pair)} says the same of every {variable}: no atom takes the variable."
@@ -80,11 +80,11 @@ def unused_variable(spec: LintedSpec) -> Iterator[Finding]:
             yield Finding("unused-variable", "warning", number, message, remedy)
 
 
-def unnamed_things(spec: LintedSpec) -> Iterator[Finding]:
+def unnamed_things(linted: LintedSpec) -> Iterator[Finding]:
     """A formula about a sort of names whose value is that of things which no step ever names."""
-    for number, pair in enumerate(spec.pairs):
+    for number, pair in enumerate(linted.pairs):
         formula = pair.formula
-        if not isinstance(formula, Forall | Exists) or spec.sorts.get(formula.variable, ("",)):
+        if not isinstance(formula, Forall | Exists) or linted.spec.sorts.get(formula.variable, ("",)):
             continue
         unnamed = simplify(formula.body.fold(_of_nobody))
         if unnamed == (FALSE if isinstance(formula, Forall) else TRUE):
@@ -104,37 +104,37 @@ def _of_nobody(part: Formula, args: tuple[Formula, ...]) -> Formula:
     return part.rebuild(*args) if args else part
 
 
-def run_together(spec: LintedSpec) -> Iterator[Finding]:
+def run_together(linted: LintedSpec) -> Iterator[Finding]:
     """An atom that looks like operators run together."""
-    for atom, number in _first_readers(spec).items():
-        spaced = None if atom in (spec.atoms or {}) else operators_run_together(atom)
-        if spaced is not None and (not spec.atoms or spaced.split()[-1] in spec.atoms):
-            name = called(number, spec.pairs[number])
+    for atom, number in _first_readers(linted).items():
+        spaced = None if atom in (linted.atoms or {}) else operators_run_together(atom)
+        if spaced is not None and (not linted.atoms or spaced.split()[-1] in linted.atoms):
+            name = called(number, linted.pairs[number])
             message = f"{name} reads an atom {atom!r}, which looks like operators run together."
             remedy = f"Did you mean {spaced!r}? Write it with spaces."
             yield Finding("run-together", "warning", number, message, remedy)
 
 
-def veto_pays(spec: LintedSpec) -> Iterator[Finding]:
+def veto_pays(linted: LintedSpec) -> Iterator[Finding]:
     """A vetoing pair whose violation ends costs that are above its penalty."""
-    if spec.semantics != "degree":
+    if linted.spec.semantics != "degree":
         return  # robustness has no least value, so that any cost can be above any penalty
     vetoes = [
         (number, pair)
-        for number, pair, monitor in spec.monitored
-        if pair.vetoes and can_be_violated(monitor, spec.veto(number)) is not False
+        for number, pair, monitor in linted.monitored
+        if pair.vetoes and can_be_violated(monitor, linted.veto(number)) is not False
     ]
-    for way in dict.fromkeys(spec.payment_of(pair) for pair in spec.pairs):
-        costs = [pair for _, pair, _ in spec.monitored if pair.weight < 0 and spec.payment_of(pair) == way]
+    for way in dict.fromkeys(linted.payment_of(pair) for pair in linted.pairs):
+        costs = [pair for _, pair, _ in linted.monitored if pair.weight < 0 and linted.payment_of(pair) == way]
         costs = [pair for pair in costs if not pair.vetoes]
         if not vetoes or not costs:
             continue
-        lowest, surely = _lowest_level(spec, way)
+        lowest, surely = _lowest_level(linted, way)
         names = " and ".join(f"`{cost.formula}`" for cost in costs)
         for number, pair in vetoes:
-            penalty = spec.penalty_of(pair)
+            penalty = linted.penalty_of(pair)
             # The penalty is paid as the spec's payment has it; pairs with another one are paid for no longer.
-            after = penalty if way == spec.payment else 0.0
+            after = penalty if way == linted.spec.payment else 0.0
             if lowest >= after:
                 continue
             what = "a step pays" if way == "value" else f"the level that {way!r} pays by is"
@@ -145,7 +145,7 @@ def veto_pays(spec: LintedSpec) -> Iterator[Finding]:
             if not surely:
                 message = f"{message} (There is too much to try to be sure.)"
             remedy = f"Give it a penalty below {lowest:g}, or a weight that outweighs the costs."
-            if way != spec.payment:
+            if way != linted.spec.payment:
                 remedy = (
                     f"Its penalty, {penalty:g}, counts once, and should outweigh what all steps that are left would "
                     "cost; or let them be paid for: set veto=False."
@@ -153,19 +153,19 @@ def veto_pays(spec: LintedSpec) -> Iterator[Finding]:
             yield Finding("veto-pays", "warning", number, message, remedy)
 
 
-def _lowest_level(spec: LintedSpec, way: Payment) -> tuple[float, bool]:
+def _lowest_level(linted: LintedSpec, way: Payment) -> tuple[float, bool]:
     """The lowest level that labels of 0 and 1 can lead to while no vetoing pair is violated.
 
     Args:
-        spec: The spec.
+        linted: The linted.
         way: Of the pairs that are paid in this way.
 
     Returns:
         The level, and whether it can surely be reached; else it is only no higher than what can.
     """
-    pairs = [pair for _, pair, _ in spec.monitored]
-    monitors = [monitor for *_, monitor in spec.monitored]
-    weights = [pair.weight if spec.payment_of(pair) == way else 0.0 for pair in pairs]
+    pairs = [pair for _, pair, _ in linted.monitored]
+    monitors = [monitor for *_, monitor in linted.monitored]
+    weights = [pair.weight if linted.payment_of(pair) == way else 0.0 for pair in pairs]
     lowest = np.inf
     try:
         if any(pair.formula.quantifier for pair in pairs):
@@ -193,10 +193,10 @@ def _lowest_level(spec: LintedSpec, way: Payment) -> tuple[float, bool]:
         return lowest, False
 
 
-def redundant(spec: LintedSpec) -> Iterator[Finding]:
+def redundant(linted: LintedSpec) -> Iterator[Finding]:
     """A pair whose value another pays already, or a veto that another always precedes."""
-    pairs = spec.pairs
-    usable = [(number, monitor) for number, _, monitor in spec.monitored if number not in spec.constants]
+    pairs = linted.pairs
+    usable = [(number, monitor) for number, _, monitor in linted.monitored if number not in linted.constants]
     samples = dict(zip((k for k, _ in usable), _sampled_values([m for _, m in usable]), strict=True))
     reported: set[int] = set()
     for (i, first), (j, second) in itertools.combinations(usable, 2):
@@ -206,7 +206,9 @@ def redundant(spec: LintedSpec) -> Iterator[Finding]:
         if pairs[i].formula.quantifier in ("forall", "exists"):
             found.discard("opposite")  # it is for each thing, and not for the least or the largest value
         if "equal" in found:
-            alike = pairs[i].progress == pairs[j].progress and spec.payment_of(pairs[i]) == spec.payment_of(pairs[j])
+            alike = pairs[i].progress == pairs[j].progress and linted.payment_of(pairs[i]) == linted.payment_of(
+                pairs[j]
+            )
             if j not in reported and alike:
                 reported.add(j)
                 yield _same_twice(pairs, i, j)
@@ -217,7 +219,7 @@ def redundant(spec: LintedSpec) -> Iterator[Finding]:
                 yield _sum_is_constant(pairs, i, j)
             continue
         for weaker, stronger, sign in ((j, i, "at most"), (i, j, "at least")):
-            if sign in found and _veto_adds_nothing(spec, pairs[weaker], pairs[stronger]):
+            if sign in found and _veto_adds_nothing(linted, pairs[weaker], pairs[stronger]):
                 message = (
                     f"{called(weaker, pairs[weaker])} has weight 0, and pair {stronger + 1}, "
                     f"`{pairs[stronger].formula}`, is violated whenever it is, at no lesser penalty."
@@ -249,10 +251,10 @@ def _sum_is_constant(pairs: Sequence[Pair], i: int, j: int) -> Finding:
     return Finding("redundant", "error", j, message, "Remove one of them, or give them different weights.")
 
 
-def _veto_adds_nothing(spec: LintedSpec, weaker: Pair, stronger: Pair) -> bool:
+def _veto_adds_nothing(linted: LintedSpec, weaker: Pair, stronger: Pair) -> bool:
     if weaker.weight != 0 or not (weaker.vetoes and stronger.vetoes):
         return False
-    return spec.penalty_of(weaker) >= spec.penalty_of(stronger)
+    return linted.penalty_of(weaker) >= linted.penalty_of(stronger)
 
 
 def _relations(first: Monitor, second: Monitor) -> set[str]:

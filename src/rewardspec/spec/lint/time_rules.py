@@ -13,30 +13,30 @@ from rewardspec.logic.printing import to_string
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called
 
 
-def out_of_time(spec: LintedSpec) -> Iterator[Finding]:
+def out_of_time(linted: LintedSpec) -> Iterator[Finding]:
     """A formula that no episode is long enough to meet, or to break."""
-    limit = spec.max_episode_steps
+    limit = linted.max_episode_steps
     if limit is None:
         return
-    for number, pair in enumerate(spec.pairs):
+    for number, pair in enumerate(linted.pairs):
         met, broken = least_steps(to_nnf(pair.body)), least_steps(negate(pair.body))
-        if met > limit and number not in spec.constants:
+        if met > limit and number not in linted.constants:
             message = f"{called(number, pair)} takes at least {met:g} steps, and episodes end after {limit}: its value "
             message += "is 0 in all of them."
             remedy = "Shorten what it waits for, or let episodes be longer."
             yield Finding("out-of-time", "error", number, message, remedy)
-        elif broken > limit and number not in spec.constants:
+        elif broken > limit and number not in linted.constants:
             message = f"{called(number, pair)} cannot fail in less than {broken:g} steps, and episodes end after "
             message += f"{limit}: its value is 1 in all of them."
             yield Finding("out-of-time", "warning", number, message, "Shorten its bounds, or remove the pair.")
 
 
-def bound_past_limit(spec: LintedSpec) -> Iterator[Finding]:
+def bound_past_limit(linted: LintedSpec) -> Iterator[Finding]:
     """A bound that no episode is long enough to reach."""
-    limit = spec.max_episode_steps
+    limit = linted.max_episode_steps
     if limit is None:
         return
-    for number, pair in enumerate(spec.pairs):
+    for number, pair in enumerate(linted.pairs):
         for part in pair.formula.subformulas():
             if isinstance(part, Timed) and part.high is not None and part.low <= limit < part.high:
                 direction = "back" if isinstance(part, PAST) else "ahead"
@@ -47,9 +47,9 @@ def bound_past_limit(spec: LintedSpec) -> Iterator[Finding]:
                 yield Finding("bound-past-limit", "warning", number, message, "Lower it, or leave it out.")
 
 
-def no_time_left(spec: LintedSpec) -> Iterator[Finding]:
+def no_time_left(linted: LintedSpec) -> Iterator[Finding]:
     """An interval of the current step alone, in which nothing can be done."""
-    for number, pair in enumerate(spec.pairs):
+    for number, pair in enumerate(linted.pairs):
         for part in pair.formula.subformulas():
             if isinstance(part, Timed) and part.low == part.high == 0:
                 message = (
@@ -60,14 +60,14 @@ def no_time_left(spec: LintedSpec) -> Iterator[Finding]:
                 yield Finding("no-time-left", "warning", number, message, remedy)
 
 
-def deadline_vetoes(spec: LintedSpec) -> Iterator[Finding]:
+def deadline_vetoes(linted: LintedSpec) -> Iterator[Finding]:
     """A pair that vetoes only because its deadlines make it safe."""
-    for number, pair in enumerate(spec.pairs):
-        others = [other for other in spec.pairs if other is not pair and other.weight != 0]
-        if pair.veto is not None or not pair.vetoes or not (others or spec.penalty_of(pair)):
+    for number, pair in enumerate(linted.pairs):
+        others = [other for other in linted.pairs if other is not pair and other.weight != 0]
+        if pair.veto is not None or not pair.vetoes or not (others or linted.penalty_of(pair)):
             continue
         if not is_safe(pair.formula.fold(_without_bounds)):
-            penalty = spec.penalty_of(pair)
+            penalty = linted.penalty_of(pair)
             message = (
                 f"{called(number, pair)} vetoes every reward of an episode that misses one of its deadlines, since a "
                 f"formula whose deadlines are bounded is a safety formula: from then on each step pays {penalty:g}."
@@ -76,9 +76,9 @@ def deadline_vetoes(spec: LintedSpec) -> Iterator[Finding]:
             yield Finding("deadline-vetoes", "warning", number, message, remedy)
 
 
-def unseen_window(spec: LintedSpec) -> Iterator[Finding]:
+def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
     """A window of which the agent does not see all that its reward depends on."""
-    for number, pair, monitor in spec.monitored if spec.observe is not None else ():
+    for number, pair, monitor in linted.monitored if linted.observe is not None else ():
         windows = monitor.program.windows
         if spec.observe == "registers":
             windows = tuple(window for window in windows if window.length > 1)  # of a single entry, the agent sees all
@@ -87,7 +87,7 @@ def unseen_window(spec: LintedSpec) -> Iterator[Finding]:
         delays = [window for window in windows if window.op == "last"]
         longest = max(delays or windows, key=lambda window: window.length)
         looks = f"{called(number, pair)} depends on a window of {longest.length} steps"
-        if spec.observe != "registers":
+        if linted.observe != "registers":
             message = f"{looks}, of which the agent sees nothing: what it is paid is no function of what it sees."
             remedy = "Pass observe='registers'."
         elif delays:

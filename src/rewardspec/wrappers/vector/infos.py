@@ -82,21 +82,20 @@ def note_step(
     infos["violated"], infos["_violated"] = violated, mask
     infos["cost"], infos["_cost"] = newly.astype(np.float64), mask
     if began.size:
-        mask = everyone(base_rewards.size, but=began)
+        mask = mask.copy()
+        mask[began] = False
         base_rewards[began] = 0.0
     if began.size < mask.size:
         infos["base_reward"], infos["_base_reward"] = base_rewards, mask
 
 
-def everyone(count: int, but: Places | None = None) -> Mask:
-    """A mask of all environments, or of all but some.
+def everyone(count: int) -> Mask:
+    """A mask of all environments.
 
     Example:
-        >>> everyone(3, but=np.array([1]))
-        array([ True, False,  True])
+        >>> everyone(3)
+        array([ True,  True,  True])
     """
     mask = np.empty(count, dtype=np.bool_)
     mask.fill(True)
-    if but is not None:
-        mask[but] = False
     return mask
