@@ -80,7 +80,7 @@ def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
     """A window of which the agent does not see all that its reward depends on."""
     for number, pair, monitor in linted.monitored if linted.observe is not None else ():
         windows = monitor.program.windows
-        if spec.observe == "registers":
+        if linted.observe == "registers":
             windows = tuple(window for window in windows if window.length > 1)  # of a single entry, the agent sees all
         if not windows:
             continue
