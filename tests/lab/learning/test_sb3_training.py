@@ -84,6 +84,20 @@ def test_a_policy_that_sees_its_registers_plays_under_another_spec(training):
     assert seen.lengths.tolist() == [len(play(training.policy, run=1, seed=seed).actions) for seed in (0, 1)]
 
 
+def test_a_model_whose_observations_fit_twice_is_played_only_when_told_which():
+    spec = POLE.spec("spec")
+    with make_env(POLE, spec, "values") as env:
+        model = stable_baselines3.PPO("MlpPolicy", env, n_steps=64, seed=0, device="cpu")
+        with make_env(POLE, spec, "registers") as other:
+            assert other.observation_space.shape == env.observation_space.shape
+    with pytest.raises(Error, match="registers and values have one shape"):
+        ModelPlayer(model, POLE, spec)
+    with POLE.make() as env:
+        assert probe(env, spec, episodes=1, policy=ModelPlayer(model, POLE, spec, "values")).lengths.tolist() > [0]
+    with pytest.raises(Error, match="takes observations of Box"):
+        ModelPlayer(model, POLE, spec, "nothing")
+
+
 @pytest.mark.parametrize("observe", [None, "registers"])
 def test_a_model_that_stable_baselines3_saved_plays(observe):
     spec = POLE.spec("spec")
@@ -95,7 +109,7 @@ def test_a_model_that_stable_baselines3_saved_plays(observe):
             observation, _, terminated, truncated, _ = env.step(model.predict(observation, deterministic=True)[0])
             steps, over = steps + 1, terminated or truncated
     with POLE.make() as env:
-        seen = probe(env, spec, episodes=1, seed=5, policy=ModelPlayer(model, POLE, spec))
+        seen = probe(env, spec, episodes=1, seed=5, policy=ModelPlayer(model, POLE, spec, observe))
     assert seen.lengths.tolist() == [steps]
     other = Task.of("MountainCar-v0")
     with pytest.raises(Error, match="takes observations of Box"):

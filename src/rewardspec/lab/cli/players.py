@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from rewardspec.cli.options import OBSERVE_CHOICES
 from rewardspec.errors import Error
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Environment
@@ -33,6 +34,11 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
         help="load the .zip as a model of this algorithm, such as PPO. Unpickling can run any code in the file: "
         "only for files that you trust",
     )
+    parser.add_argument(
+        "--observe",
+        choices=OBSERVE_CHOICES,
+        help="what of the spec the model in the .zip was trained to see (default: what its observations fit)",
+    )
 
 
 def task_and_policy(arguments: argparse.Namespace) -> tuple[Task, Policy | None]:
@@ -53,6 +59,10 @@ def task_and_policy(arguments: argparse.Namespace) -> tuple[Task, Policy | None]
             )
     elif arguments.unpickle is not None:
         raise Error("--unpickle is for a .zip of Stable-Baselines3, given with --policy.")
+    elif arguments.observe is not None:
+        raise Error(
+            "--observe is for a .zip of Stable-Baselines3, given with --policy. Other policies know what they see."
+        )
     elif arguments.policy is not None:
         from rewardspec.lab.learning.policies import load_policy
 
@@ -76,7 +86,7 @@ def player(
         from rewardspec.lab.learning.sb3_training import load_zip
 
         print(f"Unpickling {arguments.policy}.", file=sys.stderr)
-        return ModelPlayer(load_zip(arguments.policy, arguments.unpickle), task, spec)
+        return ModelPlayer(load_zip(arguments.policy, arguments.unpickle), task, spec, arguments.observe)
     return Player(policy, env, arguments.number)
 
 

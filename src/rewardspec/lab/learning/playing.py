@@ -103,26 +103,37 @@ class ModelPlayer(Player):
         model: The model.
         task: The task.
         spec: The spec that may extend its observations.
+        observe: What the model saw of the spec: `"nothing"`, or an `observe` of the wrappers. None finds it by the
+            shape of the observations.
 
     Raises:
-        Error: The model was trained with other observations.
+        Error: The model was trained with other observations, or several values of `observe` fit them.
     """
 
-    def __init__(self, model: BaseAlgorithm, task: Task, spec: Spec) -> None:
+    def __init__(self, model: BaseAlgorithm, task: Task, spec: Spec, observe: str | None = None) -> None:
         from rewardspec.lab.learning.sb3_training import chooser, make_env
 
         self._monitor = Engine(spec)
         flatten = not isinstance(model.observation_space, gym.spaces.Dict)
-        for observe in (None, *OBSERVE):
-            with contextlib.closing(make_env(task, spec, observe, flatten=flatten)) as env:
+        fitting: list[str] = []
+        for name in ("nothing", *OBSERVE) if observe is None else (observe,):
+            with contextlib.closing(make_env(task, spec, None if name == "nothing" else name, flatten=flatten)) as env:
                 if _is_taken(env.observation_space, model.observation_space):
+                    fitting.append(name)
                     self._model = chooser(env, model)
-                    self._chooser = lambda obs: self._model
-                    return
-        raise Error(
-            f"The model takes observations of {model.observation_space}, and {task.title} has none such, with or "
-            "without what `observe` adds of the spec."
-        )
+            if fitting == ["nothing"]:
+                break
+        if len(fitting) > 1:
+            raise Error(
+                f"The model's observations do not tell what it saw of the spec: {' and '.join(fitting)} have one "
+                f"shape. Say which it was trained with, such as --observe {fitting[0]}."
+            )
+        if not fitting:
+            raise Error(
+                f"The model takes observations of {model.observation_space}, and {task.title} has none such, with or "
+                "without what `observe` adds of the spec."
+            )
+        self._chooser = lambda obs: self._model
 
 
 def _is_taken(space: AnySpace, model_space: AnySpace) -> bool:
