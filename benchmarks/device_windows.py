@@ -258,7 +258,7 @@ def measured(variants: dict[str, Rollout], steps: int, rounds: int) -> dict[str,
 
 
 def table(title: str, found: dict[str, tuple[float, float]], notes: dict[str, str]) -> None:
-    print(f"\n## {title}\n\n| variant | µs a batch step | adds | bytes an environment |\n|---|---:|---:|---:|")
+    print(f"\n{title}:\n\n| variant | µs a batch step | adds | bytes an environment |\n|---|---:|---:|---:|")
     for name, (total, added) in found.items():
         print(f"| {name} | {total:.2f} | {added:+.2f} | {notes.get(name, '')} |", flush=True)
 
@@ -271,7 +271,6 @@ def main() -> None:
     given = parser.parse_args()
     size = given.envs, given.steps
     device = jax.devices()[0]
-    print("# Windows on a device\n")
     print(
         f"{given.envs:,} CartPoles on {device.device_kind} ({device.platform}), JAX {jax.__version__}, Python ", end=""
     )
@@ -296,7 +295,7 @@ def main() -> None:
             spec = rs.Spec(pairs, ATOMS, penalty=-1.0)
             state = jax.eval_shape(lambda spec=spec: spec.initial_state(batch=1, xp=jnp))
             notes[name] = str(sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in jax.tree.leaves(state)))
-    table("SpecReward around CartPole", measured(runs, given.steps, given.rounds), notes)
+    table("`SpecReward` around CartPole", measured(runs, given.steps, given.rounds), notes)
     three = (100, 50, 30)
     windows: dict[str, Any] = {"bare": None}
     for title, lengths in (("100", (100,)), ("1,000", (1000,)), ("100, 50 and 30", three)):

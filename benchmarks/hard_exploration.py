@@ -1,171 +1,250 @@
-"""Tasks with a key, a door and a goal in XLand-MiniGrid: the environment's reward beside a formula's, PPO on a device.
+"""Tasks with a key, a door and a goal: the environment's reward beside a formula's, PPO on a device.
 
-    python benchmarks/hard_exploration.py --tune --out RESULTS.jsonl     # settings for each reward, on seeds apart
-    python benchmarks/hard_exploration.py --out RESULTS.jsonl            # ten other seeds, with the settings found
-    python benchmarks/hard_exploration.py --ablate --out RESULTS.jsonl   # what the formula's reward needs
+    python benchmarks/hard_exploration.py --stage tuning --out RESULTS.jsonl      # settings for each reward
+    python benchmarks/hard_exploration.py --stage main --out RESULTS.jsonl        # ten other seeds, those settings
+    python benchmarks/hard_exploration.py --stage ablation --out RESULTS.jsonl    # what the formula's reward needs
+    python benchmarks/hard_exploration.py --stage corridor --out RESULTS.jsonl --steps 30000000
     python benchmarks/hard_exploration.py --out RESULTS.jsonl --report > benchmarks/results/hard_exploration.md
+    python benchmarks/hard_exploration.py --out RESULTS.jsonl --curves CURVES.svg
 
 Needs the extras `jax-envs` and `learn`. Each call trains what the file of results does not have yet, and can be
 interrupted. All seeds of a job are one compiled program; several jobs share the device.
 
 Success is the environment's own criterion: it paid a reward at the end of the episode. After training, the policies
 play new episodes, and each is played to its end, so that long failures count like short successes.
+
+The environments are those of XLand-MiniGrid, and in the stage `corridor` the KeyCorridors of Navix with repairs. As
+released in Navix 0.7.4, doors stand in walls that nobody can cross, the locked one counts as open, and picking up the
+ball neither pays nor ends the episode. Here doors can be crossed once they are open, the locked one needs the key,
+picking up the ball pays 1 and ends the episode, and the time limit is MiniGrid's.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from device_jobs import Job, append, load, result_of, run_all
+from device_jobs import Job, load, result_of
+from device_trials import Trial, logits, machines, parser, run, train
 
 import rewardspec as rs
 
-ENVS = {
-    "LockedRoom": "MiniGrid-LockedRoom",
-    "DoorKey-16x16": "MiniGrid-DoorKey-16x16",
-    "BlockedUnlockPickUp": "MiniGrid-BlockedUnlockPickUp",
-}
 FORMULA = "F(key & F(door & F goal))"
 
 
-class Reward(NamedTuple):
-    """What is paid, and what the policy sees of the formula."""
+class World(NamedTuple):
+    """An environment, and what its reward asks for."""
 
-    pair: rs.Pair
+    name: str
+    formula: str = FORMULA
+
+
+ENVS = {
+    "LockedRoom": World("MiniGrid-LockedRoom"),
+    "DoorKey-16x16": World("MiniGrid-DoorKey-16x16"),
+    "BlockedUnlockPickUp": World("MiniGrid-BlockedUnlockPickUp"),
+    # Which of two objects is right was seen at the start: no event on the way tells, so that no formula can pay for it.
+    "MemoryS16": World("MiniGrid-MemoryS16", "F goal"),
+}
+CORRIDORS = {f"KeyCorridorS{size}R3": World(f"Navix-KeyCorridorS{size}R3-v0") for size in (3, 4, 5, 6)}
+
+
+class Reward(NamedTuple):
+    """What is paid, and what the policy sees of the formula.
+
+    Attributes:
+        weight: Weight of the formula.
+        payment: How it is paid.
+        progress: Whether its progress is paid, in place of its value.
+        observe: What the policy sees of the spec's state.
+        formula: Another formula than the environment's.
+        nearness: Whether atoms have degrees, which grow as the agent comes nearer.
+    """
+
+    weight: float
     payment: str
+    progress: bool = False
     observe: str | None = "registers"
+    formula: str | None = None
+    nearness: bool = False
 
 
 PROGRESS = "the formula's, for progress"
 REWARDS = {
-    PROGRESS: Reward(rs.Pair(FORMULA, 1, progress=True), "delta"),
-    "the environment's": Reward(rs.Pair(FORMULA, 0), "potential"),  # a potential of weight 0 adds nothing
-    "the formula's, at the end": Reward(rs.Pair(FORMULA, 1), "final"),
+    PROGRESS: Reward(1, "delta", progress=True),
+    "the environment's": Reward(0, "potential"),  # a potential of weight 0 adds nothing
+    "the formula's, at the end": Reward(1, "final"),
 }
 ABLATIONS = {
-    "progress, registers not observed": Reward(rs.Pair(FORMULA, 1, progress=True), "delta", None),
-    "progress, all within 100 steps": Reward(rs.Pair(f"F[0,100]({FORMULA[2:-1]})", 1, progress=True), "delta"),
-    "progress to the goal alone": Reward(rs.Pair("F goal", 1, progress=True), "delta"),
-    "progress to key, then goal": Reward(rs.Pair("F(key & F goal)", 1, progress=True), "delta"),
-    "progress to door, then goal": Reward(rs.Pair("F(door & F goal)", 1, progress=True), "delta"),
+    "progress, registers not observed": Reward(1, "delta", progress=True, observe=None),
+    "nearness": Reward(1, "delta", nearness=True),
+    "progress and nearness": Reward(1, "delta", progress=True, nearness=True),
+    "progress, all within 100 steps": Reward(1, "delta", progress=True, formula=f"F[0,100]({FORMULA[2:-1]})"),
+    "progress to the goal alone": Reward(1, "delta", progress=True, formula="F goal"),
+    "progress to key, then goal": Reward(1, "delta", progress=True, formula="F(key & F goal)"),
+    "progress to door, then goal": Reward(1, "delta", progress=True, formula="F(door & F goal)"),
 }
 # Minibatches of 4,096 steps, and as many of them in all, whatever the length of a rollout.
 SETTINGS = {
-    f"rate {rate:g}, entropy {entropy:g}, rollouts of {length}": {
+    f"rate {rate:g}{'' if anneal else ', constant'}, rollouts of {length}": {
         "learning_rate": rate,
-        "entropy_coefficient": entropy,
+        "anneal": anneal,
         "rollout_steps": length,
         "minibatches": length // 4,
         "epochs": 4,
     }
-    for rate in (1e-3, 3e-4)
-    for entropy, length in ((0.01, 32), (0.03, 32), (0.01, 128))
+    for rate, length, anneal in (
+        (1e-3, 32, False),
+        (3e-4, 32, False),
+        (1e-3, 128, False),
+        (3e-4, 128, False),
+        (1e-3, 32, True),
+        (1e-3, 128, True),
+    )
 }
-NUM_ENVS, HIDDEN = 1_024, (256, 256)
+NUM_ENVS = 1_024
 TUNED_ON, TUNING_SEEDS = ("LockedRoom", "DoorKey-16x16"), (1_000, 1_001, 1_002)
 PLAYED = 256
 """Episodes of each policy after training."""
 
 
-def environment(env_name: str, reward: str, num_envs: int) -> tuple[rs.jax.SpecReward, int]:
-    """Return the environments with a reward, and the most steps of an episode."""
+def spec_of(world: World, reward: Reward, atoms: dict[str, Any]) -> rs.Spec:
+    """Return the spec of a reward, with the atoms that its formula has."""
+    pair = rs.Pair(reward.formula or world.formula, reward.weight, progress=reward.progress)
+    own = {name: atoms[name] for name in pair.formula.atoms}
+    return rs.Spec([pair], payment=reward.payment, discount=0.99, atoms=own)
+
+
+def trial_of(env_name: str, reward_name: str) -> Trial:
+    """Return what is trained."""
+    reward = (REWARDS | ABLATIONS)[reward_name]
+    return (_grid_trial if env_name in ENVS else _corridor_trial)(env_name, reward)
+
+
+def _grid_trial(env_name: str, reward: Reward) -> Trial:
+    import jax.numpy as jnp
     import xminigrid
-    from xminigrid.core.constants import Tiles
+    from xminigrid.core.constants import NUM_COLORS, NUM_TILES, Tiles
 
-    pair, payment, observe = (REWARDS | ABLATIONS)[reward]
-    atoms = {
-        "key": lambda obs, action, next_obs, info: info["state"].state.agent.pocket[0] == Tiles.KEY,
-        # Only the locked door counts: LockedRoom has others, which are closed.
-        "door": lambda obs, action, next_obs, info: ~(info["state"].state.grid[..., 0] == Tiles.DOOR_LOCKED).any(),
-        "goal": lambda obs, action, next_obs, info: info["state"].last() & (info["state"].discount == 0),
-    }
-    spec = rs.Spec([pair], payment=payment, discount=0.99, atoms={name: atoms[name] for name in pair.formula.atoms})
-    env, params = xminigrid.make(ENVS[env_name])
-    envs = rs.jax.SpecReward(rs.jax.from_xminigrid(env, params), spec, num_envs, observe, auto_reset=64)
-    return envs, params.max_steps
-
-
-def train(job: Job, film: Path | None) -> dict[str, Any]:
-    """Train, play, and return what is kept of it."""
-    import jax
-    from xminigrid.core.constants import NUM_COLORS, NUM_TILES
-
-    from rewardspec.lab.learning.device_ppo import DevicePPO
     from rewardspec.lab.learning.encoders import grid_encoder
-    from rewardspec.lab.learning.jax_training import train_jax_envs
+
+    def key(obs: Any, action: Any, next_obs: Any, info: Any) -> Any:
+        return info["state"].state.agent.pocket[0] == Tiles.KEY
+
+    def door(obs: Any, action: Any, next_obs: Any, info: Any) -> Any:
+        # Only the locked door counts: LockedRoom has others, which are closed.
+        return ~(info["state"].state.grid[..., 0] == Tiles.DOOR_LOCKED).any()
+
+    def goal(obs: Any, action: Any, next_obs: Any, info: Any) -> Any:
+        return info["state"].reward > 0
+
+    def near(atom: Any, tile: int) -> Any:
+        def degree(obs: Any, action: Any, next_obs: Any, info: Any) -> Any:
+            state = info["state"].state
+            rows, columns = jnp.indices(state.grid.shape[:2])
+            apart = abs(rows - state.agent.position[0]) + abs(columns - state.agent.position[1])
+            farthest = sum(state.grid.shape[:2])
+            nearest = jnp.where(state.grid[..., 0] == tile, apart, farthest).min()
+            return jnp.maximum(atom(obs, action, next_obs, info), 0.5 * (1.0 - nearest / farthest))
+
+        return degree
+
+    atoms = {"key": key, "door": door, "goal": goal}
+    if reward.nearness:
+        tiles = {"key": Tiles.KEY, "door": Tiles.DOOR_LOCKED, "goal": Tiles.GOAL}
+        atoms = {name: near(atom, tiles[name]) for name, atom in atoms.items()}
+    world = ENVS[env_name]
+    env, params = xminigrid.make(world.name)
+    spec, adapted = spec_of(world, reward, atoms), rs.jax.from_xminigrid(env, params)
+    return Trial(
+        lambda count: rs.jax.SpecReward(adapted, spec, count, reward.observe, auto_reset=64),
+        lambda info: {"success": info["base_reward"] > 0},
+        params.max_steps,
+        lambda struct: grid_encoder(struct, (NUM_TILES, NUM_COLORS)),
+    )
+
+
+def _corridor_trial(env_name: str, reward: Reward) -> Trial:
+    import jax.numpy as jnp
+    import navix
+    from navix.grid import translate
+
+    from rewardspec.lab.learning.encoders import grid_encoder
+
+    world = CORRIDORS[env_name]
+    pickup = [action.__name__ for action in navix.actions.DEFAULT_ACTION_SET].index("pickup")
+
+    def picked_up(before: Any, action: Any, after: Any) -> Any:
+        player = before.get_player()
+        front = translate(player.position, player.direction)
+        return (action == pickup) & (front == before.entities["goal"].position[0]).all()
+
+    def paid(before: Any, action: Any, after: Any) -> Any:
+        return picked_up(before, action, after).astype(jnp.float32)
+
+    env = navix.make(
+        world.name,
+        observation_fn=navix.observations.symbolic_first_person,
+        reward_fn=paid,
+        termination_fn=picked_up,
+        max_steps=30 * int(env_name[len("KeyCorridorS")]) ** 2,
+    )
+    released = rs.jax.from_navix(env)
+
+    def reset(key: Any) -> Any:
+        first, _ = released.reset(key)
+        doors = first.state.get_doors()
+        state = first.state.set_doors(doors.replace(open=jnp.where(doors.open == 2, 0, doors.open)))
+        state = state.replace(grid=state.grid.at[tuple(doors.position.T)].set(0))
+        first = first.replace(state=state, observation=env.observation_fn(state))
+        return first, first.observation
+
+    def key(obs: Any, action: Any, next_obs: Any, info: Any) -> Any:
+        return (info["state"].state.get_player().pocket > 0).all()
+
+    def door(obs: Any, action: Any, next_obs: Any, info: Any) -> Any:
+        return (info["state"].state.get_doors().requires < 0).all()  # the key opens the one door that needs one
+
+    def goal(obs: Any, action: Any, next_obs: Any, info: Any) -> Any:
+        return info["state"].is_termination()
+
+    spec = spec_of(world, reward, {"key": key, "door": door, "goal": goal})
+    repaired = rs.jax.FunctionalEnvironment(reset, released.step, released.action_space)
+    return Trial(
+        lambda count: rs.jax.SpecReward(repaired, spec, count, reward.observe, auto_reset=64),
+        lambda info: {"success": info["base_reward"] > 0},
+        int(env.max_steps),
+        lambda struct: grid_encoder(struct, (11, 7, 4)),  # kinds of entities, colors, states of doors
+    )
+
+
+def train_job(job: Job, film: Path | None) -> dict[str, Any]:
+    """Train, play, and return what is kept of it."""
     from rewardspec.lab.learning.settings import PPO
 
     config = PPO(total_steps=job["steps"], envs=job.get("envs", NUM_ENVS), **SETTINGS[job["settings"]])
-    envs, limit = environment(job["env"], job["reward"], config.envs)
-    encoder = grid_encoder(envs.observation_struct, (NUM_TILES, NUM_COLORS))
-    curves = train_jax_envs(
-        envs, config, job["seeds"], success=lambda info: info["base_reward"] > 0, encoder=encoder, hidden=HIDDEN
-    )
-    began = time.perf_counter()
-    envs, _ = environment(job["env"], job["reward"], PLAYED)
-    played = play(envs, encoder, curves.parameters, job["seeds"], limit)
+    trial = trial_of(job["env"], job["reward"])
+    trained = train(trial, config, job["seeds"], job.get("envs", PLAYED))
     if film is not None:
-        first = DevicePPO(envs, config, encoder=encoder, hidden=HIDDEN).initial(job["seeds"]).parameters
-        save_film(film, job, encoder, first, curves.parameters)
-    count = min(50, len(curves.steps))
-    bins = [part[-1] for part in np.array_split(np.arange(len(curves.steps)), count)]
-    return {
-        "success": played["success"].mean(axis=1).round(4).tolist(),
-        "length": played["length"].mean(axis=1).round(1).tolist(),
-        "training_success": np.nan_to_num(curves.final("success")).round(4).tolist(),
-        "curve_steps": curves.steps[bins].tolist(),
-        "curve": _binned(curves.means["success"], curves.episodes, count),
-        "compile_seconds": round(curves.compile_seconds, 1),
-        "seconds": round(curves.seconds, 1),
-        "playing_seconds": round(time.perf_counter() - began, 1),
-        "machine": f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, Python {platform.python_version()}",
-    }
+        save_film(film, trial, trained.encoder, trained.first, trained.last)
+    return trained.result
 
 
-def play(envs: Any, encoder: Any, parameters: Any, seeds: list[int], limit: int) -> dict[str, Any]:
-    """Return success and length of the first episode of each environment, arrays of shape (runs, num_envs)."""
-    import jax
-    import jax.numpy as jnp
-
-    def one(parameters: Any, key: Any) -> Any:
-        reset_key, key = jax.random.split(key)
-        zeros = jnp.zeros(envs.num_envs)
-
-        def step(carry: Any, key: Any) -> Any:
-            state, obs, running, success, length = carry
-            action_key, step_key = jax.random.split(key)
-            action = jax.random.categorical(action_key, _logits(encoder, parameters, obs))
-            state, obs, _, terminated, truncated, info = envs.step(step_key, state, action)
-            success += running * (info["base_reward"] > 0)
-            return (state, obs, running * ~(terminated | truncated), success, length + running), None
-
-        carry = (*envs.reset(reset_key), zeros + 1.0, zeros, zeros)
-        *_, success, length = jax.lax.scan(step, carry, jax.random.split(key, limit))[0]
-        return {"success": success, "length": length}
-
-    keys = jax.vmap(lambda seed: jax.random.fold_in(jax.random.key(seed), 2**31 - 1))(np.asarray(seeds, np.uint32))
-    return jax.tree.map(np.asarray, jax.jit(jax.vmap(one))(parameters, keys))
-
-
-def save_film(path: Path, job: Job, encoder: Any, first: Any, last: Any) -> None:
+def save_film(path: Path, trial: Trial, encoder: Any, first: Any, last: Any) -> None:
     """Save an episode of the first seed's policy before training, and one after it that succeeds if any does."""
     import jax
 
-    envs, limit = environment(job["env"], job["reward"], 64)
-    name = envs.spec.names[0] if envs.spec is not None else ""
+    envs = trial.make(64)
+    assert envs.spec is not None
+    name = envs.spec.names[0]
 
     @jax.jit
     def episodes(parameters: Any) -> Any:
         def step(carry: Any, key: Any) -> Any:
             state, obs = carry
             action_key, step_key = jax.random.split(key)
-            action = jax.random.categorical(action_key, _logits(encoder, parameters, obs))
+            action = jax.random.categorical(action_key, logits(encoder, parameters, obs))
             inner = state.env.state
             seen = (inner.grid, inner.agent.position, inner.agent.direction, inner.agent.pocket)
             state, obs, reward, terminated, truncated, info = envs.step(step_key, state, action)
@@ -175,7 +254,7 @@ def save_film(path: Path, job: Job, encoder: Any, first: Any, last: Any) -> None
             return (state, obs), dict(zip(names, values, strict=True))
 
         reset_key, key = jax.random.split(jax.random.key(0))
-        return jax.lax.scan(step, envs.reset(reset_key), jax.random.split(key, limit))[1]
+        return jax.lax.scan(step, envs.reset(reset_key), jax.random.split(key, trial.limit))[1]
 
     arrays = {}
     for when, parameters in (("before", first), ("after", last)):
@@ -187,22 +266,6 @@ def save_film(path: Path, job: Job, encoder: Any, first: Any, last: Any) -> None
             small = values.astype(np.uint8) if np.issubdtype(values.dtype, np.integer) else values
             arrays[f"{when}_{key}"] = small[: ends[which] + 1, which]
     np.savez_compressed(path, **arrays)
-
-
-def _logits(encoder: Any, parameters: Any, obs: Any) -> Any:
-    import jax.numpy as jnp
-
-    from rewardspec.lab.learning.networks import forward
-
-    return forward(parameters["actor"], encoder.apply(parameters["actor"], obs), jnp)
-
-
-def _binned(means: Any, weights: Any, count: int) -> list[list[float | None]]:
-    """Mean of the episodes that ended in each part of training; None where none ended."""
-    sums = np.where(weights > 0, means * weights, 0.0)
-    parts = [(s.sum(1), w.sum(1)) for s, w in zip(*(np.array_split(x, count, 1) for x in (sums, weights)), strict=True)]
-    rows = np.stack([np.divide(s, w, out=np.full(len(s), np.nan), where=w > 0) for s, w in parts], axis=1)
-    return [[None if np.isnan(x) else round(float(x), 4) for x in row] for row in rows]
 
 
 def tuning_jobs(steps: int) -> list[Job]:
@@ -231,95 +294,114 @@ def _tuning_success(results: list[dict[str, Any]], reward: str, settings: str, s
     return float(np.mean([result_of(results, job)["success"] for job in jobs]))  # type: ignore[index]
 
 
-def main_jobs(settings: dict[str, str], steps: int, seeds: int) -> list[Job]:
-    """The comparison: every reward with its own settings."""
-    return [
-        _job("main", env, reward, settings[reward], list(range(seeds)), steps) for reward in REWARDS for env in ENVS
-    ]
-
-
-def ablation_jobs(settings: dict[str, str], steps: int, seeds: int) -> list[Job]:
-    """Changes of the formula's reward, with the settings of the unchanged one."""
-    return [
-        _job("ablation", "LockedRoom", reward, settings[PROGRESS], list(range(seeds)), steps) for reward in ABLATIONS
-    ]
+def jobs_of(stage: str, settings: dict[str, str], steps: int, seeds: int) -> list[Job]:
+    """The jobs of a stage after tuning: every reward with its own settings, ablations with those of progress."""
+    some = list(range(seeds))
+    if stage == "ablation":
+        return [_job(stage, "LockedRoom", reward, settings[PROGRESS], some, steps) for reward in ABLATIONS]
+    envs = ENVS if stage == "main" else CORRIDORS
+    return [_job(stage, env, reward, settings[reward], some, steps) for reward in REWARDS for env in envs]
 
 
 def _job(stage: str, env: str, reward: str, settings: str, seeds: list[int], steps: int) -> Job:
     return {"stage": stage, "env": env, "reward": reward, "settings": settings, "seeds": seeds, "steps": steps}
 
 
-def report(results: list[dict[str, Any]], steps: int) -> None:
+def report(path: Path, tuning_steps: int) -> None:
     """Print the tables."""
+    results = load(path)
     print(
-        "PPO in XLand-MiniGrid. Success is the environment's own criterion: it paid a reward at the end of the episode."
+        f"PPO in XLand-MiniGrid and Navix, {NUM_ENVS:,} environments. Success is the environment's own criterion: it "
+        f"paid a\nreward at the end of the episode. Every policy plays {PLAYED} new episodes after training. Formula: "
+        f"`{FORMULA}`,\n`F goal` in MemoryS16."
     )
-    print(f"Every policy plays {PLAYED} new episodes after {steps:,} steps of training. Formula: `{FORMULA}`.")
-    for stage, title in (("main", "Ten seeds"), ("ablation", "LockedRoom: what the reward needs")):
+    stages = {"main": "Environments", "corridor": "KeyCorridor", "ablation": "LockedRoom: what the reward needs"}
+    order, envs = [*REWARDS, *ABLATIONS], [*ENVS, *CORRIDORS]
+    for stage, title in stages.items():
         rows = [one for one in results if one["job"]["stage"] == stage]
         if rows:
-            print(f"\n## {title}\n\n| environment | reward | settings | success, mean | least of all seeds | ", end="")
-            print("seeds at 0.99 | steps of an episode | seconds |\n|---|---|---|--:|--:|--:|--:|--:|")
-        order = [*REWARDS, *ABLATIONS]
-        for one in sorted(
-            rows, key=lambda one: (list(ENVS).index(one["job"]["env"]), order.index(one["job"]["reward"]))
-        ):
+            print(
+                f"\n## {title}\n\n| environment | reward | settings | steps a seed | success, mean | least of all ",
+                end="",
+            )
+            print("seeds | seeds at 0.99 | steps of an episode | seconds |\n|---|---|---|--:|--:|--:|--:|--:|--:|")
+        for one in sorted(rows, key=lambda one: (envs.index(one["job"]["env"]), order.index(one["job"]["reward"]))):
             job, success = one["job"], np.array(one["success"])
             print(
-                f"| {job['env']} | {job['reward']} | {job['settings']} | {success.mean():.3f} | {success.min():.3f} | "
-                f"{(success >= 0.99).sum()} of {len(success)} | {np.mean(one['length']):.0f} | {one['seconds']:.0f} |"
+                f"| {job['env']} | {job['reward']} | {job['settings']} | {job['steps']:,} | {success.mean():.3f} | "
+                f"{success.min():.3f} | {(success >= 0.99).sum()} of {len(success)} | {np.mean(one['length']):.0f} | "
+                f"{one['seconds']:.0f} |"
             )
-    settings = chosen(results, steps)
+    settings = chosen(results, tuning_steps)
     if settings is not None:
-        print(
-            f"\n## Settings\n\nMean success on {' and '.join(TUNED_ON)}, seeds {TUNING_SEEDS}, which are other seeds."
-        )
-        print(f"{NUM_ENVS:,} environments, hidden layers {HIDDEN}; bold: chosen.\n")
+        print(f"\n## Settings\n\nMean success on {' and '.join(TUNED_ON)} after {tuning_steps:,} steps, with the seeds")
+        print(f"{TUNING_SEEDS}, which are other seeds than above. Bold: chosen.\n")
         print("| settings | " + " | ".join(REWARDS) + " |\n|---|" + "--:|" * len(REWARDS))
         for name in SETTINGS:
-            cells = [f"{_tuning_success(results, reward, name, steps):.3f}" for reward in REWARDS]
+            cells = [f"{_tuning_success(results, reward, name, tuning_steps):.3f}" for reward in REWARDS]
             marked = [f"**{c}**" if settings[r] == name else c for r, c in zip(REWARDS, cells, strict=True)]
             print(f"| {name} | " + " | ".join(marked) + " |")
-    print(
-        "\n" + "; ".join(sorted({one["machine"] for one in results})) + ". Seconds are for training all seeds of a row,"
-    )
-    print("after compiling; several rows shared the device.")
+    print(f"\n{machines(path)}. Seconds are for training all seeds of a row, after compiling; several rows shared the")
+    print("device.")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--tune", action="store_true")
-    parser.add_argument("--ablate", action="store_true")
-    parser.add_argument("--report", action="store_true")
-    parser.add_argument("--job", help="run this job alone, in this process")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--steps", type=int, default=10_000_000)
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=1e9)
-    arguments = parser.parse_args()
-    path, steps, seeds = arguments.out, arguments.steps, arguments.seeds
+def draw_curves(path: Path, picture: Path) -> None:
+    """Draw success during training: the mean over seeds, and each seed."""
+    import matplotlib.pyplot as plt
+
+    rows = [one for one in load(path) if one["job"]["stage"] in ("main", "corridor")]
+    names = [name for name in (ENVS | CORRIDORS) if any(one["job"]["env"] == name for one in rows)]
+    figure, axes = plt.subplots(1, len(names), figsize=(3 * len(names), 2.6), sharey=True, squeeze=False)
+    for axis, name in zip(axes[0], names, strict=True):
+        for number, reward in enumerate(REWARDS):
+            for one in rows:
+                if (one["job"]["env"], one["job"]["reward"]) != (name, reward):
+                    continue
+                steps, curve = np.array(one["curve_steps"]) / 1e6, np.array(one["curve"], dtype=float)
+                axis.plot(steps, curve.T, color=f"C{number}", alpha=0.25, linewidth=0.6)
+                axis.plot(steps, np.nan_to_num(curve).mean(axis=0), color=f"C{number}", label=reward)
+        axis.set(title=name, xlabel="million steps", ylim=(-0.02, 1.02))
+    axes[0][0].set_ylabel("success")
+    axes[0][-1].legend(fontsize="x-small")
+    figure.tight_layout()
+    figure.savefig(picture)
+
+
+def main() -> int:
+    options = parser(__doc__, 10_000_000, 10)
+    options.add_argument("--stage", choices=("tuning", "main", "ablation", "corridor"), default="main")
+    options.add_argument("--tuning-steps", type=int, default=10_000_000, help="steps of the tuning to choose by")
+    options.add_argument("--settings", choices=list(SETTINGS), help="for all rewards, without tuning")
+    options.add_argument("--curves", type=Path, help="draw success during training into this file")
+    arguments = options.parse_args()
     if arguments.report:
-        return report(load(path), steps)
-    if arguments.job is not None:
-        job = json.loads(arguments.job)
+        report(arguments.out, arguments.tuning_steps)
+        return 0
+    if arguments.curves is not None:
+        draw_curves(arguments.out, arguments.curves)
+        return 0
+    jobs: list[Job] = []
+    if arguments.job is None:
+        settings = dict.fromkeys(REWARDS, arguments.settings) if arguments.settings else None
+        if arguments.stage == "tuning":
+            jobs = tuning_jobs(arguments.steps)
+        else:
+            settings = settings or chosen(load(arguments.out), arguments.tuning_steps)
+            if settings is None:
+                options.error(
+                    f"{arguments.out} has no complete tuning of {arguments.tuning_steps:,} steps. Run --stage tuning "
+                    "first, or pass --settings."
+                )
+            jobs = jobs_of(arguments.stage, settings, arguments.steps, arguments.seeds)
+        if arguments.envs is not None:
+            jobs = [{**job, "envs": arguments.envs} for job in jobs]
+
+    def one(job: Job) -> dict[str, Any]:
         filmed = (job["stage"], job["env"], job["reward"]) == ("main", "LockedRoom", PROGRESS)
-        result = train(job, path.with_name("locked_room.npz") if filmed else None)
-        append(path, job, result)
-        print(job["env"], job["reward"], job["settings"], result["success"], result["seconds"], flush=True)
-        return None
-    until = time.monotonic() + 60.0 * arguments.minutes
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if arguments.tune:
-        jobs = tuning_jobs(steps)
-    else:
-        settings = chosen(load(path), steps)
-        if settings is None:
-            parser.error(f"{path} has no complete tuning of {steps:,} steps. Run with --tune first.")
-        jobs = (ablation_jobs if arguments.ablate else main_jobs)(settings, steps, seeds)
-    complete = run_all(__file__, jobs, path, arguments.workers, until, lambda line: print(line, flush=True))
-    raise SystemExit(0 if complete else 3)
+        return train_job(job, arguments.out.with_name("locked_room.npz") if filmed else None)
+
+    return run(arguments, __file__, jobs, one)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -5,13 +5,16 @@
 
 Each variant is one compiled `lax.scan` with random actions. Its carry depends on the rewards, the observations and the
 costs, so that the compiler drops none of them. Variants take turns in every round; figures are medians over the rounds,
-and differences medians over the rounds' differences. Environments are reset as `auto_reset` says in the table.
+and differences medians over the rounds' differences. Environments are reset as `auto_reset` says in the table. Kernels
+are the instructions of the compiled loop's body that do work: a GPU launches each on its own, so that a small
+environment pays for their number and not for the arithmetic.
 """
 
 from __future__ import annotations
 
 import argparse
 import platform
+import re
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -80,8 +83,8 @@ VARIANTS: dict[str, tuple[list[tuple[str, float]] | None, Any]] = {
 }
 
 
-def compiled(family: Family, formulas: list[tuple[str, float]] | None, observe: Any, num_envs: int) -> Run:
-    """Return a function from a state to the state after the family's steps."""
+def compiled(family: Family, formulas: list[tuple[str, float]] | None, observe: Any, num_envs: int) -> tuple[Run, int]:
+    """Return a function from a state to the state after the family's steps, and the number of kernels of a step."""
     spec = None if formulas is None else rs.Spec(formulas, atoms=family.atoms)
     envs = rs.jax.SpecReward(
         family.env, spec, num_envs, observe, limit=family.limit, auto_reset=family.auto_reset, flatten=True
@@ -98,13 +101,35 @@ def compiled(family: Family, formulas: list[tuple[str, float]] | None, observe: 
     run = jax.jit(lambda carry: jax.lax.scan(step, carry, None, length=family.steps)[0], donate_argnums=0)
     key = jax.random.key(0)
     state, _ = jax.jit(envs.reset)(key)
-    carry = run((key, state, jnp.zeros(num_envs)))
-    held = [jax.block_until_ready(carry)]
+    carry = (key, state, jnp.zeros(num_envs))
+    program = run.lower(carry).compile()
+    held = [jax.block_until_ready(program(carry))]
 
     def again(_: Any = None) -> None:
-        held[0] = jax.block_until_ready(run(held[0]))
+        held[0] = jax.block_until_ready(program(held[0]))
 
-    return again
+    return again, kernels(program.as_text())
+
+
+def kernels(text: str) -> int:
+    """Count the instructions of the largest loop's body that do work, in the text of a compiled program.
+
+    Instructions inside a call, such as a GPU's command buffer, count one by one; those inside a fusion do not.
+    """
+    parts = re.split(r"\n(?=%|ENTRY)", text)
+    bodies = {part.lstrip("%").split(" ", 1)[0]: part for part in parts}
+
+    def count(name: str) -> int:
+        found = 0
+        for operation, rest in re.findall(r" = [^=]*? ([a-z][a-z0-9-]*)\((.*)", bodies[name]):
+            called = re.search(r"to_apply=%([\w.-]+)", rest)
+            if operation == "call" and called:
+                found += count(called.group(1))
+            elif operation not in ("parameter", "tuple", "get-tuple-element", "constant", "bitcast"):
+                found += 1
+        return found
+
+    return max(count(name) for name in re.findall(r"body=%([\w.-]+)", text))
 
 
 def _sampler(space: Any, num_envs: int) -> Callable[[Any], Any]:
@@ -113,17 +138,19 @@ def _sampler(space: Any, num_envs: int) -> Callable[[Any], Any]:
     return lambda key: jax.random.uniform(key, (num_envs, *space.shape), minval=-1.0, maxval=1.0)
 
 
-def measured(family: Family, variants: list[str], num_envs: int, rounds: int) -> Iterator[tuple[str, list[float]]]:
-    """Yield for each variant the µs of a step of the whole batch, one number a round."""
+def measured(
+    family: Family, variants: list[str], num_envs: int, rounds: int
+) -> Iterator[tuple[str, tuple[list[float], int]]]:
+    """Yield for each variant the µs of a step of the whole batch, one number a round, and the number of kernels."""
     runs = {name: compiled(family, *VARIANTS[name], num_envs) for name in variants}
     times: dict[str, list[float]] = {name: [] for name in variants}
     for turn in range(rounds + 1):
-        for name, run in runs.items():
+        for name, (run, _) in runs.items():
             began = time.perf_counter()
             run(None)
             if turn:
                 times[name].append((time.perf_counter() - began) / family.steps * 1e6)
-    yield from times.items()
+    yield from ((name, (times[name], runs[name][1])) for name in variants)
 
 
 def main() -> None:
@@ -134,18 +161,20 @@ def main() -> None:
     arguments = parser.parse_args()
     device = jax.devices()[0]
     print(f"{device.device_kind} · JAX {jax.__version__} · Python {platform.python_version()}", end=" · ")
-    print(f"{arguments.num_envs:,} environments\n\n| | auto_reset | µs a step | the spec adds, µs | speed kept |")
-    print("|---|---|--:|--:|--:|", flush=True)
+    print(f"{arguments.num_envs:,} environments\n")
+    print("| | auto_reset | µs a step | the spec adds, µs | speed kept | kernels |")
+    print("|---|---|--:|--:|--:|--:|", flush=True)
     for name in arguments.only:
         family = FAMILIES[name]()
         variants = list(VARIANTS) if name == "CartPole" else ["bare", "three formulas, one window of 100"]
         found = dict(measured(family, variants, arguments.num_envs, arguments.rounds))
-        for variant, times in found.items():
-            added = [own - bare for own, bare in zip(times, found["bare"], strict=True)]
-            kept = [bare / own for own, bare in zip(times, found["bare"], strict=True)]
+        bare_times = found["bare"][0]
+        for variant, (times, count) in found.items():
+            added = [own - bare for own, bare in zip(times, bare_times, strict=True)]
+            kept = [bare / own for own, bare in zip(times, bare_times, strict=True)]
             print(
                 f"| {name}, {variant} | {family.auto_reset} | {statistics.median(times):,.1f} "
-                f"| {statistics.median(added):+.1f} | {statistics.median(kept):.1%} |",
+                f"| {statistics.median(added):+.1f} | {statistics.median(kept):.1%} | {count} |",
                 flush=True,
             )
 

@@ -51,7 +51,7 @@ def ids_in_some_form(mask, rng):
     where = mask.nonzero()[:, 0]
     if mask.all():
         return rng.choice((None, slice(None), where))
-    return rng.choice((where, where.tolist(), mask))
+    return rng.choice((where, where.tolist(), tuple(where.tolist()), mask))
 
 
 @pytest.mark.parametrize("library", ["stub", "mjlab"])
@@ -150,6 +150,25 @@ def test_steps_in_inference_mode_and_resets_outside_of_it():
         manager.reset(torch.tensor([1, 2]))
     with torch.no_grad():
         manager.compute(DT)
+
+
+@pytest.mark.parametrize("nothing", [[], (), torch.tensor([], dtype=torch.long), slice(0, 0), torch.zeros(6) > 0])
+def test_a_reset_of_no_environment_changes_nothing(nothing):
+    manager = make_manager("stub", {"spec": rs.Spec([("F a", 1)], ATOMS)}, env := Env())
+    env.advance()
+    env.a = torch.linspace(0, 1, NUM_ENVS)
+    first = manager.compute(DT)
+    manager.reset(nothing)
+    env.a = torch.zeros(NUM_ENVS)
+    assert manager.compute(DT).tolist() == first.tolist()
+
+
+def test_atoms_may_be_numbers_for_all_environments():
+    spec = rs.Spec([("F a", 1), ("F b", 1)], {"a": lambda obs, action, env: 0.5, "b": lambda obs, action, env: True})
+    manager = make_manager("stub", {"spec": spec}, env := Env(), weight=1.0)
+    for _ in range(2):
+        env.advance()
+        torch.testing.assert_close(manager.compute(DT), torch.full((NUM_ENVS,), 1.5 * DT))
 
 
 def test_labels_out_of_range_are_noted():

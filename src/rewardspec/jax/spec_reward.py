@@ -183,11 +183,12 @@ class SpecReward:
         zero = jnp.zeros(() if self.num_envs is None else self.num_envs)
         monitor = None
         if self._engine is not None:
-            spec, labels = self._engine.spec, self._read(obs, None, obs, {"state": env})
-            monitor = self._on_arrays(spec.start)(labels) if labels else spec.start(labels, batch=zero.shape)
+            labels = self._read(obs, None, obs, {"state": env})
+            monitor = self._start(labels) if labels else self._engine.spec.start(labels, batch=zero.shape)
         first = (env, obs) if self.auto_reset == "first" else None
         state = State(env, obs, monitor, zero.astype(jnp.int32), zero, zero, first)
-        state = jax.tree.map(strong, state)
+        # No two leaves share memory, so that a compiled step can take over the memory of all.
+        state = jax.tree.map(lambda leaf: strong(leaf).copy(), state)
         return state, self._shown(state.obs, state.monitor)
 
     def step(self, key: Array, state: State, action: Action) -> EnvsStep:
@@ -233,7 +234,7 @@ class SpecReward:
         env, obs = chosen(done, (first_env, first_obs), (env, last_obs))
         if self._engine is not None:
             first_labels = self._read(first_obs, None, first_obs, {"state": first_env})
-            monitor = self._on_arrays(self._engine.spec.reset)(monitor, first_labels, done)
+            monitor = self._restart(monitor, first_labels, done)
             info["reset_labels"] = first_labels
         zero = jnp.zeros_like(reward)
         returns = jnp.where(done, zero, episode_return), jnp.where(done, zero, base_return)
@@ -257,8 +258,18 @@ class SpecReward:
     def _each(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return function if self.num_envs is None else jax.vmap(function)
 
-    def _on_arrays(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.cached_property
+    def _start(self) -> Callable[..., MonitorState]:
+        return self._on_arrays("start")
+
+    @functools.cached_property
+    def _restart(self) -> Callable[..., MonitorState]:
+        return self._on_arrays("reset")
+
+    def _on_arrays(self, name: str) -> Callable[..., MonitorState]:
         """Keep a spec from taking labels of one environment outside of `jit` for plain numbers."""
+        assert self._engine is not None
+        function: Callable[..., MonitorState] = getattr(self._engine.spec, name)
         return jax.jit(function) if self.num_envs is None else function
 
     def _split(self, key: Array, count: int | None) -> Array:

@@ -89,7 +89,11 @@ class SpecTerm:
             env_ids: Indices of the environments, as a slice, a sequence or a tensor; or a mask of shape (num_envs,).
                 None for all.
         """
-        self._begun[slice(None) if env_ids is None else env_ids] = True
+        if env_ids is None:
+            env_ids = slice(None)
+        elif isinstance(env_ids, tuple):  # torch takes a tuple for one index along each axis
+            env_ids = list(env_ids)
+        self._begun[env_ids] = True
 
     def __call__(
         self,
@@ -121,7 +125,8 @@ class SpecTerm:
         if observation is not None and spec.batch_reader.of_transitions:
             self._obs = _copied(next_obs)
         if self._state is None:
-            like = next(iter(labels.values()), self._begun.float())
+            tensors = (label for label in labels.values() if isinstance(label, torch.Tensor))
+            like = next(tensors, self._begun.float())
             state = spec.initial_state(env.num_envs, torch, like.dtype, like.device, check_labels=True)
         else:
             state = spec.machine.begin(self._state, self._begun)

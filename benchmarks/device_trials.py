@@ -1,0 +1,176 @@
+"""Training and evaluation of one benchmark job with PPO in JAX environments: train all seeds, play new episodes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from device_jobs import Job, append, load, run_all
+
+import rewardspec as rs
+
+Measures = Callable[[dict[str, Any]], dict[str, Any]]
+"""Function from the `info` of the last step of episodes to what is measured, by name: arrays of shape (num_envs,)."""
+
+
+class Trial(NamedTuple):
+    """What is trained.
+
+    Attributes:
+        make: Function from a number of environments to the environments with their reward.
+        measures: What is measured of an episode; one of them is called `success`.
+        limit: Most steps of an episode.
+        encoder: Function from the shape of an observation to what the networks see; None for all numbers.
+        hidden: Sizes of the hidden layers.
+    """
+
+    make: Callable[[int], rs.jax.SpecReward]
+    measures: Measures
+    limit: int
+    encoder: Callable[[Any], Any] | None = None
+    hidden: Sequence[int] = (256, 256)
+
+
+class Trained(NamedTuple):
+    """Result of a trial: what the results file keeps, and what a film needs."""
+
+    result: dict[str, Any]
+    encoder: Any
+    first: Any
+    last: Any
+
+
+def train(trial: Trial, config: Any, seeds: Sequence[int], played: int) -> Trained:
+    """Train a policy for each seed, and play new episodes with each.
+
+    Args:
+        trial: What is trained.
+        config: Settings of PPO, a `rewardspec.lab.learning.settings.PPO`.
+        seeds: The seeds, all in one compiled program.
+        played: Number of new episodes of each policy. Each is played to its end.
+    """
+    import jax
+
+    from rewardspec.lab.learning.device_ppo import DevicePPO
+    from rewardspec.lab.learning.encoders import flat_encoder
+    from rewardspec.lab.learning.jax_training import train_jax_envs
+
+    envs = trial.make(config.envs)
+    encoder = (trial.encoder or flat_encoder)(envs.observation_struct)
+
+    def success(info: dict[str, Any]) -> Any:
+        return trial.measures(info)["success"]
+
+    curves = train_jax_envs(envs, config, seeds, success=success, encoder=encoder, hidden=trial.hidden)
+    began = time.perf_counter()
+    means = play(trial, trial.make(played), encoder, curves.parameters, seeds)
+    count = min(50, len(curves.steps))
+    bins = [part[-1] for part in np.array_split(np.arange(len(curves.steps)), count)]
+    result = {
+        **{name: values.mean(axis=1).round(4).tolist() for name, values in means.items()},
+        "training_success": np.nan_to_num(curves.final("success")).round(4).tolist(),
+        "curve_steps": curves.steps[bins].tolist(),
+        "curve": _binned(curves.means["success"], curves.episodes, count),
+        "compile_seconds": round(curves.compile_seconds, 1),
+        "seconds": round(curves.seconds, 1),
+        "playing_seconds": round(time.perf_counter() - began, 1),
+        "machine": f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, Python {platform.python_version()}",
+    }
+    first = DevicePPO(envs, config, encoder=encoder, hidden=trial.hidden).initial(list(seeds)).parameters
+    return Trained(result, encoder, first, curves.parameters)
+
+
+def play(trial: Trial, envs: Any, encoder: Any, parameters: Any, seeds: Sequence[int]) -> dict[str, Any]:
+    """Return the measures of the first episode of each environment, and its `length`: shape (runs, num_envs)."""
+    import jax
+    import jax.numpy as jnp
+
+    def one(parameters: Any, key: Any) -> Any:
+        reset_key, key = jax.random.split(key)
+        zeros = jnp.zeros(envs.num_envs)
+
+        def step(carry: Any, key: Any) -> Any:
+            state, obs, running, sums = carry
+            action_key, step_key = jax.random.split(key)
+            action = jax.random.categorical(action_key, logits(encoder, parameters, obs))
+            state, obs, _, terminated, truncated, info = envs.step(step_key, state, action)
+            done = terminated | truncated
+            found = {**trial.measures(info), "length": info["episode"]["length"]}
+            sums = {name: sums[name] + running * done * values for name, values in found.items()}
+            return (state, obs, running * ~done, sums), None
+
+        names = [*trial.measures(_info_struct(envs)), "length"]
+        carry = (*envs.reset(reset_key), zeros + 1.0, dict.fromkeys(names, zeros))
+        return jax.lax.scan(step, carry, jax.random.split(key, trial.limit))[0][3]
+
+    keys = jax.vmap(lambda seed: jax.random.fold_in(jax.random.key(seed), 2**31 - 1))(np.asarray(seeds, np.uint32))
+    return jax.tree.map(np.asarray, jax.jit(jax.vmap(one))(parameters, keys))
+
+
+def _info_struct(envs: Any) -> Any:
+    """Return an `info` of zeros."""
+    import jax
+    import jax.numpy as jnp
+
+    def info(key: Any) -> Any:
+        state, _ = envs.reset(key)
+        return envs.step(key, state, rs.jax.sample_actions(envs.action_space, key, envs.num_envs))[5]
+
+    return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(info, jax.random.key(0)))
+
+
+def logits(encoder: Any, parameters: Any, obs: Any) -> Any:
+    """Return the logits of the actions that a policy chooses from."""
+    import jax.numpy as jnp
+
+    from rewardspec.lab.learning.networks import forward
+
+    return forward(parameters["actor"], encoder.apply(parameters["actor"], obs), jnp)
+
+
+def _binned(means: Any, weights: Any, count: int) -> list[list[float | None]]:
+    """Mean of the episodes that ended in each part of training; None where none ended."""
+    sums = np.where(weights > 0, means * weights, 0.0)
+    parts = [(s.sum(1), w.sum(1)) for s, w in zip(*(np.array_split(x, count, 1) for x in (sums, weights)), strict=True)]
+    rows = np.stack([np.divide(s, w, out=np.full(len(s), np.nan), where=w > 0) for s, w in parts], axis=1)
+    return [[None if np.isnan(x) else round(float(x), 4) for x in row] for row in rows]
+
+
+def parser(description: str | None, steps: int, seeds: int) -> argparse.ArgumentParser:
+    """Return the options that the scripts share."""
+    options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--out", type=Path, required=True, help="file of the results, a line each")
+    options.add_argument("--report", action="store_true", help="print the page")
+    options.add_argument("--job", help="run this job alone, in this process")
+    options.add_argument("--steps", type=int, default=steps, help="steps of each seed")
+    options.add_argument("--seeds", type=int, default=seeds)
+    options.add_argument("--envs", type=int, help="environments of a run, fewer than usual to try the script")
+    options.add_argument("--workers", type=int, default=1, help="jobs at a time")
+    options.add_argument("--minutes", type=float, default=1e9, help="end after so long; call again to go on")
+    return options
+
+
+def run(arguments: argparse.Namespace, script: str, jobs: Sequence[Job], one: Callable[[Job], dict[str, Any]]) -> int:
+    """Run one job, or all whose results are missing, and return the exit status: 3 if some are still missing."""
+    path = arguments.out
+    if arguments.job is not None:
+        job = json.loads(arguments.job)
+        result = one(job)
+        append(path, job, result)
+        print(job, result["success"], result["seconds"], flush=True)
+        return 0
+    path.parent.mkdir(parents=True, exist_ok=True)
+    until = time.monotonic() + 60.0 * arguments.minutes
+    complete = run_all(script, jobs, path, arguments.workers, until, lambda line: print(line, flush=True))
+    return 0 if complete else 3
+
+
+def machines(path: Path) -> str:
+    """Return on which machines the results were measured."""
+    return "; ".join(sorted({one["machine"] for one in load(path)}))
