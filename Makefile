@@ -11,6 +11,9 @@ help: ## Show the targets
 
 demo: $(VENV)/demo.stamp ## The whole evaluation on small budgets: table, curves and report in demo-output
 	@$(BIN)/rewardspec reproduce --quick -o demo-output
+	@echo
+	@echo "The same for an environment and specs of your own, see docs/guides/comparing.md:"
+	@echo "  $(BIN)/rewardspec compare CartPole-v1 --spec examples/upright.toml --base --steps 20000 -o own"
 
 test: $(VENV)/test.stamp ## All tests, doctests included
 	$(BIN)/python -m pytest -n 2
@@ -78,8 +81,8 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
-	@echo "Installing rewardspec with JAX, optax and Gymnasium's environments in $(VENV): one to four minutes, once."
-	@$(PIP_INSTALL) -e '.[reproduce]'
+	@echo "Installing the package and what the demo needs into $(VENV), once. This takes a minute or two."
+	@$(BIN)/pip install --disable-pip-version-check -e '.[reproduce]'
 	@touch $@
 
 # torch first and alone: another package's looser requirement would fetch a much larger build.

@@ -48,7 +48,8 @@ def test_it_tells_what_a_person_wants_to_know(check):
         "            weight 2; mixed: neither safety nor goal, it can still turn either way\n"
         "Pair 2      G balanced\n"
         "            weight 4; safety: asks only that something bad never happens, so it can veto a reward\n"
-        "            safety objective: once violated, every step pays -1\n"
+        "            safety objective: once violated, every step pays -1, whatever the other pairs are worth\n"
+        "            with veto = false, a violation would cost what this pair pays, and no more\n"
         "Machine     1 register, 1 control state\n"
         "Found       nothing that looks wrong\n",
         "",

@@ -48,6 +48,7 @@ def test_the_page_and_its_files_are_served(server):
     response, content = ask(server, "GET", "/first")
     first = json.loads(content)
     assert (first["pairs"][0]["formula"], first["pairs"][0]["weight"], first["payment"]) == ("F goal", 2.0, "delta")
+    assert all(len(labels) == one["length"] for one in first["examples"] for labels in one["signals"].values())
     assert {"text": "always", "words": "at every step: a"} in first["completions"]
 
 
@@ -233,3 +234,17 @@ def test_what_is_nested_too_deeply_or_too_large_is_refused(monkeypatch):
 
         monkeypatch.setitem(play_worker.QUESTIONS, "/compile", fail)
         assert set(play_worker.reply_to('["/compile", {}]')) == {"refused"}
+
+
+@pytest.mark.parametrize("example", playground.first_content(None)["examples"], ids=lambda example: example["title"])
+def test_an_example_shows_what_its_formulas_are_about(example):
+    spec = rs.Spec.from_toml(playground.answer(playground.request_of(None) | example)["toml"])
+    assert set(spec.atoms) == set(example["signals"])
+    for pair in spec.pairs:
+        values = rs.synthesize(pair.formula).run({atom: example["signals"][atom] for atom in pair.formula.atoms})
+        assert len(set(values.tolist())) > 1, pair  # its curve is not flat
+
+
+def test_the_first_trace_is_that_of_the_first_example():
+    first = playground.first_content(None)
+    assert first["signals"] == first["examples"][0]["signals"]

@@ -115,7 +115,7 @@ def sizes_of(program: Program) -> str:
 
 
 _AFTER_VIOLATION: dict[Payment, str] = {
-    "value": "once violated, every step pays {penalty:g}",
+    "value": "once violated, every step pays {penalty:g}, whatever the other pairs are worth",
     "delta": "once violated, what all pairs were paid is taken back, down to {penalty:g}, and nothing more is paid",
     "potential": "once violated, the level of all pairs together is {penalty:g} to the end of the episode",
     "final": "once violated, the episode pays {penalty:g} at its end, whatever the other pairs are worth",
@@ -133,6 +133,8 @@ def _pair(pair: Pair, penalty: float, payment: Payment) -> str:
     if pair.vetoes:
         charged = penalty if pair.penalty is None else pair.penalty
         lines.append(f"safety objective: {_AFTER_VIOLATION[payment].format(penalty=charged)}")
+        if pair.veto is None:
+            lines.append("with veto = false, a violation would cost what this pair pays, and no more")
     elif pair.veto is False:
         lines.append("no safety objective (veto = false): a violation costs what this pair pays, and no more")
     return "\n".join(lines)

@@ -35,6 +35,35 @@ MOST_REGISTERS = 64
 MOST_STEPS = 2_000  # of a formula's intervals, together
 MOST_STATES = 64  # of an automaton
 _EXAMPLE = Spec([Pair("G(request -> F[0,20] grant)", 1.0), Pair("F(key & F door)", 1.0)])
+_SHOWN = 100  # steps of an example
+_EXAMPLES: dict[str, tuple[Spec, dict[str, list[tuple[int, int, float]]]]] = {
+    "Answer in time": (
+        _EXAMPLE,
+        {
+            "request": [(10, 11, 1.0), (45, 46, 1.0)],
+            "grant": [(22, 24, 1.0), (80, 82, 1.0)],  # the second comes too late
+            "key": [(15, 20, 0.7)],
+            "door": [(35, 38, 1.0)],
+        },
+    ),
+    "Key, door, goal: paid for progress": (
+        Spec([Pair("F(key & F(door & F goal))", 3.0, progress=True)], payment="delta"),
+        {"key": [(20, 22, 1.0)], "door": [(10, 12, 1.0), (50, 52, 1.0)], "goal": [(80, 100, 1.0)]},
+    ),
+    "Safe on the way to the goal": (
+        Spec([Pair("G safe", 1.0), Pair("F goal", 2.0)], penalty=-1.0),
+        {"safe": [(0, 40, 1.0), (40, 60, 0.4), (60, 85, 0.9), (86, 100, 1.0)], "goal": [(20, 50, 0.3), (50, 100, 0.8)]},
+    ),
+    "At most three times": (
+        Spec([Pair("G{3} !retry", 1.0)]),
+        {"retry": [(15, 16, 1.0), (35, 36, 1.0), (55, 56, 1.0), (75, 76, 1.0)]},
+    ),
+    "Hold it for ten steps": (
+        Spec([Pair("F(H[0,9] held & Y[9] true)", 1.0)]),
+        {"held": [(10, 17, 1.0), (30, 50, 0.6), (65, 80, 1.0)]},
+    ),
+}
+"""Examples by title: a spec, and for each atom the stretches of steps in which its label is not 0."""
 _OPTIONS = ("payment", "penalty", "discount", "semantics")
 _PAIR = ("formula", "weight", "veto", "penalty", "name", "payment", "progress")
 
@@ -49,8 +78,21 @@ def request_of(spec: Spec | None) -> JsonObject:
 
 
 def first_content(spec: Spec | None) -> JsonObject:
-    """Initial content and completions of the playground."""
-    return {**request_of(spec), "completions": _completions(), "payments": list(PAYMENTS)}
+    """Initial content, examples and completions of the playground."""
+    examples = [
+        {"title": title, **request_of(shown), "length": _SHOWN, "signals": _signals(stretches)}
+        for title, (shown, stretches) in _EXAMPLES.items()
+    ]
+    content = examples[0] if spec is None else request_of(spec)
+    return {**content, "examples": examples, "completions": _completions(), "payments": list(PAYMENTS)}
+
+
+def _signals(stretches: Mapping[str, list[tuple[int, int, float]]]) -> dict[str, list[float]]:
+    """The labels of each atom at every step of an example."""
+    return {
+        atom: [next((level for first, end, level in parts if first <= k < end), 0.0) for k in range(_SHOWN)]
+        for atom, parts in stretches.items()
+    }
 
 
 def _completions() -> list[dict[str, str]]:

@@ -248,7 +248,7 @@ def _further(name: str, title: str, *, late: bool) -> _Group:
 
     def show(cell: Summary, task: Task) -> str:
         estimate = found(cell)
-        return "" if estimate is None else estimate_text(estimate, task.measures[name].share)
+        return GAP if estimate is None else estimate_text(estimate, task.measures[name].share)
 
     def value(cell: Summary) -> float:
         estimate = found(cell)

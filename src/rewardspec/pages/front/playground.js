@@ -211,17 +211,23 @@ function link() {
   return `${location.origin}/#${btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "")}`;
 }
 
+// Take over the labels of a link or an example; returns it.
+function drawn(found) {
+  board.length = Math.min(20000, Math.max(2, Math.round(Number(found.length)) || 100));
+  board.signals.clear();
+  for (const [atom, values] of Object.entries(found.signals ?? {})) {
+    if (Array.isArray(values)) board.signals.set(atom, Float64Array.from({ length: board.length }, (_, k) => Number(values[k]) || 0));
+  }
+  by("length").value = board.length;
+  return found;
+}
+
 function linked() {
   if (location.hash.length < 2) return null;
   try {
     const bytes = Uint8Array.from(atob(location.hash.slice(1).replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
     const found = JSON.parse(new TextDecoder().decode(bytes));
-    if (!Array.isArray(found.pairs)) return null;
-    board.length = Math.min(20000, Math.max(2, Math.round(Number(found.length)) || 100));
-    for (const [atom, values] of Object.entries(found.signals ?? {})) {
-      if (Array.isArray(values)) board.signals.set(atom, Float64Array.from({ length: board.length }, (_, k) => Number(values[k]) || 0));
-    }
-    return found;
+    return Array.isArray(found.pairs) ? drawn(found) : null;
   } catch {
     say("The link is damaged; this is an example.");
     return null;
@@ -254,6 +260,10 @@ document.addEventListener("keydown", (event) => {
 const start = await (await fetch("first")).json();
 completions = start.completions;
 start.payments.forEach((way) => by("payment").append(element("option", { value: way }, way)));
-show(linked() ?? start);
-by("length").value = board.length;
+start.examples.forEach(({ title }, k) => by("examples").append(element("option", { value: k }, title)));
+by("examples").addEventListener("change", (event) => {
+  if (event.target.value !== "") show(drawn(start.examples[event.target.value]));
+  event.target.value = "";
+});
+show(linked() ?? drawn(start));
 globalThis.playground = { board };
