@@ -51,14 +51,16 @@ def test_what_is_settled_is_forgotten():
         state, _ = SETTLED.step(state, {"placed": [number]})
         state, _ = SETTLED.step(state, {"paid": [number]})
         (things,) = SETTLED.machine.populations(state)
-        assert len(things.where) + len(things.classes) + len(things.merged) <= 200
+        assert len(things.where) + len(things.recent) + len(things.classes) + len(things.merged) <= 200
     assert SETTLED.values(state) == (1.0,)
     for number in range(500):
         state, _ = SETTLED.step(state, {"placed": [number]})
     (things,) = SETTLED.machine.populations(state)
-    assert (len(things.where), len(things.classes)) == (500, 1)  # all in one state
+    assert (len(SETTLED.thing_values(state, 0)), len(things.classes)) == (500, 1)  # all in one state
     state, _ = SETTLED.step(state, {"paid": set(range(500))})
-    assert not SETTLED.machine.populations(state)[0].where
+    (things,) = SETTLED.machine.populations(state)
+    assert not things.where
+    assert not things.recent
 
 
 def test_windows_that_hold_the_same_are_the_same():

@@ -35,7 +35,14 @@ def test_values_rewards_and_single_things():
 
 
 @pytest.mark.parametrize(
-    "held", [[0.0, 1.0, 0.0], (0, True, 0), np.array([0.0, 1.0, 0.0]), {"0": 0.0, "1": 1.0, "2": 0.0}]
+    "held",
+    [
+        [0.0, 1.0, 0.0],
+        (0, True, 0),
+        np.array([0.0, 1.0, 0.0]),
+        {"0": 0.0, "1": 1.0, "2": 0.0},
+        {0: 0.0, 1: 1.0, 2: 0.0},
+    ],
 )
 def test_labels_of_things_may_be_arrays_sequences_and_mappings(held):
     assert SPEC.start({**FIRST, "held": held}) == SPEC.start(FIRST)
@@ -140,6 +147,12 @@ def test_an_atom_is_about_things_of_one_sort_everywhere():
         rs.Spec([("forall box: G held(box)", 1), ("forall crate: G held(crate)", 1)], sorts={"box": 2, "crate": 2})
     with pytest.raises(SpecError, match=r"No function is given for atom 'held', which the formula `forall box: G held"):
         rs.Spec([("forall box: G held(box)", 1)], {"a": read_boxes}, sorts={"box": 2})
+
+
+def test_no_label_is_that_of_two_atoms():
+    with pytest.raises(SpecError, match=r"The label 'held\(0\)' is that of two atoms, 'held' and 'held\(0\)'"):
+        rs.Spec([("forall box: G held(box)", 1), ('F "held(0)"', 1)], sorts={"box": 2})
+    rs.Spec([("forall box: G held(box)", 1), ('F "held(2)"', 1)], sorts={"box": 2})
 
 
 def test_a_spec_is_saved_with_its_sorts():

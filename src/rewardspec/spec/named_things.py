@@ -14,7 +14,6 @@ one.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn
@@ -34,8 +33,8 @@ from rewardspec.synthesis.quantitative.compiler import Synthesis
 from rewardspec.synthesis.quantitative.progress import value_and_progress, with_progress
 
 _UNNAMED = 0  # the class of things that are not known
-_NONE: dict[Thing, float] = {}
 _MOST_MERGED = 64  # classes that may have become others before things are told apart by the classes that are left
+_MOST_RECENT = 64  # things that may have changed class before all things are copied
 
 
 class Class(NamedTuple):
@@ -60,6 +59,7 @@ class Population(NamedTuple):
         classes: The other classes, by their numbers.
         sizes: How many things each of these has.
         where: The number of each known thing's class, or of one that has become that class since.
+        recent: The same of things that have changed class since `where` was made, for which it counts.
         merged: For classes that have become others, the number of the other.
         last: The last number given to a class.
     """
@@ -68,6 +68,7 @@ class Population(NamedTuple):
     classes: dict[int, Class]
     sizes: dict[int, int]
     where: dict[Thing, int]
+    recent: dict[Thing, int]
     merged: dict[int, int]
     last: int
 
@@ -96,13 +97,14 @@ class NamedPair:
         self._others = [atom for atom in program.atoms if atom not in own]
         self._names = tuple(f"{predicate}({formula.variable})" for predicate in self.predicates)
         self._nothing = dict.fromkeys(self._names, 0.0)
+        self._no_letter = (0.0,) * len(self._names)
         self._remembers = isinstance(formula, Mean)
 
     @functools.cached_property
     def initial(self) -> Population:
         """The things before the first step: none is known."""
         start = Class(self._machine.initial_state(), 0.0, 1.0)
-        return Population(start, {}, {}, {}, {}, _UNNAMED)
+        return Population(start, {}, {}, {}, {}, {}, _UNNAMED)
 
     def step(self, before: Population, labels: Mapping[str, Any]) -> tuple[Population, float, float]:
         """Read one more step's labels.
@@ -114,18 +116,13 @@ class NamedPair:
             before: The things before the step, which are not changed.
             labels: Numbers for atoms, and for those about things mappings from things to numbers.
         """
-        step, classes, where, merged, last = (
-            self._machine.step,
-            before.classes,
-            before.where,
-            before.merged,
-            before.last,
-        )
+        step, key = self._machine.step, self._key
+        _, classes, _, where, recent, merged, last = before
         base = {atom: labels[atom] for atom in self._others}
         nothing = base | self._nothing
         state, (value, possible) = step(before.unnamed.state, nothing)
         unnamed = Class(state, value, possible)
-        numbers: dict[Any, int] = {} if self._remembers else {(self._key(state), value, possible): _UNNAMED}
+        numbers: dict[Any, int] = {} if self._remembers else {(key(state), value, possible): _UNNAMED}
         moved: dict[tuple[Any, ...], list[Thing]] = {}  # things of one class with the same labels
         sizes = before.sizes.copy()
         for thing, letter in self._letters(labels).items():
@@ -140,7 +137,7 @@ class NamedPair:
                 del sizes[number]
                 continue
             state, (value, possible) = step(each.state, nothing)
-            known = numbers.setdefault((self._key(state), value, possible), number)
+            known = numbers.setdefault((key(state), value, possible), number)
             if known == number:
                 after[number] = Class(state, value, possible)
                 continue
@@ -149,30 +146,29 @@ class NamedPair:
             if known != _UNNAMED:
                 sizes[known] += size
         if moved:
-            where = where.copy()
+            recent = recent.copy()
         for (number, letter), things in moved.items():
             old = before.unnamed if number == _UNNAMED else classes[number]
             state, (value, possible) = step(old.state, base | dict(zip(self._names, letter, strict=True)))
-            known = numbers.setdefault((self._key(state), value, possible), last + 1)
-            if known == _UNNAMED:
-                for thing in things:
-                    where.pop(thing, None)
-                continue
+            known = numbers.setdefault((key(state), value, possible), last + 1)
             if known > last:
                 last = known
                 after[known], sizes[known] = Class(state, value, possible), 0
-            sizes[known] += len(things)
+            if known != _UNNAMED:
+                sizes[known] += len(things)
             for thing in things:
-                where[thing] = known
-        new = Population(unnamed, after, sizes, where, merged, last)
+                recent[thing] = known
+        if len(recent) > _MOST_RECENT:
+            where, recent = where | recent, {}
+        new = Population(unnamed, after, sizes, where, recent, merged, last)
         if len(merged) > _MOST_MERGED + len(after) or len(where) > _MOST_MERGED + 2 * sum(sizes.values()):
             new = self._tidied(new)
         return new, *self._over_things(new)
 
     def _over_things(self, things: Population) -> tuple[float, float]:
         """The formula's value, and what is positive while that can be."""
-        value, possible = things.unnamed[1:]
-        if isinstance(self.formula, Mean):
+        _, value, possible = things.unnamed
+        if self._remembers:
             for each in things.classes.values():
                 possible = max(possible, each.possible)
             total = sum(things.sizes.values())
@@ -180,13 +176,13 @@ class NamedPair:
                 value = sum(each.value * things.sizes[number] for number, each in things.classes.items()) / total
             return value, possible
         extreme = max if isinstance(self.formula, Exists) else min
-        for each in things.classes.values():
-            value, possible = extreme(value, each.value), extreme(possible, each.possible)
+        for _, one, can_be in things.classes.values():
+            value, possible = extreme(value, one), extreme(possible, can_be)
         return value, possible
 
     def values(self, things: Population) -> dict[Thing, float]:
         """The value for each known thing; any other has that of an unnamed one."""
-        numbers = {thing: self._class_of(things, thing) for thing in things.where}
+        numbers = {thing: self._class_of(things, thing) for thing in things.where | things.recent}
         return {thing: things.classes[number].value for thing, number in numbers.items() if number != _UNNAMED}
 
     def worst(self, things: Population) -> Thing | None:
@@ -194,19 +190,21 @@ class NamedPair:
         lowest = min(things.classes, key=lambda number: things.classes[number].value, default=_UNNAMED)
         if lowest == _UNNAMED or (not self._remembers and things.classes[lowest].value >= things.unnamed.value):
             return None
-        return next(thing for thing in things.where if self._class_of(things, thing) == lowest)
+        return next(thing for thing in things.where | things.recent if self._class_of(things, thing) == lowest)
 
     def _class_of(self, things: Population, thing: Thing) -> int:
-        number = things.where.get(thing, _UNNAMED)
+        number = things.recent.get(thing)
+        if number is None:
+            number = things.where.get(thing, _UNNAMED)
         while number in things.merged:
             number = things.merged[number]
         return number
 
     def _tidied(self, things: Population) -> Population:
         """The same things, each with the class that it is in, and without those that are forgotten."""
-        where = {thing: self._class_of(things, thing) for thing in things.where}
+        where = {thing: self._class_of(things, thing) for thing in things.where | things.recent}
         where = {thing: number for thing, number in where.items() if number != _UNNAMED}
-        return things._replace(where=where, merged={})
+        return things._replace(where=where, recent={}, merged={})
 
     def _key(self, state: tuple[Any, ...]) -> Any:
         """What tells states apart: the control state, the registers, and what counts of each window."""
@@ -222,12 +220,16 @@ class NamedPair:
 
     def _letters(self, labels: Mapping[str, Any]) -> dict[Thing, tuple[float, ...]]:
         """The labels of each thing that this step names, in the order of the predicates."""
-        columns = [
-            named_labels(atom, labels[atom]) if atom in labels else _NONE for atom in (*self.predicates, *self._alike)
-        ]
-        things = columns[0] if len(columns) == 1 else dict.fromkeys(itertools.chain(*columns))
-        own = columns[: len(self.predicates)]
-        return {thing: tuple([column.get(thing, 0.0) for column in own]) for thing in things}
+        letters: dict[Thing, tuple[float, ...]] = {}
+        for place, atom in enumerate(self.predicates):
+            if atom in labels:
+                for thing, label in named_labels(atom, labels[atom]).items():
+                    letter = letters.get(thing, self._no_letter)
+                    letters[thing] = (*letter[:place], label, *letter[place + 1 :])
+        for atom in self._alike:
+            for thing in named_labels(atom, labels.get(atom)):
+                letters.setdefault(thing, self._no_letter)
+        return letters
 
 
 def named_pair(pair: Pair, max_registers: int, alike: Collection[str]) -> NamedPair:

@@ -92,7 +92,8 @@ class LabelAxes:
         names: All these names, in order.
 
     Raises:
-        SpecError: A sort is not declared, or an atom is about things of two sorts, or sometimes about none.
+        SpecError: A sort is not declared, an atom is about things of two sorts, or sometimes about none, or a label
+            would be that of two atoms.
     """
 
     def __init__(self, formulas: Sequence[Formula], sorts: Sorts) -> None:
@@ -132,6 +133,10 @@ class LabelAxes:
             if atom not in self.named
         }
         self.names: tuple[str, ...] = tuple(name for names in self.labels_of.values() for name in names)
+        if len(set(self.names)) < len(self.names):
+            double = next(name for name in self.names if self.names.count(name) > 1)
+            atoms = " and ".join(repr(atom) for atom, names in self.labels_of.items() if double in names)
+            raise SpecError(f"The label {double!r} is that of two atoms, {atoms}. Call one of them otherwise.")
 
     def split(self, labels: Labels) -> Labels:
         """The labels by the names that a program knows, from labels of atoms; those by such names stay as they are.
@@ -152,11 +157,14 @@ class LabelAxes:
 
         Args:
             atom: The atom.
-            labels: An array of shape (things,) or (batch, things), or a sequence of numbers; or a mapping from things.
+            labels: An array of shape (things,) or (batch, things), or a sequence of numbers; or a mapping from things,
+                in which numbered things may also be integers.
         """
         names = self.labels_of[atom]
         if isinstance(labels, Mapping):
             things = [name[len(atom) + 1 : -1] for name in names]
+            if not all(thing in labels for thing in things):
+                labels = {str(thing): found for thing, found in labels.items()}
             for thing in things:
                 if thing not in labels:
                     raise LabelError(

@@ -19,11 +19,20 @@ def upright(obs, action, next_obs):
     return 1.0 - np.minimum(np.abs(next_obs[..., 2]) / 0.21, 1.0)
 
 
-ATOMS = {"near": near, "upright": upright}
+def still(obs, action, next_obs):
+    return 1.0 - np.minimum(np.abs(next_obs[..., [1, 3]]), 1.0)  # of the cart, and of the pole
+
+
+ATOMS = {"near": near, "upright": upright, "still": still}
 SPECS = [
     rs.Spec([("G upright", 1)], ATOMS, payment="delta"),
     rs.Spec([("F !near", 2), ("G upright", 1, True)], ATOMS, penalty=-1),
-    rs.Spec([("now H[0,3] near", 1)], ATOMS, payment="potential"),
+    rs.Spec(
+        [("now H[0,3] near", 1), rs.Pair("mean part: F(!still(part) & F still(part))", 1, progress=True)],
+        ATOMS,
+        payment="potential",
+        sorts={"part": ["cart", "pole"]},
+    ),
 ]
 
 
@@ -55,6 +64,8 @@ def test_each_environment_is_paid_and_shown_what_its_task_says(mode, order):
             assert infos["violated"][k] == own["violated"][k]
             for name, column in own["formula_values"].items():
                 assert infos["formula_values"][name][k] == column[k]
+            for name, column in own.get("worst_things", {}).items():
+                assert infos["worst_things"][name][k] == column[k]
         seen |= {(k, int(tasks[k])) for k in rows}
         told, actions = range(ENVS), rng.integers(0, 2, ENVS)
         observations, rewards, terminated, truncated, infos = envs.step(actions)

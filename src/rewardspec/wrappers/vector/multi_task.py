@@ -132,16 +132,25 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
                 told = next(each[f"_{key}"] for each in found if key in each)
                 columns = [each.get(key, np.zeros(self.num_envs)) for each in found]
                 note(infos, key, np.choose(self._task, columns), told)
-        values: InfoDict = {}
-        for number, each in enumerate(found):
-            for name, column in each.get("formula_values", {}).items():
-                own = self._task == number
-                if not name.startswith("_") or name[1:] not in each["formula_values"]:
-                    values[name] = np.where(own, column, values.get(name, 0.0))
-                    values[f"_{name}"] = (own & each["formula_values"][f"_{name}"]) | values.get(f"_{name}", False)
-        infos["formula_values"], infos["_formula_values"] = values, mask.copy()
+        for key, nothing in (("formula_values", 0.0), ("worst_things", "")):
+            if any(key in each for each in found):
+                infos[key], infos[f"_{key}"] = (
+                    self._columns([each.get(key, {}) for each in found], nothing),
+                    mask.copy(),
+                )
         infos["task"], infos["_task"] = self._task.copy(), everyone(self.num_envs)
         return infos
+
+    def _columns(self, found: Sequence[InfoDict], nothing: float | str) -> InfoDict:
+        """Columns by formula, from those of each task; `nothing` where the formula is not of the environment's task."""
+        columns: InfoDict = {}
+        for number, each in enumerate(found):
+            own = self._task == number
+            for name, column in each.items():
+                if not name.startswith("_") or name[1:] not in each:
+                    columns[name] = np.where(own, column, columns.get(name, nothing))
+                    columns[f"_{name}"] = (own & each[f"_{name}"]) | columns.get(f"_{name}", False)
+        return columns
 
     def _observed(self, observations: Observation) -> NDArray[np.float32]:
         longer = np.zeros(self.observation_space.shape or (), dtype=np.float32)
