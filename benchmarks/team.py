@@ -42,8 +42,8 @@ def measure(out: Path, rewards: list[str]) -> None:
         curve = train(environments(REWARDS[name].formula, CONFIG.envs), REWARDS[name], range(SEEDS))
         row = {
             "reward": name,
-            "success": curve[:, -COUNTED:].mean(axis=1).round(4).tolist(),
-            "at_first": curve[:, :1].mean(axis=1).round(4).tolist(),
+            "success": curve[:, -COUNTED:].mean(axis=1, dtype=float).round(4).tolist(),
+            "at_first": curve[:, 0].astype(float).round(4).tolist(),
             "seconds": round(time.perf_counter() - began),
             "cpu_seconds": round(time.process_time() - cpu),
             "machine": f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, Python {platform.python_version()}",

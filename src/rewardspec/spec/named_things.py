@@ -116,7 +116,8 @@ class NamedPair:
             before: The things before the step, which are not changed.
             labels: Numbers for atoms, and for those about things mappings from things to numbers.
         """
-        step, key = self._machine.step, self._key
+        step = self._machine.step
+        key = self._key if self._program.windows else tuple  # which returns a tuple as it is
         _, classes, _, where, recent, merged, last = before
         base = {atom: labels[atom] for atom in self._others}
         nothing = base | self._nothing
@@ -207,10 +208,8 @@ class NamedPair:
         return things._replace(where=where, recent={}, merged={})
 
     def _key(self, state: tuple[Any, ...]) -> Any:
-        """What tells states apart: the control state, the registers, and what counts of each window."""
+        """What tells states with windows apart: the control state, the registers, and what counts of each window."""
         program = self._program
-        if not program.windows:
-            return state
         first = 1 + len(program.registers)
         held = [
             tuple(queue_contents(Queue(*queue), window.length, algebra(window, program, None)))
