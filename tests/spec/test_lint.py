@@ -421,6 +421,15 @@ def test_findings_print_one_a_line_and_are_a_table_in_a_notebook():
     assert "nothing" in lint(Spec([("F goal", 1)]))._repr_html_()
 
 
+def test_printed_findings_name_the_pairs_that_end_all_pay():
+    findings = lint(Spec([("F goal", 1), ("G(change -> H[1,5] !change)", 0.5), Pair("G !crash", 1, veto=False)]))
+    assert findings == []
+    ends = "A violation ends the pay of all pairs: `G(change -> H[1,5] !change)`."
+    assert str(findings) == f"nothing that looks wrong\n{ends}"
+    assert "A violation ends the pay of all pairs" in findings._repr_html_()
+    assert "ends the pay" not in str(lint(Spec([("G !crash", 1)])))  # there is no other pair
+
+
 def test_every_rule_is_in_the_table_and_has_a_name_of_its_own():
     assert len({rule.name for rule in RULES}) == len(RULES)
     assert all(rule.check.__module__.startswith("rewardspec.spec.lint.") for rule in RULES)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Literal
 
 from rewardspec.errors import SynthesisError
+from rewardspec.logic.formulas import Formula
 from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.pairs import Pair
@@ -43,18 +45,32 @@ class Finding:
 
 
 class Findings(list[Finding]):
-    """Findings about a spec: a list that prints one finding a line, and is a table in a notebook."""
+    """Findings about a spec: a list that prints one finding a line, and is a table in a notebook.
+
+    Args:
+        findings: The findings.
+        vetoing: Formulas of the pairs whose violation ends the pay of all pairs; printed after the findings.
+    """
+
+    def __init__(self, findings: Iterable[Finding] = (), vetoing: Sequence[Formula] = ()) -> None:
+        super().__init__(findings)
+        self.vetoing = tuple(vetoing)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self)) or "nothing that looks wrong"
+        return "\n".join([*(map(str, self) if self else ["nothing that looks wrong"]), *self._ends()])
+
+    def _ends(self) -> list[str]:
+        formulas = ", ".join(f"`{formula}`" for formula in self.vetoing)
+        return [f"A violation ends the pay of all pairs: {formulas}."] if self.vetoing else []
 
     def _repr_html_(self) -> str:
+        after = "".join(f"<p>{escape(line)}</p>" for line in self._ends())
         if not self:
-            return "<p>Lint found nothing that looks wrong.</p>"
+            return "<p>Lint found nothing that looks wrong.</p>" + after
         from rewardspec.drawing.html_tables import html_table  # here, because few programs are notebooks
 
         rows = [(finding.severity, finding.rule, finding.message, finding.remedy) for finding in self]
-        return html_table(("severity", "rule", "what is wrong", "what to do"), rows)
+        return html_table(("severity", "rule", "what is wrong", "what to do"), rows) + after
 
 
 @dataclass(frozen=True)

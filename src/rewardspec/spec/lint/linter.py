@@ -71,6 +71,8 @@ def lint(
 ) -> Findings:
     """Check a spec for likely mistakes; errors come first.
 
+    Printed, the findings end with the pairs whose violation ends the pay of all pairs.
+
     Args:
         spec: The spec.
         initial_labels: Labels of states after reset, an array for each atom, as `spec.labels` gives them. With them,
@@ -93,5 +95,6 @@ def findings_of(linted: LintedSpec) -> Findings:
     """Check a spec whose atoms need not be those that have functions; see `lint`."""
     findings = [finding for rule in RULES for finding in rule.check(linted)]
     return Findings(
-        sorted(findings, key=lambda finding: (finding.severity, -1 if finding.pair is None else finding.pair))
+        sorted(findings, key=lambda finding: (finding.severity, -1 if finding.pair is None else finding.pair)),
+        [pair.formula for pair in linted.pairs if pair.vetoes] if len(linted.pairs) > 1 else (),
     )
