@@ -48,7 +48,15 @@ def findings_about(
             )
         if not pair.formula.atoms or (pair.vetoes and seen.least == 1.0):
             continue  # a constant pay for every step, or a danger that was never met
-        if seen.least == seen.most:
+        if seen.least == seen.most == 1.0:
+            yield Finding(
+                "silent",
+                "warning",
+                number,
+                f"{called(number, pair)} had the value 1 in every step, so it does not tell these episodes apart.",
+                "For a trained policy that is what was asked for. If random actions keep it too, let it ask for more.",
+            )
+        elif seen.least == seen.most:
             yield Finding(
                 "silent",
                 "warning",

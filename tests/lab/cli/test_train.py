@@ -232,3 +232,11 @@ def test_a_formula_or_an_atom_measures_success(here, capsys):
         assert "return " not in output
     assert main(["train", "FrozenLake-v1", "--spec", "mine.toml", "--measure", "F gaol", "--episodes", "20"]) == 2
     assert "gaol" in capsys.readouterr().err
+
+
+def test_few_episodes_at_the_end_are_said_to_be_few(tmp_path, capsys):
+    made = str(tmp_path / "lake.npz")
+    assert main(["train", "frozen-lake", "--reward", "boolean", "--episodes", "20", "--seeds", "1", "-o", made]) == 0
+    assert "Only 2 episodes ended in the last tenth of 1 run, too few to judge by." in capsys.readouterr().out
+    assert main(["train", "frozen-lake", "--reward", "boolean", "--episodes", "60", "--seeds", "1", "-o", made]) == 0
+    assert "too few" not in capsys.readouterr().out

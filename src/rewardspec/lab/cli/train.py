@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from rewardspec.lab.learning.training_log import TrainingLog
     from rewardspec.lab.tasks.task import Task
 
+FEW_EPISODES = 5
+"""Episodes a run in the last tenth, below which the summary says that they are too few."""
+
 
 def add_parser(commands: Subparsers) -> None:
     """Add the parser of the command."""
@@ -256,6 +259,11 @@ def _summary(task: Task, name: str, config: Config, training: Training) -> Itera
         means = (run_means(log, values, part).mean() if over_runs else values[part].mean() for part in (first, last))
         rows.append((title, *(form.format(float(mean)) for mean in means)))
     yield from aligned(rows)
+    if (ended := int(last.sum())) < FEW_EPISODES * log.runs:
+        yield (
+            f"Only {ended} episode{'s' * (ended != 1)} ended in the last tenth of {runs}, too few to judge by. "
+            "Play more with `rewardspec probe --policy`, or train for longer."
+        )
 
 
 def _words(task: Task) -> str:

@@ -208,7 +208,7 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Cont
     study, task = results.study, results.study.tasks[name]
     own = {reward: drawn[name, reward] for reward in study.rewards if (name, reward) in drawn}
     said = f"Learning curves of {task.title}."
-    limit = "" if task.max_episode_steps is None else f", {task.max_episode_steps} steps"
+    limit = "" if task.max_episode_steps is None else f"; episodes of at most {task.max_episode_steps:,} steps"
     return {
         "task": task,
         "facts": (
