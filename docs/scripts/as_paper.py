@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rewardspec.lab.experiments.statistics import t_quantile
-from rewardspec.lab.experiments.table import episode_text
+from rewardspec.lab.experiments.table_layout import episode_text
 from rewardspec.lab.paper.as_published import READINGS
 from rewardspec.lab.paper.evaluation import PUBLISHED, paper_study
 

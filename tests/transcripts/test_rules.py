@@ -10,8 +10,8 @@ import rewardspec as rs
 from benchmarks import transcript_agreement as definition
 from rewardspec.spec.atoms.event_atoms import Event, read_event_atom
 from rewardspec.transcripts import Guard, Scorer, check, check_call, events_of
-from rewardspec.transcripts.adapters import trl_reward, verifiers_reward, verifiers_rubric, verl_reward
 from rewardspec.transcripts.rules import ANY, RuleBook
+from rewardspec.transcripts.trainers import trl_reward, verifiers_reward, verifiers_rubric, verl_reward
 
 REFUND = """
 sorts = { order_id = "names" }

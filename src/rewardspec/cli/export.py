@@ -13,7 +13,7 @@ from rewardspec.cli.traces import add_trace_options, opened_trace
 from rewardspec.errors import Error
 from rewardspec.export.c_columns import columns_to_c
 from rewardspec.export.sources import source_of_monitor, source_of_spec
-from rewardspec.logic.verdicts import verdicts
+from rewardspec.logic.step_verdicts import verdicts
 from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import read_draft

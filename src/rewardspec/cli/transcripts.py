@@ -6,8 +6,8 @@ import argparse
 import json
 
 from rewardspec.cli.options import add_no_references, command, spec_in
+from rewardspec.transcripts.checking import Finding, check
 from rewardspec.transcripts.messages import load_conversations
-from rewardspec.transcripts.report import Finding, check
 from rewardspec.transcripts.rewards import Scorer
 from rewardspec.transcripts.rules import RuleBook
 from rewardspec.types import Subparsers

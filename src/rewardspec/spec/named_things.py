@@ -28,7 +28,7 @@ from rewardspec.machines.windows import Queue, algebra, queue_contents
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.sorts import ONE_EPISODE, Thing, named_labels
 from rewardspec.spec.veto_and_reward import RewardHead
-from rewardspec.spec.vetoes import veto_program
+from rewardspec.spec.violation_tests import veto_program
 from rewardspec.synthesis.quantitative.compiler import Synthesis
 from rewardspec.synthesis.quantitative.progress import value_and_progress, with_progress
 

@@ -15,8 +15,8 @@ from rewardspec.lab.experiments.report import report
 from rewardspec.lab.experiments.results import to_stderr
 from rewardspec.lab.experiments.study import Cell, Study
 from rewardspec.lab.experiments.summaries import Summaries, Summary, as_json_data, summarize
-from rewardspec.lab.experiments.table import completion_table, rules_table, tables_of
 from rewardspec.lab.experiments.table_formats import to_csv, to_latex, to_markdown, to_text
+from rewardspec.lab.experiments.table_layout import completion_table, rules_table, tables_of
 
 FORMAT = 1
 

@@ -25,7 +25,7 @@ from rewardspec.lab.experiments.curves import Curves, figure_of_profiles, figure
 from rewardspec.lab.experiments.display import compact, duration
 from rewardspec.lab.experiments.study import BASE, Contrast, Study
 from rewardspec.lab.experiments.summaries import Summaries, Summary
-from rewardspec.lab.experiments.table import GAP, Table, episode_text, estimate_text, percent_text, tables_of
+from rewardspec.lab.experiments.table_layout import GAP, Table, episode_text, estimate_text, percent_text, tables_of
 from rewardspec.lab.learning.settings import learner_words
 from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from rewardspec.lab.experiments.statistics import Estimate
 from rewardspec.lab.experiments.summaries import Summaries
-from rewardspec.lab.experiments.table import Entry, Line, Table
+from rewardspec.lab.experiments.table_layout import Entry, Line, Table
 
 # Markdown.
 

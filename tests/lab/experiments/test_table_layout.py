@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from rewardspec.lab.experiments.summaries import Summaries
-from rewardspec.lab.experiments.table import (
+from rewardspec.lab.experiments.table_formats import to_csv, to_latex, to_markdown, to_text
+from rewardspec.lab.experiments.table_layout import (
     completion_table,
     convergence_table,
     ends_table,
@@ -18,7 +19,6 @@ from rewardspec.lab.experiments.table import (
     seconds_text,
     tables_of,
 )
-from rewardspec.lab.experiments.table_formats import to_csv, to_latex, to_markdown, to_text
 from tests.lab.experiments.synthetic import (
     REWARDS,
     STUDY,

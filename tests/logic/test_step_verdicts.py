@@ -8,7 +8,7 @@ from rewardspec.errors import FormulaError
 from rewardspec.logic import formulas as fm
 from rewardspec.logic.decided_steps import reach
 from rewardspec.logic.parsing import parse
-from rewardspec.logic.verdicts import verdicts
+from rewardspec.logic.step_verdicts import verdicts
 from tests.definition import values_by_definition
 from tests.strategies import Language, random_formula
 
