@@ -43,6 +43,7 @@ Safe: TypeAlias = "Callable[[str], Markup]"
 """Marks HTML as safe, so that Jinja does not escape it."""
 
 TEMPLATES = Path(__file__).parent / "templates"
+_CODE = re.compile("`([^`]+)`")
 _TONES = {"ahead": "good", "aligned": "good", "behind": "bad", "misaligned": "bad"}
 _PLOT_COLORS = {
     "#ffffff": "clear",
@@ -109,7 +110,7 @@ def report(
         study=study,
         colors=colors,
         style=safe((TEMPLATES / "report.css").read_text(encoding="utf-8")),
-        highlights=list(comparisons.highlights(results)),
+        highlights=[safe(_CODE.sub(r"<code>\1</code>", html.escape(line))) for line in comparisons.highlights(results)],
         cells=len(cells),
         short=len(results.short_of_budget()),
         missing=len(results.missing()),
