@@ -94,7 +94,7 @@ def long_records(folder: Path) -> None:
 
 def main() -> None:
     """Print the tables."""
-    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, shared with other work.\n")
+    print(f"Python {platform.python_version()}, {os.cpu_count()} cores.\n")
     with tempfile.TemporaryDirectory() as name:
         planted(Path(name), 20_000)
         long_records(Path(name))
