@@ -248,3 +248,16 @@ def test_an_example_shows_what_its_formulas_are_about(example):
 def test_the_first_trace_is_that_of_the_first_example():
     first = playground.first_content(None)
     assert first["signals"] == first["examples"][0]["signals"]
+
+
+def test_the_first_trace_of_a_users_spec_violates_nothing_at_reset():
+    spec = rs.Spec([("G !crash", 1), ("G upright", 1), ("F goal", 2), ("G(low -> F[0,9] charging)", 1)])
+    signals = playground.first_content(spec)["signals"]
+    assert {atom: len(labels) for atom, labels in signals.items()} == dict.fromkeys(spec.atoms, 100)
+    state = spec.start({atom: labels[0] for atom, labels in signals.items()})
+    for k in range(1, 100):
+        state, _ = spec.step(state, {atom: labels[k] for atom, labels in signals.items()})
+    assert not spec.violated(state)
+    assert set(signals["goal"]) == {0.0, 1.0}
+    assert set(signals["crash"]) == {0.0}
+    assert "signals" not in playground.first_content(rs.Spec([("forall x: G !a(x)", 1)], sorts={"x": "names"}))

@@ -17,6 +17,7 @@ from rewardspec.logic.formulas import Affine, Atom, Binary, Counted, Formula, Un
 from rewardspec.logic.operators import OPERATORS
 from rewardspec.logic.parsing import parse
 from rewardspec.logic.words import paraphrase
+from rewardspec.pages.first_trace import first_trace
 from rewardspec.pages.machine_views import machine_view
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import PAYMENTS
@@ -83,7 +84,10 @@ def first_content(spec: Spec | None) -> JsonObject:
         {"title": title, **request_of(shown), "length": _SHOWN, "signals": _signals(stretches)}
         for title, (shown, stretches) in _EXAMPLES.items()
     ]
-    content = examples[0] if spec is None else request_of(spec)
+    content = examples[0]
+    if spec is not None:
+        signals = first_trace(spec, _SHOWN)
+        content = request_of(spec) | ({} if signals is None else {"length": _SHOWN, "signals": signals})
     return {**content, "examples": examples, "completions": _completions(), "payments": list(PAYMENTS)}
 
 

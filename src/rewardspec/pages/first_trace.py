@@ -1,0 +1,62 @@
+"""The first trace that the playground shows of a user's spec: kept for as long as possible, with events to look at."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from rewardspec.errors import Error
+from rewardspec.spec.spec import Spec
+
+_ASSIGNMENTS = 64
+"""Most combinations of constant labels that are tried."""
+_PULSE = 10
+"""Number of steps for which a label differs from its constant."""
+
+
+def first_trace(spec: Spec, steps: int) -> dict[str, list[float]] | None:
+    """Choose labels of 0 and 1 that violate no safety objective for as long as possible.
+
+    Each label is constant, but for one stretch of steps if that violates nothing earlier.
+
+    Args:
+        spec: The spec. Its atoms' functions are not called.
+        steps: Length of the trace.
+
+    Returns:
+        The labels of each atom, lists of length `steps`; None if the spec has quantifiers or cannot run.
+
+    Example:
+        >>> [labels[:3] for labels in first_trace(Spec([("G !crash", 1), ("F goal", 1)]), 100).values()]
+        [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    if spec.has_quantifiers:
+        return None
+    try:
+        chosen = max(_constants(spec.atoms, steps), key=lambda labels: _first_violation(spec, labels, steps))
+    except Error:
+        return None
+    kept = _first_violation(spec, chosen, steps)
+    for number, atom in enumerate(spec.atoms):
+        begin = (number + 1) * steps // (len(spec.atoms) + 2)
+        changed = {**chosen, atom: list(chosen[atom])}
+        changed[atom][begin : begin + _PULSE] = [1.0 - label for label in chosen[atom][begin : begin + _PULSE]]
+        if _first_violation(spec, changed, steps) >= kept:
+            chosen = changed
+    return chosen
+
+
+def _constants(atoms: tuple[str, ...], steps: int) -> Iterator[dict[str, list[float]]]:
+    for levels in itertools.islice(itertools.product((0.0, 1.0), repeat=len(atoms)), _ASSIGNMENTS):
+        yield {atom: [level] * steps for atom, level in zip(atoms, levels, strict=True)}
+
+
+def _first_violation(spec: Spec, labels: dict[str, list[float]], steps: int) -> int:
+    """Return the number of steps before a safety objective is violated."""
+    state = None
+    for k in range(steps):
+        now = {atom: values[k] for atom, values in labels.items()}
+        state = spec.start(now) if state is None else spec.step(state, now)[0]
+        if spec.violated(state):
+            return k
+    return steps
