@@ -15,6 +15,7 @@ import rewardspec as rs
 from rewardspec.episodes.features import Features
 from rewardspec.spec import Pair, Spec
 from rewardspec.wrappers import MonitorReward, vector
+from rewardspec.wrappers.observations import extension
 from tests.wrappers.specs import cartpole, cartpole_spec, lake, lake_spec
 
 ATOMS = {"a": lambda *_: 0.5, "b": lambda *_: 1.0}
@@ -168,3 +169,9 @@ def test_too_many_pairs_make_a_dict(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_key_that_is_taken_is_refused() -> None:
     with pytest.raises(rs.SpecError, match="'monitor' already"):
         MonitorReward(Sampled(spaces.Dict(monitor=spaces.Discrete(2))), Spec([("F a", 1)], atoms=ATOMS), "values")
+
+
+def test_added_numbers_have_names_in_every_space():
+    features = Features(Spec([("F(key & F door)", 1)]), "registers")
+    known = spaces.Dict({"a": spaces.Discrete(2)}), spaces.Box(-1, 1, (2,)), spaces.Tuple((spaces.Discrete(2),))
+    assert {extension(space, features).names for space in (*known, spaces.MultiBinary(4))} == {features.names}

@@ -47,11 +47,14 @@ class Extension:
 
     Attributes:
         space: The space of the extended observations.
+        names: The names of the numbers.
     """
 
     space: AnySpace
+    names: tuple[str, ...]
 
     def __init__(self, space: AnySpace, features: ShownNumbers) -> None:
+        self.names = features.names
         self.monitor = spaces.Box(features.low, features.high, dtype=np.float64)
         self.space = self.join(space, self.monitor)
 
