@@ -31,6 +31,10 @@ INTRO = """# The paper's table, cell by cell
 details open. Each *reading* in the table fills in or changes one detail, and the last column says how it is known. A
 reading by *fit* was chosen among many because it gives the published numbers, which is weak evidence.
 
+The cells of Q-learning come out the same on every machine. Those of PPO do not: XLA rounds differently on another
+processor, and ten runs then end differently, by about the standard error. The numbers on this page are those of one
+training of all 36 cells, with Bipedal Walker and Lunar Lander from EnvPool (`--envpool`).
+
 | about | reading | known from |
 |---|---|---|
 """
