@@ -43,7 +43,6 @@ class Rule:
         span: Span of the moving average, and number of episodes between checkpoints.
         pairs: Number of pairs of checkpoints that must agree.
         most_change: Greatest change between checkpoints; None for the relative tolerance that adapts to noise.
-        relative: Whether `most_change` is relative to the earlier checkpoint.
         first: Number of a run's first episode.
         counts_all: Whether a run that does not converge counts as 0 in the mean. Otherwise the mean is over the runs
             that converge, and None if fewer than half do.
@@ -52,7 +51,6 @@ class Rule:
     span: int = SPAN
     pairs: int = PAIRS
     most_change: float | None = None
-    relative: bool = False
     first: int = 1
     counts_all: bool = False
 
@@ -125,9 +123,7 @@ def convergence_of(log: TrainingLog, seconds: float, rule: Rule = DEFAULT) -> Co
         rule: The convergence criterion.
     """
     rewards, lengths = by_run(log, log.reward)
-    episodes = first_convergence(
-        rewards, lengths, span=rule.span, pairs=rule.pairs, most_change=rule.most_change, relative=rule.relative
-    )
+    episodes = first_convergence(rewards, lengths, span=rule.span, pairs=rule.pairs, most_change=rule.most_change)
     ends = np.cumsum(lengths)
     found = np.full(log.runs, np.nan)
     met = episodes > 0
@@ -146,7 +142,6 @@ def first_convergence(
     span: int = SPAN,
     pairs: int = PAIRS,
     most_change: float | None = None,
-    relative: bool = False,
 ) -> Ints:
     """Return the number of episodes until each run converged, 0 for never, shape (runs,).
 
@@ -156,14 +151,13 @@ def first_convergence(
         span: Span of the moving average, and distance of the checkpoints.
         pairs: Number of pairs of checkpoints that must agree.
         most_change: Greatest change between checkpoints, instead of the tolerance that adapts to noise.
-        relative: Whether `most_change` is relative to the earlier checkpoint.
 
     Example:
         >>> first_convergence(np.array([[7.0] * 400, [-7.0] * 400, list(range(400))]))
         array([192, 192,   0])
     """
     averages = checkpoints(rewards, span)
-    changes = _relative_changes(averages) if most_change is None or relative else np.diff(averages, axis=1)
+    changes = _relative_changes(averages) if most_change is None else np.diff(averages, axis=1)
     runs, count = changes.shape
     if count < pairs:
         return np.zeros(runs, dtype=np.int64)

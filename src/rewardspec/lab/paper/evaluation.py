@@ -9,7 +9,7 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
-from rewardspec.lab.experiments.convergence import TOLERANCE, Rule
+from rewardspec.lab.experiments.convergence import Rule
 from rewardspec.lab.experiments.study import BASE, Budget, Contrast, Reference, Reward, Study, own_reward
 from rewardspec.lab.learning.observing import STEPS
 from rewardspec.lab.learning.settings import PPO, QLearning
@@ -145,7 +145,7 @@ def published_convergence(task: Task) -> Rule:
     """Return the convergence rule of the published table."""
     if task.learner == "q-learning":
         return Rule(first=0, counts_all=True)
-    return Rule(span=100, most_change=TOLERANCE[1], relative=True)
+    return Rule(span=100, most_change=0.1, counts_all=True)
 
 
 def _is_full(budget: Callable[[Task], Budget]) -> Callable[[Task, JsonObject, int], bool]:
