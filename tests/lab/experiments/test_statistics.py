@@ -152,6 +152,10 @@ def test_the_bootstraps_spread_is_that_of_the_estimate():
 def test_the_bootstrap_stays_among_the_values(strata):
     found = bootstrapped_iqm(strata, resamples=50)
     everything = np.concatenate(strata)
+    if min(map(len, strata)) < 3:  # too few runs for an interval
+        assert math.isnan(found.low)
+        assert math.isnan(found.high)
+        return
     assert everything.min() - 1e-9 <= found.low <= found.high <= everything.max() + 1e-9
 
 

@@ -142,7 +142,7 @@ def bootstrapped_iqm(strata: Sequence[Floats], *, resamples: int = RESAMPLES, se
     """Compute the interquartile mean over runs with its 95 % percentile interval by the stratified bootstrap.
 
     Runs are drawn anew within each stratum, such as an environment, and every stratum weighs the same however many
-    runs it has.
+    runs it has. The interval is NaN where a stratum has fewer than three runs.
 
     Args:
         strata: The scores of each stratum's runs.
@@ -153,7 +153,7 @@ def bootstrapped_iqm(strata: Sequence[Floats], *, resamples: int = RESAMPLES, se
         Error: There is no stratum, or one has no runs.
 
     Example:
-        >>> print(bootstrapped_iqm([np.array([0.5, 0.5]), np.array([0.5])]))
+        >>> print(bootstrapped_iqm([np.full(4, 0.5), np.full(3, 0.5)]))
         0.5 [0.5, 0.5]
     """
     sizes = [len(stratum) for stratum in strata]
@@ -162,6 +162,9 @@ def bootstrapped_iqm(strata: Sequence[Floats], *, resamples: int = RESAMPLES, se
     order = np.argsort(np.concatenate(strata), kind="stable")
     ordered = np.concatenate(strata)[order]
     even = np.concatenate([np.full(len(s), 1.0 / (len(s) * len(strata))) for s in strata])[order]
+    value = float(_middle_means(ordered, even[None])[0])
+    if min(sizes) < FEWEST_RUNS:
+        return Estimate(value, math.nan, math.nan)
     rng = np.random.default_rng(seed)
     draws = []
     for start in range(0, resamples, 250):  # a part at a time: all at once would need the memory of all
@@ -169,7 +172,7 @@ def bootstrapped_iqm(strata: Sequence[Floats], *, resamples: int = RESAMPLES, se
         drawn = np.concatenate([_times_drawn(rng, count, len(stratum)) for stratum in strata], axis=1)
         draws.append(_middle_means(ordered, drawn[:, order] * even))
     low, high = np.quantile(np.concatenate(draws), (0.025, 0.975))
-    return Estimate(float(_middle_means(ordered, even[None])[0]), float(low), float(high))
+    return Estimate(value, float(low), float(high))
 
 
 def _times_drawn(rng: np.random.Generator, count: int, runs: int) -> Ints:

@@ -128,6 +128,11 @@ class ModelPlayer(Player):
                 f"The model's observations do not tell what it saw of the spec: {' and '.join(fitting)} have one "
                 f"shape. Say which it was trained with, such as --observe {fitting[0]}."
             )
+        if not fitting and observe is not None:
+            raise Error(
+                f"The model takes observations of {model.observation_space}. With --observe {observe}, {task.title} "
+                "has others. Leave --observe out to find what fits."
+            )
         if not fitting:
             raise Error(
                 f"The model takes observations of {model.observation_space}, and {task.title} has none such, with or "
