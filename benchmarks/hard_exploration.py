@@ -96,11 +96,9 @@ SETTINGS = {
     }
     for rate, length, anneal in (
         (1e-3, 32, False),
-        (3e-4, 32, False),
+        (1e-3, 32, True),
         (1e-3, 128, False),
         (3e-4, 128, False),
-        (1e-3, 32, True),
-        (1e-3, 128, True),
     )
 }
 NUM_ENVS = 1_024
