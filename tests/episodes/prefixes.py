@@ -7,7 +7,8 @@ from rewardspec.episodes.traced_program import ProvenanceRun
 from rewardspec.episodes.waiting import Outstanding
 from rewardspec.logic.formulas import as_formula
 from rewardspec.logic.semantics import read_trace
-from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS, synthesize
+from rewardspec.machines.effort_limit import DEFAULT_REGISTERS
+from rewardspec.synthesis.quantitative.synthesize import synthesize
 
 
 def decide_prefixes(formula, trace, semantics="degree"):

@@ -41,7 +41,8 @@ from rewardspec.logic.formulas import (
     Xor,
     now,
 )
-from rewardspec.logic.parsing import atom_hint, operators_run_together, parse, require_known_atoms
+from rewardspec.logic.parsing import parse
+from rewardspec.logic.unknown_atoms import atom_hint, operators_run_together, require_known_atoms
 from tests.definition import values_by_definition
 from tests.strategies import random_batch
 

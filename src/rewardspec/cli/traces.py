@@ -17,10 +17,10 @@ from rewardspec.cli.trace_files import Cell, Table, opened_table
 from rewardspec.cli.trace_values import CellReader, Column, Missing, Mistakes, PastColumn, Row, checked_labels
 from rewardspec.errors import LabelError, SpecError, did_you_mean
 from rewardspec.logic.durations import has_durations, in_steps
-from rewardspec.logic.parsing import atom_hint
+from rewardspec.logic.unknown_atoms import atom_hint
 from rewardspec.machines.program import Semantics
 from rewardspec.spec.atoms.column_atoms import ColumnAtom
-from rewardspec.spec.atoms.expression_atoms import looks_like_a_comparison
+from rewardspec.spec.atoms.functions import looks_like_a_comparison
 from rewardspec.spec.atoms.references import is_reference
 from rewardspec.types import Json
 

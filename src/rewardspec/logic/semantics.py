@@ -18,8 +18,8 @@ from rewardspec.logic.definitions import DEGREE, ROBUSTNESS, Column, Domain
 from rewardspec.logic.formulas import Affine, Atom, Constant, Formula, FormulaLike, Timed, as_formula
 from rewardspec.logic.label_ranges import checked_number
 from rewardspec.logic.operators import OPERATORS
-from rewardspec.logic.parsing import atom_hint
 from rewardspec.logic.quantifiers import Mean, Quantified, reduced
+from rewardspec.logic.unknown_atoms import atom_hint
 from rewardspec.renamed import keyword_only
 from rewardspec.types import Semantics as Semantics
 

@@ -10,6 +10,7 @@ import lark
 from rewardspec.errors import FormulaError, line_and_column, marked_line
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.operators import BETWEEN, OPERATORS, PREFIX
+from rewardspec.logic.unknown_atoms import LETTERS
 
 _OPERANDS = frozenset(["PREFIX", "LPAR", "CONSTANT", "NUMBER", "NAME", "QUOTED"])
 _OPERATORS = frozenset(["AND", "OR", "XOR", "IMPLIES", "IFF", "BETWEEN"])
@@ -45,8 +46,6 @@ _PREFIXES = frozenset(text for row in OPERATORS.values() if row.binding == PREFI
 _LOOKING_BACK = frozenset(text for row in OPERATORS.values() if row.tense == "past" for text in row.spellings)
 _WORDS = frozenset(text for row in OPERATORS.values() for text in row.spellings if re.fullmatch("[a-z_]+", text))
 _LETTERS_BETWEEN = frozenset(row.text for row in OPERATORS.values() if row.binding == BETWEEN)
-# The operators that are one capital letter before their operand, or two; the longer ones first.
-LETTERS = sorted((text for text in _PREFIXES if re.fullmatch("[wW]?[A-Z]", text)), key=lambda text: (-len(text), text))
 
 
 class MisuseError(Exception):

@@ -1,10 +1,15 @@
-"""A bound on work, counted in elementary operations rather than seconds, so that it is the same on every machine."""
+"""Budgets of synthesis: registers, and work.
+
+Work is counted in elementary operations rather than seconds, so that it is the same on every machine.
+"""
 
 from __future__ import annotations
 
 import sys
 
 from rewardspec.errors import SynthesisError
+
+DEFAULT_REGISTERS = 256  # that the machine of a formula may have
 
 
 class Effort:

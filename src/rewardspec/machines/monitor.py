@@ -11,6 +11,7 @@ from rewardspec.errors import LabelError, MonitorFileError
 from rewardspec.logic.formulas import Formula
 from rewardspec.machines.bounds import Bounds
 from rewardspec.machines.drawable import Drawable
+from rewardspec.machines.effort_limit import DEFAULT_REGISTERS
 from rewardspec.machines.expressions import Expression
 from rewardspec.machines.heads import VALUE_HEAD, Head
 from rewardspec.machines.machine import Machine, compiled
@@ -317,7 +318,7 @@ class Monitor(Drawable):
             True
         """
         from rewardspec.machines.monitor_json import FORMAT, VERSION, read_document
-        from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS, synthesize
+        from rewardspec.synthesis.quantitative.synthesize import synthesize
 
         document, formula = read_document(text, FORMAT, VERSION, ("semantics", "registers", "states"))
         semantics, registers, states = document["semantics"], document["registers"], document["states"]

@@ -25,12 +25,11 @@ from rewardspec.machines.heads import Head, output
 from rewardspec.machines.machine import Machine
 from rewardspec.machines.program import Program, side_by_side
 from rewardspec.machines.windows import Queue, algebra, queue_contents
+from rewardspec.spec.composition import pair_programs
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.sorts import ONE_EPISODE, Thing, named_labels
 from rewardspec.spec.veto_and_reward import RewardHead
-from rewardspec.spec.violation_tests import veto_program
 from rewardspec.synthesis.quantitative.compiler import Synthesis
-from rewardspec.synthesis.quantitative.progress import value_and_progress, with_progress
 
 _UNNAMED = 0  # the class of things that are not known
 _MOST_MERGED = 64  # classes that may have become others before things are told apart by the classes that are left
@@ -238,12 +237,9 @@ def named_pair(pair: Pair, max_registers: int, alike: Collection[str]) -> NamedP
         SynthesisError: Its formula needs more registers than the budget.
     """
     assert isinstance(pair.formula, Quantified)
-    synthesis = Synthesis(max_registers)
-    paid = program = synthesis.program(pair.body)
-    veto = veto_program(pair.body, program, max_registers).program if pair.vetoes else program
-    if pair.progress:
-        paid = value_and_progress(with_progress(program, pair.body, synthesis)).output(1)
-    return NamedPair(pair.formula, replace(side_by_side([paid, veto]), atoms=pair.body.atoms), alike)
+    paid, veto = pair_programs(pair, Synthesis(max_registers))
+    program = side_by_side([paid, paid if veto is None else veto])
+    return NamedPair(pair.formula, replace(program, atoms=pair.body.atoms), alike)
 
 
 class NamedThingsMachine(Machine[RewardHead]):

@@ -6,7 +6,7 @@ import functools
 import math
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,10 @@ from rewardspec.spec.atoms.functions import AtomFunction, Clipped, takes_info, w
 from rewardspec.spec.atoms.labeling import StepNumber, read_labels
 from rewardspec.spec.infinite_values import REMEDY as INFINITE_VALUE_REMEDY
 from rewardspec.spec.infinite_values import infinite_step, infinite_value_message
-from rewardspec.spec.named_things import NamedThingsMachine, named_pair
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.spec.sorts import ONE_EPISODE, OfThings, things_of
 from rewardspec.spec.spec_arguments import SpecArguments
-from rewardspec.spec.veto_and_reward import LEVELS, NO_PENALTY, PENALTY, VALUES, RewardHead, compose, reward_head
+from rewardspec.spec.veto_and_reward import LEVELS, NO_PENALTY, PENALTY, VALUES, RewardHead, reward_head
 from rewardspec.types import (
     Action,
     Array,
@@ -48,6 +47,7 @@ from rewardspec.types import (
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
     from rewardspec.spec.lint.findings import Findings
+    from rewardspec.spec.named_things import NamedPair, NamedThingsMachine, Population
 
 
 class Spec(SpecArguments):
@@ -101,6 +101,8 @@ class Spec(SpecArguments):
     @functools.cached_property
     def program(self) -> Program:
         """The one program of all formulas: what each is paid for, and the largest value each veto can still reach."""
+        from rewardspec.spec.composition import compose  # here, because it loads the whole synthesis
+
         return compose(self.pairs, self.max_registers, self.semantics, self.sorts, self.atoms)
 
     @functools.cached_property
@@ -122,6 +124,8 @@ class Spec(SpecArguments):
         split = self.axes.split if self.axes.sort_of else None
         if not self._named:
             return Machine(self.program, head, split)
+        from rewardspec.spec.named_things import NamedThingsMachine, named_pair  # here, because few specs need it
+
         vetoes = [k for k, number in enumerate(self._named) if self.pairs[number].vetoes]
         pairs = []
         for pair in (self.pairs[number] for number in self._named):
@@ -396,13 +400,16 @@ class Spec(SpecArguments):
             {'0': 1.0, '1': 0.0, '2': 0.5}
         """
         if number in self._named:
-            machine = self.machine
-            assert isinstance(machine, NamedThingsMachine)
-            place = self._named.index(number)
-            return machine.pairs[place].values(machine.populations(state)[place])
+            pair, population = self._named_pair(state, number)
+            return pair.values(population)
         first = len(self.pairs) + sum(len(self.things(k)) for k in range(number))
         things = self.things(number)
         return dict(zip(things, self._memory(state)[VALUES][first : first + len(things)], strict=True))
+
+    def _named_pair(self, state: MachineState, number: int) -> tuple[NamedPair, Population]:
+        """A pair about things of a sort of names, and those things."""
+        machine, place = cast("NamedThingsMachine", self.machine), self._named.index(number)
+        return machine.pairs[place], machine.populations(state)[place]
 
     def worst_things(self, state: MachineState) -> dict[str, Any]:
         """The thing with the smallest value of each pair about things, by the pair's name; the first of several.
@@ -419,9 +426,8 @@ class Spec(SpecArguments):
         found: dict[str, Array] = {}
         for number, name in enumerate(self.names):
             if number in self._named:
-                machine, place = self.machine, self._named.index(number)
-                assert isinstance(machine, NamedThingsMachine)
-                found[name] = machine.pairs[place].worst(machine.populations(state)[place])
+                pair, population = self._named_pair(state, number)
+                found[name] = pair.worst(population)
                 continue
             values = self.thing_values(state, number)
             if not values:

@@ -9,16 +9,15 @@ from typing import Any, Self
 
 from rewardspec.errors import SpecError, did_you_mean
 from rewardspec.logic.formulas import Formula
-from rewardspec.logic.parsing import atom_hint
 from rewardspec.logic.quantifiers import Quantified
 from rewardspec.logic.semantics import domain_of
+from rewardspec.logic.unknown_atoms import atom_hint
+from rewardspec.machines.effort_limit import DEFAULT_REGISTERS
 from rewardspec.machines.program import Semantics
-from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
-from rewardspec.spec.atoms.functions import AtomFunction, Thresholded
+from rewardspec.spec.atoms.functions import AtomFunction, Thresholded, looks_like_a_comparison
 from rewardspec.spec.pairs import Pair, about_one, as_pairs, finite, pairs_as_html
 from rewardspec.spec.payments import PAYMENTS, Payment
 from rewardspec.spec.sorts import NAMES, LabelAxes, Things, as_sorts
-from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 
 AtomLike = AtomFunction | str | Mapping[str, Any]
 
@@ -91,10 +90,14 @@ class SpecArguments:
         given = None if atoms is None else {name: _function(name, atom) for name, atom in atoms.items()}
         margin = self.semantics == "robustness"
         read = (*self.axes.labels_of, *self.axes.named)
-        functions = with_predicates(given, read, {}, margin)
-        if functions is not None:
+        functions = given
+        if any(looks_like_a_comparison(name) for name in read):
+            from rewardspec.spec.atoms.expression_atoms import with_predicates  # here, because it loads a grammar
+
+            functions = with_predicates(given, read, {}, margin)
+        if functions is not None:  # expressions have a margin
             functions = {
-                name: function.with_margin(margin) if isinstance(function, ExpressionAtom) else function
+                name: function.with_margin(margin) if hasattr(function, "with_margin") else function
                 for name, function in functions.items()
             }
         for name in read:

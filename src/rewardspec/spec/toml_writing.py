@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from rewardspec.atomic_files import write_whole
 from rewardspec.errors import SpecError
+from rewardspec.machines.effort_limit import DEFAULT_REGISTERS
 from rewardspec.spec.atoms.components import Components, read_components
 from rewardspec.spec.atoms.event_atoms import EventAtom
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
@@ -17,7 +18,6 @@ from rewardspec.spec.atoms.references import ReferencedAtom, reference_to
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.sorts import NAMES, Things
 from rewardspec.spec.spec import Spec
-from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 from rewardspec.types import Json, JsonObject
 
 _DEFAULTS = {

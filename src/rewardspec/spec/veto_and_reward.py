@@ -23,62 +23,13 @@ from rewardspec.machines.expressions import (
     weighted_sum,
 )
 from rewardspec.machines.heads import Field, Head, given, memory, output
-from rewardspec.machines.program import Program, Semantics, side_by_side
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import BASE_REWARD, BEFORE, DISCOUNT, LEVEL, PAYMENTS
-from rewardspec.spec.sorts import Sorts, for_each_thing, possible_over_things, things_of, value_over_things
-from rewardspec.spec.violation_tests import veto_program
-from rewardspec.synthesis.quantitative.compiler import Synthesis
-from rewardspec.synthesis.quantitative.progress import value_and_progress, with_progress
-from rewardspec.synthesis.quantitative.register_names import with_names
+from rewardspec.spec.sorts import Sorts, possible_over_things, things_of, value_over_things
+from rewardspec.types import Semantics
 
 NO_PENALTY = math.inf  # what the penalty is while nothing is violated
 PENALTY, LEVELS, VALUES = 0, 1, 2  # where the memory of a state holds them
-
-
-def compose(
-    pairs: Sequence[Pair],
-    max_registers: int,
-    semantics: Semantics = "degree",
-    sorts: Sorts | None = None,
-    atoms: Sequence[str] | None = None,
-) -> Program:
-    """One program for all formulas of a spec: registers and subexpressions that they share exist once.
-
-    Its outputs are what each pair is paid for, and for each pair that can veto a number that is positive while the
-    pair's value still can be; see `rewardspec.spec.violation_tests`. A pair about things has one output a thing.
-
-    Args:
-        pairs: The pairs.
-        max_registers: The budget for each formula's machine, for one thing.
-        semantics: Whether values are degrees or robustness.
-        sorts: The things of each sort.
-        atoms: The names of the labels, in order; those of the formulas where None.
-
-    Raises:
-        SynthesisError: A formula needs more registers than the budget.
-    """
-    synthesis, sorts = Synthesis(max_registers), sorts or {}
-    programs, vetoes, names = [], [], []
-    for pair in pairs:
-        if not things_of(pair.formula, sorts):
-            continue  # a pair about names is followed elsewhere
-        program = synthesis.program(pair.body)
-        if pair.vetoes:
-            veto = veto_program(pair.body, program, max_registers).program
-            vetoes += for_each_thing(veto, pair.formula, sorts)
-        if pair.progress and semantics == "degree":
-            program = value_and_progress(with_progress(program, pair.body, synthesis)).output(1)
-        programs += for_each_thing(program, pair.formula, sorts)
-        names += [f"value[{pair}]{f' of {thing}' if thing else ''}" for thing in things_of(pair.formula, sorts)]
-    joint = side_by_side([*programs, *vetoes])
-    if not pairs:
-        return joint
-    if atoms is None:
-        atoms = tuple(dict.fromkeys(atom for pair in pairs for atom in pair.formula.atoms))
-    paid = joint.with_outputs([step.outputs[: len(programs)] for step in joint.steps])
-    named = with_names(paid, names)
-    return replace(joint, registers=named.registers, atoms=tuple(atoms), semantics=semantics)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.fragments import unguarded_atoms, unguarded_past
-from rewardspec.logic.parsing import operators_run_together
 from rewardspec.logic.printing import to_string
 from rewardspec.logic.quantifiers import Quantified
+from rewardspec.logic.unknown_atoms import operators_run_together
 from rewardspec.machines.expressions import all_parts
 from rewardspec.machines.monitor import Monitor
 

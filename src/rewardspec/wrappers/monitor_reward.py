@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, SupportsFloat
 
 import gymnasium as gym
@@ -23,8 +22,7 @@ from rewardspec.spec.payments import PAYMENTS
 from rewardspec.spec.veto_and_reward import NO_PENALTY
 from rewardspec.types import Action, Environment, InfoDict, Observation, ResetOptions, VectorEnvironment
 from rewardspec.wrappers.first_states import warn_of_violation
-from rewardspec.wrappers.observations import Extension, extension
-from rewardspec.wrappers.product_numbering import model_of, possible_pairs
+from rewardspec.wrappers.observations import Extension
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
@@ -117,11 +115,10 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             observe = None
         self._observe = observe
         if observe is not None:
+            from rewardspec.wrappers.product_numbering import extension_of  # here, because it loads finite models
+
             self._features = Features(spec, observe)
-            space = env.observation_space
-            models = [model_of(env)] if isinstance(space, gym.spaces.Discrete) and observe != "control" else []
-            pairs = possible_pairs(space, spec, self._features, models, one_by_one=True)
-            self.extension = extension(space, self._features, pairs)
+            self.extension = extension_of(env, spec, self._features)
         if self.extension is not None:
             self.observation_space = self.extension.space
         self._engine = Engine(
@@ -348,7 +345,7 @@ def readable(spec: Spec | str | os.PathLike[str]) -> Spec:
     Raises:
         SpecError: It is no spec, or has no functions for its atoms.
     """
-    if isinstance(spec, str) and not spec.endswith(".toml") and not Path(spec).exists():
+    if isinstance(spec, str) and not spec.endswith(".toml") and not os.path.exists(spec):
         raise SpecError(
             f"`spec` should be a rewardspec.Spec, or the path of a spec's TOML file. Received {spec!r}, where there is "
             f"no file. To pay for a formula, pass Spec([({spec!r}, 1)], atoms={{…}})."

@@ -12,16 +12,27 @@ from collections.abc import Iterator, Sequence
 
 import gymnasium as gym
 from gymnasium import spaces
+from gymnasium.vector import VectorEnv, VectorWrapper
 
 from rewardspec.episodes.features import Features
 from rewardspec.errors import ModelError
 from rewardspec.finite.models import FiniteModel, finite_model
 from rewardspec.finite.product_search import ProductSearch, TooManyNodesError
 from rewardspec.spec import Spec
-from rewardspec.types import AnySpace, Environment
-from rewardspec.wrappers.observations import Pair
+from rewardspec.types import AnySpace, Environment, VectorEnvironment
+from rewardspec.wrappers.observations import Extension, Pair, extension
 
 MOST_PAIRS = 100_000  # beyond it a table indexed by them would learn nothing, and the search takes long
+
+
+def extension_of(env: Environment | VectorEnvironment, spec: Spec, features: Features) -> Extension | None:
+    """The extension of an environment's observations by a spec's numbers, or of each of a vector environment's."""
+    one_by_one = not isinstance(env, VectorEnv)
+    space = env.single_observation_space if isinstance(env, VectorEnv) else env.observation_space
+    models: list[FiniteModel | None] = []
+    if isinstance(space, spaces.Discrete) and features.observe != "control":
+        models = _models(env) if isinstance(env, VectorEnv) else [model_of(env)]
+    return extension(space, features, possible_pairs(space, spec, features, models, one_by_one=one_by_one))
 
 
 def model_of(env: Environment) -> FiniteModel | None:
@@ -30,6 +41,26 @@ def model_of(env: Environment) -> FiniteModel | None:
         return finite_model(env, unknown_start="anywhere")
     except ModelError:
         return None
+
+
+def _models(env: VectorEnvironment) -> list[FiniteModel | None]:
+    """The model that each environment of a vector environment publishes; where there is no telling, a None."""
+    layer: VectorEnvironment = env
+    while isinstance(layer, VectorWrapper):
+        if isinstance(layer, gym.vector.VectorObservationWrapper | gym.vector.VectorActionWrapper):
+            return [None]
+        layer = layer.env
+    if isinstance(layer, gym.vector.SyncVectorEnv):
+        return [model_of(one) for one in layer.envs]
+    if isinstance(layer, gym.vector.AsyncVectorEnv):
+        # The environments live in other processes; one more of each is made here, as Gymnasium does for its spaces.
+        models = []
+        for make in layer.env_fns:
+            one = make()
+            models.append(model_of(one))
+            one.close()
+        return models
+    return [None]
 
 
 def possible_pairs(

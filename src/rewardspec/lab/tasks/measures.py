@@ -12,8 +12,8 @@ from rewardspec.episodes.engine import Engine, Transition
 from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import MissingExtraError
 from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
+from rewardspec.machines.effort_limit import DEFAULT_REGISTERS
 from rewardspec.spec.spec import Spec
-from rewardspec.synthesis.quantitative.synthesize import DEFAULT_REGISTERS
 from rewardspec.types import Action, Environment, Info, InfoDict, Number, Observation, ResetOptions
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -25,7 +24,7 @@ from rewardspec.spec.atoms.expression_language import (
     parts_of,
     rank_of,
 )
-from rewardspec.spec.atoms.functions import NO_INFO, AtomFunction
+from rewardspec.spec.atoms.functions import NO_INFO, AtomFunction, looks_like_a_comparison
 from rewardspec.spec.atoms.operations import ON_FLOATS, SHAPES, Function, on_arrays, reduction
 from rewardspec.types import Action, Array, ArrayNamespace, Info, Observation
 
@@ -82,11 +81,6 @@ def predicate_atom(text: str, components: Components, margin: bool = False) -> E
     """
     margin_of(parse_expression(text, components))  # which only predicates have
     return ExpressionAtom(text, components, margin=margin)
-
-
-def looks_like_a_comparison(name: str) -> bool:
-    """Return whether the name of an atom may be a comparison that can be read as its function."""
-    return re.search(r"[<>]|[=!]=", name) is not None
 
 
 def with_predicates(

@@ -10,6 +10,7 @@ import dataclasses
 import dis
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias
@@ -48,6 +49,11 @@ def takes_info(function: Any) -> bool:
     except (TypeError, ValueError):  # a built-in function may not tell
         return False
     return parameter is not None and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+
+
+def looks_like_a_comparison(name: str) -> bool:
+    """Return whether the name of an atom may be a comparison that can be read as its function."""
+    return re.search(r"[<>]|[=!]=", name) is not None
 
 
 def with_info(function: AtomFunction) -> LabelFunction:

@@ -12,9 +12,9 @@ from rewardspec.errors import SynthesisError, did_you_mean
 from rewardspec.logic.formulas import FALSE, TRUE, Formula
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import to_nnf
-from rewardspec.logic.parsing import operators_run_together
 from rewardspec.logic.quantifiers import AtomOf, Exists, Forall, Quantified, atoms_of
 from rewardspec.logic.simplification import simplify
+from rewardspec.logic.unknown_atoms import operators_run_together
 from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.lint.exploration import TWO, TooManyError, can_be_violated, compare, outcomes, relations
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called, value_range

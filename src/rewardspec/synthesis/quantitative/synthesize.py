@@ -8,6 +8,7 @@ from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
 from rewardspec.logic.printing import to_string
 from rewardspec.logic.semantics import domain_of
+from rewardspec.machines.effort_limit import DEFAULT_REGISTERS
 from rewardspec.machines.expressions import Expression
 from rewardspec.machines.monitor import Monitor
 from rewardspec.machines.program import Program, Semantics, merge_equivalent_registers
@@ -15,8 +16,6 @@ from rewardspec.synthesis.diagnosis import require_unquantified
 from rewardspec.synthesis.quantitative.compiler import Synthesis
 from rewardspec.synthesis.quantitative.progress import with_progress
 from rewardspec.synthesis.quantitative.register_names import with_names
-
-DEFAULT_REGISTERS = 256
 
 
 def synthesize(

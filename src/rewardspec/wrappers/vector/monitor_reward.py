@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-import gymnasium as gym
 import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
@@ -36,11 +35,9 @@ from rewardspec.types import (
 )
 from rewardspec.wrappers.first_states import warn_of_violation
 from rewardspec.wrappers.monitor_reward import episode_limit, readable
-from rewardspec.wrappers.observations import Extension, extension
-from rewardspec.wrappers.product_numbering import possible_pairs
+from rewardspec.wrappers.observations import Extension
 from rewardspec.wrappers.vector.device_episodes import DeviceEpisodes
 from rewardspec.wrappers.vector.infos import everyone, note, note_state, note_step
-from rewardspec.wrappers.vector.vector_models import models_of
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
@@ -128,11 +125,10 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
             observe = None
         self._observe = observe
         if observe is not None:
+            from rewardspec.wrappers.product_numbering import extension_of  # here, because it loads finite models
+
             self._features = Features(spec, observe)
-            space = env.single_observation_space
-            models = models_of(env) if isinstance(space, gym.spaces.Discrete) and observe != "control" else []
-            pairs = possible_pairs(space, spec, self._features, models, one_by_one=False)
-            self.extension = extension(space, self._features, pairs)
+            self.extension = extension_of(env, spec, self._features)
         if self.extension is not None:
             self.single_observation_space = self.extension.space
             self.observation_space = self.extension.batch(env.observation_space, env.num_envs)
