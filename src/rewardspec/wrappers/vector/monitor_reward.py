@@ -90,6 +90,7 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
             else is paid for.
 
     Example:
+        >>> import gymnasium as gym
         >>> from rewardspec.spec import Spec
         >>> upright = lambda obs, action, next_obs: 1.0 - np.minimum(np.abs(next_obs[..., 2]) / 0.21, 1.0)
         >>> envs = gym.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync")
@@ -260,6 +261,7 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
             ResetNeeded: There was no reset yet.
 
         Example:
+            >>> import gymnasium as gym
             >>> from rewardspec.spec import Spec
             >>> spec = Spec([("F goal", 1)], atoms={"goal": lambda obs, action, next_obs: next_obs == 15})
             >>> lakes = gym.make_vec("FrozenLake-v1", num_envs=4, vectorization_mode="sync", is_slippery=False)
