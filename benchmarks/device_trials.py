@@ -64,10 +64,7 @@ def train(trial: Trial, config: Any, seeds: Sequence[int], played: int) -> Train
     envs = trial.make(config.envs)
     encoder = (trial.encoder or flat_encoder)(envs.observation_struct)
 
-    def success(info: dict[str, Any]) -> Any:
-        return trial.measures(info)["success"]
-
-    curves = train_jax_envs(envs, config, seeds, success=success, encoder=encoder, hidden=trial.hidden)
+    curves = train_jax_envs(envs, config, seeds, measures=trial.measures, encoder=encoder, hidden=trial.hidden)
     began = time.perf_counter()
     means = play(trial, trial.make(played), encoder, curves.parameters, seeds)
     count = min(50, len(curves.steps))
@@ -77,6 +74,11 @@ def train(trial: Trial, config: Any, seeds: Sequence[int], played: int) -> Train
         "training_success": np.nan_to_num(curves.final("success")).round(4).tolist(),
         "curve_steps": curves.steps[bins].tolist(),
         "curve": _binned(curves.means["success"], curves.episodes, count),
+        "curves": {
+            name: _binned(curves.means[name], curves.episodes, count)
+            for name in means
+            if name not in ("success", "length")
+        },
         "compile_seconds": round(curves.compile_seconds, 1),
         "seconds": round(curves.seconds, 1),
         "playing_seconds": round(time.perf_counter() - began, 1),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Success = Callable[[dict[str, Any]], Any]
 """Function from the `info` of a step, as `rewardspec.jax.SpecReward` returns it, to how well the episode did that ended
 there: an array of shape (num_envs,)."""
+Measures = Callable[[dict[str, Any]], Mapping[str, Any]]
+"""Function from the `info` of a step to such arrays, by name."""
 
 
 class Curves(NamedTuple):
@@ -31,7 +33,8 @@ class Curves(NamedTuple):
         steps: Steps of a run after each update, shape (updates,).
         episodes: Number of episodes that ended in each update, shape (runs, updates).
         means: Mean over those episodes, by name, each of shape (runs, updates); NaN where none ended. The names are
-            `return`, `base_return`, `length`, with a spec `violated`, and `success` where it was asked for.
+            `return`, `base_return`, `length`, with a spec `violated`, `success` where it was asked for, and the names
+            of the measures.
         compile_seconds: Seconds until the first update was done.
         seconds: Seconds of all updates but the first call's.
         parameters: Parameters of the networks, arrays whose first axis is the runs.
@@ -65,6 +68,7 @@ def train_jax_envs(
     seeds: Sequence[int],
     *,
     success: Success | None = None,
+    measures: Measures | None = None,
     encoder: Encoder | None = None,
     hidden: Sequence[int] = HIDDEN,
     chunk: int | None = None,
@@ -77,6 +81,7 @@ def train_jax_envs(
         config: The settings.
         seeds: The seed of each run.
         success: How well an episode did, by the environment's own criterion.
+        measures: What else is measured of an episode.
         encoder: What the networks see of observations; by default all their numbers. `grid_encoder` of
             `rewardspec.lab.learning.encoders` is for grids of categories.
         hidden: Sizes of the networks' hidden layers.
@@ -102,6 +107,7 @@ def train_jax_envs(
 
     def kept(info: dict[str, Any]) -> dict[str, Any]:
         episode = {name: value for name, value in info["episode"].items() if name != "values"}
+        episode |= {} if measures is None else measures(info)
         return episode if success is None else {**episode, "success": success(info)}
 
     chunk = chunk or -(-updates // 50)

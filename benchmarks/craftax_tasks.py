@@ -1,0 +1,380 @@
+"""Instructions in Craftax-Classic with an order and deadlines: three rewards beside each other, PPO on a device.
+
+    python benchmarks/craftax_tasks.py --out RESULTS.jsonl                 # every task with every reward
+    python benchmarks/craftax_tasks.py --out RESULTS.jsonl --only eat      # one task
+    python benchmarks/craftax_tasks.py --out RESULTS.jsonl --report > benchmarks/results/craftax_tasks.md
+    python benchmarks/craftax_tasks.py --out RESULTS.jsonl --curves CURVES.svg
+
+Needs the extras `jax-envs` and `learn`. Each call trains what the file of results does not have yet, and can be
+interrupted. All seeds of a job are one compiled program; several jobs share the device.
+
+Success is a criterion of its own: it reads the times of first achievements and the levels of drink and food that were
+recorded beside the environment, and no monitor. After training, the policies play new episodes to their end.
+
+The settings of PPO and the networks' sizes are the defaults of `ppo.py` in Craftax_Baselines
+(https://github.com/MichaelTMatthews/Craftax_Baselines) for all rewards. Nothing was tuned. Episodes have at most 300
+steps for all rewards. The rewards are
+
+- the environment's own: 1 for each achievement and 0.1 for each point of health. Its training knows no task, so that
+  one training serves all tasks;
+- an automaton's, as dfa-gym pays with `binary_reward=False` (https://github.com/rad-dfa/dfa-gym): at the end of the
+  episode 1 if the formula is accepted, -1 if it can no longer be, otherwise 0. The episode ends when that is decided,
+  and the policy observes the state of the automaton;
+- the formula's progress, paid when it changes. The episode ends as with the automaton, and the policy observes the same
+  registers.
+
+The last task is graded: drink and food have degrees, and the value of the instruction is how well it was followed. An
+automaton has to draw a line, and gets the one that success is measured with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from device_jobs import Job, load
+from device_trials import Trial, machines, parser, run, train
+
+import rewardspec as rs
+
+LIMIT = 300
+"""Most steps of an episode."""
+NEVER = 2**30
+NUM_ENVS, RESETS = 1_024, 64
+"""Environments of a run, and the worlds that are made in a step for the episodes that begin."""
+PLAYED = 256
+"""Episodes of each policy after training."""
+SETTINGS: dict[str, Any] = {
+    "rollout_steps": 64,
+    "learning_rate": 2e-4,
+    "anneal": True,
+    "discount": 0.99,
+    "gae_lambda": 0.8,
+    "minibatches": 8,
+    "epochs": 4,
+    "clip": 0.2,
+    "entropy_coefficient": 0.01,
+    "value_coefficient": 0.5,
+    "max_grad_norm": 1.0,
+    "bootstrap_truncated": False,
+}
+HIDDEN = (512, 512, 512)
+
+
+class Record(NamedTuple):
+    """The state of an environment, and what happened in its episode so far.
+
+    Attributes:
+        env: The state of Craftax.
+        times: Step at which each achievement was first made, int32 of shape (achievements,); `NEVER` before.
+        drink: Level of drink after each step, int8 of shape (LIMIT + 1,); 0 for steps that are still to come.
+        food: Level of food, likewise.
+    """
+
+    env: Any
+    times: Any
+    drink: Any
+    food: Any
+
+    @classmethod
+    def first(cls, env: Any) -> Record:
+        """Return the record of an episode that begins."""
+        import jax.numpy as jnp
+
+        levels = jnp.zeros(LIMIT + 1, jnp.int8)
+        return cls(env, jnp.full(env.achievements.shape, NEVER, jnp.int32), levels, levels).after(env)
+
+    def after(self, env: Any) -> Record:
+        """Return the record with one more state."""
+        import jax.numpy as jnp
+
+        new = env.achievements.astype(bool) & (self.times == NEVER)
+        return Record(
+            env,
+            jnp.where(new, env.timestep, self.times).astype(jnp.int32),
+            self.drink.at[env.timestep].set(jnp.asarray(env.player_drink, jnp.int8)),
+            self.food.at[env.timestep].set(jnp.asarray(env.player_food, jnp.int8)),
+        )
+
+    def time(self, achievement: str) -> Any:
+        """Return the step at which an achievement was first made."""
+        from craftax.craftax_classic.constants import Achievement
+
+        return self.times[Achievement[achievement].value]
+
+    def steps(self) -> Any:
+        """Return which steps were taken, Booleans of shape (LIMIT + 1,); the first is the state after reset."""
+        return np.arange(LIMIT + 1) <= self.env.timestep
+
+    def lowest_peak(self, levels: Any, width: int) -> Any:
+        """Return the least of all windows of `width` steps and the one they begin with, by its highest level."""
+        import jax.numpy as jnp
+
+        return jnp.where(self.steps(), peaks(levels, width), 9).min()
+
+
+def peaks(levels: Any, width: int) -> Any:
+    """Return the highest level of each step and the `width` steps after it, of shape (LIMIT + 1,)."""
+    import jax.numpy as jnp
+
+    reach = 0
+    while reach < width:
+        shift = min(reach + 1, width - reach)
+        levels = jnp.maximum(levels, jnp.concatenate([levels[shift:], jnp.zeros(shift, levels.dtype)]))
+        reach += shift
+    return levels
+
+
+class Task(NamedTuple):
+    """An instruction.
+
+    Attributes:
+        words: The instruction in words.
+        formula: The instruction as a formula over atoms that are true or false.
+        succeeded: Function from a record to whether the instruction was followed.
+        decided: Whether the formula stays true once it is, so that the episode can end there.
+        graded: Pairs over atoms with degrees, in place of the formula's progress.
+    """
+
+    words: str
+    formula: str
+    succeeded: Callable[[Record], Any]
+    decided: bool = True
+    graded: tuple[rs.Pair, ...] = ()
+
+
+def _drink_first(record: Record) -> Any:
+    wood = record.time("COLLECT_WOOD")
+    first = (record.time("COLLECT_DRINK") < wood) & (record.time("PLACE_PLANT") < wood)
+    return first & (record.time("MAKE_WOOD_PICKAXE") <= 250)
+
+
+def _eat_first(record: Record) -> Any:
+    table = record.time("PLACE_TABLE")
+    first = (record.time("EAT_COW") < table) & (record.time("COLLECT_DRINK") < table)
+    return first & (record.time("PLACE_PLANT") < table) & (record.time("MAKE_WOOD_PICKAXE") <= 250)
+
+
+def _not_thirsty_for_long(record: Record) -> Any:
+    made = record.time("MAKE_WOOD_PICKAXE") < NEVER
+    thirsty = record.steps() & (record.drink <= 6)
+    return made & (record.env.player_health > 0) & ~(thirsty & (peaks(record.drink, 40) < 8)).any()
+
+
+def _well_fed(record: Record) -> Any:
+    drink, food = record.lowest_peak(record.drink, 50), record.lowest_peak(record.food, 100)
+    return (drink >= 5) & (food >= 5) & (record.env.player_health > 0)
+
+
+def degree(record: Record) -> Any:
+    """Return how well the graded instruction was followed, of 1."""
+    drink, food = record.lowest_peak(record.drink, 50), record.lowest_peak(record.food, 100)
+    return (drink + food) / 18.0 * (record.env.player_health > 0)
+
+
+BUILD = "F(wood & F(table & F pickaxe))"
+TASKS = {
+    "drink": Task(
+        "Drink and plant a sapling before the first wood. Make a pickaxe within 250 steps.",
+        f"(!wood U drink) & (!wood U plant) & {BUILD} & F[0,250] pickaxe",
+        _drink_first,
+    ),
+    "eat": Task(
+        "Eat a cow, drink and plant a sapling before the table. Make a pickaxe within 250 steps.",
+        f"(!table U cow) & (!table U drink) & (!table U plant) & {BUILD} & F[0,250] pickaxe",
+        _eat_first,
+    ),
+    "thirst": Task(
+        "Make a pickaxe. When drink falls to 6, bring it to 8 within 40 steps. Stay alive for 300 steps.",
+        f"G(thirsty -> F[0,40] quenched) & G alive & {BUILD}",
+        _not_thirsty_for_long,
+        decided=False,
+    ),
+    "graded": Task(
+        "Keep drink high in every 50 steps and food in every 100, as high as you can. Stay alive for 300 steps.",
+        "G F[0,50] watered & G F[0,100] fed & G alive",
+        _well_fed,
+        decided=False,
+        graded=(
+            rs.Pair("G F[0,50] drink_level", 0.5, veto=False),
+            rs.Pair("G F[0,100] food_level", 0.5, veto=False),
+            rs.Pair("G alive", 0, veto=True),
+        ),
+    ),
+}
+ENVIRONMENT, AUTOMATON, PROGRESS = "the environment's", "the automaton's", "the formula's, for progress"
+REWARDS = (ENVIRONMENT, AUTOMATON, PROGRESS)
+
+
+def _achieved(name: str) -> Callable[..., Any]:
+    """Return an atom: whether an achievement has been made in this episode."""
+
+    def atom(obs: Any, action: Any, next_obs: Any, info: Any) -> Any:
+        from craftax.craftax_classic.constants import Achievement
+
+        return info["state"].env.achievements[Achievement[name].value]
+
+    return atom
+
+
+ATOMS: dict[str, Callable[..., Any]] = {
+    "wood": _achieved("COLLECT_WOOD"),
+    "drink": _achieved("COLLECT_DRINK"),
+    "plant": _achieved("PLACE_PLANT"),
+    "cow": _achieved("EAT_COW"),
+    "table": _achieved("PLACE_TABLE"),
+    "pickaxe": _achieved("MAKE_WOOD_PICKAXE"),
+    "thirsty": lambda obs, action, next_obs, info: info["state"].env.player_drink <= 6,
+    "quenched": lambda obs, action, next_obs, info: info["state"].env.player_drink >= 8,
+    "watered": lambda obs, action, next_obs, info: info["state"].env.player_drink >= 5,
+    "fed": lambda obs, action, next_obs, info: info["state"].env.player_food >= 5,
+    "alive": lambda obs, action, next_obs, info: info["state"].env.player_health > 0,
+    "drink_level": lambda obs, action, next_obs, info: info["state"].env.player_drink / 9,
+    "food_level": lambda obs, action, next_obs, info: info["state"].env.player_food / 9,
+}
+
+
+def spec_of(task: Task, reward: str) -> rs.Spec | None:
+    """Return the spec of a reward; None for the environment's own."""
+    if reward == ENVIRONMENT:
+        return None
+    if reward == AUTOMATON:
+        pairs, payment = [rs.Pair(task.formula, 1, veto=True, penalty=-1)], "final"
+    else:
+        pairs = list(task.graded) or [rs.Pair(task.formula, 1, veto=True, progress=True)]
+        payment = "delta"
+    own = {name: ATOMS[name] for pair in pairs for name in pair.formula.atoms}
+    return rs.Spec(pairs, payment=payment, discount=SETTINGS["discount"], atoms=own)
+
+
+def recorded() -> rs.jax.FunctionalEnvironment:
+    """Return Craftax-Classic with a record of the episode beside its state, and the criteria of all tasks in `info`."""
+    from craftax.craftax_env import make_craftax_env_from_name
+
+    env = rs.jax.from_craftax(make_craftax_env_from_name("Craftax-Classic-Symbolic-v1", auto_reset=False))
+
+    def reset(key: Any) -> Any:
+        state, obs = env.reset(key)
+        return Record.first(state), obs
+
+    def step(key: Any, record: Record, action: Any) -> Any:
+        state, *others, _ = env.step(key, record.env, action)
+        record = record.after(state)
+        measured = {name: task.succeeded(record) for name, task in TASKS.items()} | {"degree": degree(record)}
+        return record, *others, {"measured": measured}
+
+    return rs.jax.FunctionalEnvironment(reset, step, env.action_space)
+
+
+def trial_of(task_name: str, reward: str) -> Trial:
+    """Return what is trained. The task of the environment's own reward is `all`: success is then the mean of all."""
+    names = list(TASKS) if task_name == "all" else [task_name]
+    task, env = TASKS[names[0]], recorded()
+    spec = spec_of(task, reward)
+    options: dict[str, Any] = {}
+    if spec is not None:
+        options = {"observe": "registers", "terminate_on_violation": True, "terminate_on_completion": task.decided}
+
+    def make(count: int) -> rs.jax.SpecReward:
+        return rs.jax.SpecReward(env, spec, count, limit=LIMIT, auto_reset=min(RESETS, count), **options)
+
+    def measures(info: dict[str, Any]) -> dict[str, Any]:
+        measured = {name: info["measured"][name] * 1.0 for name in [*names, "degree"]}
+        return {"success": sum(measured[name] for name in names) / len(names), **measured}
+
+    return Trial(make, measures, LIMIT, hidden=HIDDEN)
+
+
+def train_job(job: Job) -> dict[str, Any]:
+    """Train, play, and return what is kept of it."""
+    from rewardspec.lab.learning.settings import PPO
+
+    config = PPO(total_steps=job["steps"], envs=job.get("envs", NUM_ENVS), **SETTINGS)
+    return train(trial_of(job["task"], job["reward"]), config, job["seeds"], job.get("envs", PLAYED)).result
+
+
+def jobs_of(names: list[str], steps: int, seeds: int, envs: int | None) -> list[Job]:
+    """The jobs, the most important first."""
+    others = [(name, reward) for name in names for reward in (PROGRESS, AUTOMATON)]
+    some = [("all", ENVIRONMENT), *others]
+    jobs: list[Job] = [
+        {"task": task, "reward": reward, "seeds": list(range(seeds)), "steps": steps} for task, reward in some
+    ]
+    return jobs if envs is None else [{**job, "envs": envs} for job in jobs]
+
+
+def rows_of(results: list[dict[str, Any]], task: str, reward: str) -> list[dict[str, Any]]:
+    """Return the results about a task and a reward, those with the most steps last."""
+    asked = "all" if reward == ENVIRONMENT else task
+    found = [one for one in results if (one["job"]["task"], one["job"]["reward"]) == (asked, reward)]
+    return sorted(found, key=lambda one: one["job"]["steps"])
+
+
+def report(path: Path) -> None:
+    """Print the page."""
+    results = load(path)
+    print(
+        f"PPO in Craftax-Classic-Symbolic, {NUM_ENVS:,} environments, episodes of at most {LIMIT} steps, settings of "
+        f"Craftax_Baselines for all\nrewards. Success is a criterion without monitors. Every policy plays {PLAYED} new "
+        "episodes after training.\n"
+    )
+    for name, task in TASKS.items():
+        print(f"- `{name}`: {task.words}\n  `{task.formula}`")
+        if task.graded:
+            print(f"  Graded: {', '.join(f'`{pair.formula}`' for pair in task.graded)}.")
+    print("\n| task | reward | steps a seed | success, mean | each seed | degree | steps of an episode | seconds |")
+    print("|---|---|--:|--:|---|--:|--:|--:|")
+    for name, task in TASKS.items():
+        for reward in REWARDS:
+            for one in rows_of(results, name, reward):
+                # The automaton ends an episode where the degree may still be high.
+                shown = f"{np.mean(one['degree']):.2f}" if task.graded and reward != AUTOMATON else "–"
+                print(
+                    f"| {name} | {reward} | {one['job']['steps']:,} | {np.mean(one[name]):.3f} | "
+                    f"{', '.join(f'{value:.2f}' for value in one[name])} | {shown} | {np.mean(one['length']):.0f} | "
+                    f"{one['seconds']:.0f} |"
+                )
+    print("\nThe degree of `graded` is the mean of drink and food, of 1, at the highest of the worst window; 0 after a")
+    print("death. One training with the environment's reward serves all tasks.")
+    print(f"\n{machines(path)}. Seconds are for training all seeds of a row, after compiling; several rows shared the")
+    print("device.")
+
+
+def draw_curves(path: Path, picture: Path) -> None:
+    """Draw success during training: the mean over seeds, and each seed."""
+    import matplotlib.pyplot as plt
+
+    results = load(path)
+    figure, axes = plt.subplots(1, len(TASKS), figsize=(3 * len(TASKS), 2.6), sharey=True)
+    for axis, name in zip(axes, TASKS, strict=True):
+        for number, reward in enumerate(REWARDS):
+            for one in rows_of(results, name, reward)[-1:]:
+                steps, curve = np.array(one["curve_steps"]) / 1e6, np.array(one["curves"][name], dtype=float)
+                axis.plot(steps, curve.T, color=f"C{number}", alpha=0.25, linewidth=0.6)
+                axis.plot(steps, np.nan_to_num(curve).mean(axis=0), color=f"C{number}", label=reward)
+        axis.set(title=name, xlabel="million steps", ylim=(-0.02, 1.02))
+    axes[0].set_ylabel("success")
+    axes[-1].legend(fontsize="x-small")
+    figure.tight_layout()
+    figure.savefig(picture)
+
+
+def main() -> int:
+    options = parser(__doc__, 20_000_000, 3)
+    options.add_argument("--only", nargs="+", choices=list(TASKS), default=list(TASKS), help="these tasks")
+    options.add_argument("--curves", type=Path, help="draw success during training into this file")
+    arguments = options.parse_args()
+    if arguments.report:
+        report(arguments.out)
+        return 0
+    if arguments.curves is not None:
+        draw_curves(arguments.out, arguments.curves)
+        return 0
+    jobs = jobs_of(arguments.only, arguments.steps, arguments.seeds, arguments.envs)
+    return run(arguments, __file__, jobs, train_job)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,114 @@
+"""The criteria of success of `benchmarks/craftax_tasks.py` beside the formulas that its rewards are made of."""
+
+import functools
+import importlib
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import rewardspec as rs
+
+pytestmark = [pytest.mark.jaxenvs, pytest.mark.filterwarnings("ignore")]  # the packages' own warnings
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+EPISODES = 120
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    pytest.importorskip("craftax")
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        yield importlib.import_module("craftax_tasks")
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+
+
+def levels(random, length, refill):
+    """Return a level that falls by 1 now and then from 9, and rises by up to `refill` now and then."""
+    change = random.choice([-1, 0, refill], size=length, p=[0.05, 0.93, 0.02])
+    found = [9]
+    for one in change[1:]:
+        found.append(int(np.clip(found[-1] + one, 0, 9)))
+    return found
+
+
+def episode(random, tasks):
+    """Return the states of an episode: achievements at random times, levels that fall and rise, sometimes a death."""
+    length = int(random.integers(200, tasks.LIMIT + 1))
+    often = random.random() < 0.7  # achievements early, in the order that the crafting table enforces
+    times = random.integers(1, 200 if often else 400, size=22)
+    times[[0, 1, 5]] = np.sort(random.integers(1, 280, size=3)) + np.arange(3)  # wood, table, pickaxe
+    dies = random.random() < 0.2
+    drink, food = levels(random, length + 1, 6), levels(random, length + 1, 6)
+    return [
+        SimpleNamespace(
+            achievements=times <= t,
+            timestep=t,
+            player_drink=np.int32(drink[t]),
+            player_food=np.int32(food[t]),
+            player_health=np.int32(0 if dies and t == length else 5),
+        )
+        for t in range(length + 1)
+    ]
+
+
+def record_of(tasks, states):
+    return tasks.Record(
+        states[-1],
+        np.array([min([t for t, s in enumerate(states) if s.achievements[k]], default=tasks.NEVER) for k in range(22)]),
+        *(
+            np.array([getattr(s, name) for s in states] + [0] * (tasks.LIMIT + 1 - len(states)), np.int8)
+            for name in ("player_drink", "player_food")
+        ),
+    )
+
+
+monitor = functools.cache(rs.synthesize)
+
+
+def final_values(spec, states):
+    """Return the value of each pair's formula at the end of an episode."""
+    infos = [{"state": SimpleNamespace(env=state)} for state in states]
+    trace = {
+        name: np.array([float(atom(None, None, None, i)) for i in infos]) for name, atom in spec.atom_functions.items()
+    }
+    return [
+        float(monitor(pair.formula).run({name: trace[name] for name in pair.formula.atoms})[-1]) for pair in spec.pairs
+    ]
+
+
+@pytest.mark.parametrize("name", ["drink", "eat", "thirst", "graded"])
+def test_the_criterion_is_the_value_of_the_formula(tasks, name):
+    task, random = tasks.TASKS[name], np.random.default_rng(0)
+    spec, found = tasks.spec_of(task, tasks.AUTOMATON), []
+    for _ in range(EPISODES):
+        states = episode(random, tasks)
+        (value,) = final_values(spec, states)
+        assert bool(task.succeeded(record_of(tasks, states))) == (value == 1.0)
+        found.append(value)
+    assert 5 <= sum(found) <= EPISODES - 5  # both outcomes are there
+
+
+def test_the_degree_is_the_level_of_the_graded_spec(tasks):
+    random, found = np.random.default_rng(1), []
+    spec = tasks.spec_of(tasks.TASKS["graded"], tasks.PROGRESS)
+    for _ in range(100):
+        states = episode(random, tasks)
+        drink, food, alive = final_values(spec, states)
+        degree = float(tasks.degree(record_of(tasks, states)))
+        assert degree == pytest.approx((drink + food) / 2 if alive else 0.0)
+        found.append(degree)
+    assert len(set(found)) > 10
+
+
+def test_a_record_grows_with_the_episode(tasks):
+    states = episode(np.random.default_rng(2), tasks)
+    record = tasks.Record.first(states[0])
+    for state in states[1:]:
+        record = record.after(state)
+    for grown, whole in zip(record[1:], record_of(tasks, states)[1:], strict=True):
+        np.testing.assert_array_equal(grown, whole)
