@@ -29,9 +29,12 @@ Success is judged by NumPy on recorded positions, in new episodes of the determi
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import platform
+import sys
 import time
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -250,8 +253,11 @@ def envs_of(task: str, reward: str, count: int | None) -> rs.jax.SpecReward:
     return rs.jax.SpecReward(ant, None, count, limit=limit, auto_reset="first")
 
 
-def restore_removed_functions() -> None:
-    """Give JAX the functions back that Brax 0.14 calls and JAX 0.10 removed."""
+def prepare_trainer() -> None:
+    """Let the trainer of Brax 0.14 run with a JAX that removed what it calls, and without Orbax.
+
+    JAX 0.10 removed `device_put_replicated`. Orbax saves checkpoints, of which this script makes none.
+    """
 
     def device_put_replicated(tree: Any, devices: Any) -> Any:
         mesh = jax.sharding.Mesh(np.array(devices), ("i",))
@@ -265,6 +271,9 @@ def restore_removed_functions() -> None:
 
     if not hasattr(jax, "device_put_replicated"):
         jax.device_put_replicated = device_put_replicated
+    if importlib.util.find_spec("orbax") is None:
+        name = "brax.training.agents.ppo.checkpoint"
+        sys.modules[name] = types.ModuleType(name)
 
 
 def staggered(env: Any, limit: int) -> Any:
@@ -312,7 +321,7 @@ def make_player(envs: rs.jax.SpecReward, make_policy: Any) -> Callable[[Any, Any
 
 def train_job(job: Job) -> dict[str, Any]:
     """Train, play, and return what is kept of it."""
-    restore_removed_functions()
+    prepare_trainer()
     from brax.training.agents.ppo import train as ppo
 
     settings: dict[str, Any] = dict(PPO)
