@@ -392,7 +392,8 @@ def report(path: Path) -> None:
     """Print the page."""
     results = load(path)
     print(
-        "Brax's ant (spring), Brax's PPO trainer with its published settings for the ant, through `rs.jax.as_brax`. "
+        "Brax's ant (spring), Brax's PPO trainer through `rs.jax.as_brax`, one setting for all, tuned for none: "
+        "Brax's for\nthe ant, with an epsilon for observations and first episodes of random lengths. "
         f"Every policy\nplays {PLAYED} new episodes after training, deterministically; NumPy judges the recorded "
         "positions. `benchmarks/locomotion.py`\nhas tasks and rewards.\n"
     )
