@@ -84,7 +84,7 @@ def train(trial: Trial, config: Any, seeds: Sequence[int], played: int) -> Train
         "playing_seconds": round(time.perf_counter() - began, 1),
         "machine": f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, Python {platform.python_version()}",
     }
-    first = DevicePPO(envs, config, encoder=encoder, hidden=trial.hidden).initial(list(seeds)).parameters
+    first = DevicePPO(envs, config, encoder=encoder, hidden=trial.hidden).initial_parameters(seeds)
     return Trained(result, encoder, first, curves.parameters)
 
 

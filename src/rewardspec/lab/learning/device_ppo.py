@@ -98,12 +98,13 @@ class DevicePPO:
 
     def initial(self, seeds: Sequence[int]) -> Carry:
         """Return what the first update starts from: new networks, and episodes that begin."""
-        outputs, continuous = self._outputs
-        parameters = initial_parameters(
-            seeds, self._encoder.size, outputs, continuous=continuous, hidden=tuple(self.hidden)
-        )
-        carry: Carry = self._start(parameters, self.keys(seeds))
+        carry: Carry = self._start(self.initial_parameters(seeds), self.keys(seeds))
         return carry
+
+    def initial_parameters(self, seeds: Sequence[int]) -> Parameters:
+        """Return the parameters of new networks, arrays whose first axis is the seeds."""
+        outputs, continuous = self._outputs
+        return initial_parameters(seeds, self._encoder.size, outputs, continuous=continuous, hidden=tuple(self.hidden))
 
     @functools.cached_property
     def _start(self) -> Any:
