@@ -67,7 +67,7 @@ SPEC = rs.Spec(
         "bell": lambda obs, action, next_obs: next_obs % 2,
     },
 )
-TASK = Task.of(Corridor, SPEC, max_episode_steps=STEPS)
+TASK = Task.from_env(Corridor, SPEC, max_episode_steps=STEPS)
 
 
 def expected(tables: FiniteTables, policies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -99,10 +99,10 @@ PAIRS = {
 }
 SPECS = {name: rs.Spec(pairs, ATOMS, payment="delta") for name, pairs in PAIRS.items()}
 MEASURES = {"success": Measure(success, reads="ending")}
-DOORKEY = Task.of(make, SPECS, name="doorkey", title="DoorKey 5×5", measures=MEASURES)
-LARGER = Task.of(make_larger, SPECS, name="doorkey6", title="DoorKey 6×6", measures=MEASURES)
+DOORKEY = Task.from_env(make, SPECS, name="doorkey", title="DoorKey 5×5", measures=MEASURES)
+LARGER = Task.from_env(make_larger, SPECS, name="doorkey6", title="DoorKey 6×6", measures=MEASURES)
 TWO = {name: SPECS[name] for name in ("sparse", "guided")}
-LARGEST = Task.of(make_largest, TWO, name="doorkey8", title="DoorKey 8×8", measures=MEASURES)
+LARGEST = Task.from_env(make_largest, TWO, name="doorkey8", title="DoorKey 8×8", measures=MEASURES)
 
 
 def play(spec: rs.Spec) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import rewardspec
-from rewardspec.lab.paper.tasks import pendulum
+from rewardspec.lab.tasks.environments import pendulum
 from rewardspec.moved_modules import MOVED
 from rewardspec.spec.toml_reading import loads_spec
 
@@ -146,7 +146,8 @@ def test_no_module_of_the_library_loads_the_lab():
     [
         ("rewardspec.tasks", "rewardspec.lab.tasks"),
         ("rewardspec.tasks.task", "rewardspec.lab.tasks.task"),
-        ("rewardspec.tasks.paper.taxi", "rewardspec.lab.paper.tasks.taxi"),
+        ("rewardspec.tasks.paper.taxi", "rewardspec.lab.tasks.environments.taxi"),
+        ("rewardspec.lab.paper.tasks.taxi", "rewardspec.lab.tasks.environments.taxi"),
         ("rewardspec.tasks.label_functions", "rewardspec.spec.atoms.label_functions"),
         ("rewardspec.learning.settings", "rewardspec.lab.learning.settings"),
         ("rewardspec.experiments.paper.evaluation", "rewardspec.lab.paper.evaluation"),

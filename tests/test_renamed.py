@@ -23,6 +23,12 @@ STATE = SPEC.start({"a": 1.0, "b": 0.5})
             rs.RewardMachine.from_edges([(0, 1, "a", 1)], [1]),
             "RewardMachine.from_edges",
         ),
+        (lambda: rs.tasks.Task.of("CartPole-v1").name, "CartPole-v1", "Use Task.from_env"),
+        (
+            lambda: rs.tasks.Measure.of_formula("F a"),
+            rs.tasks.Measure.from_formula("F a"),
+            "Use Measure.from_formula",
+        ),
         (lambda: rs.evaluate("F x", {"x": [-1.0, 2.0]}, "robustness"), 2.0, "Use semantics=… instead"),
         (lambda: rs.evaluate_prefixes("F x", {"x": [-1.0]}, "robustness"), [-1.0], "Use semantics=… instead"),
         (lambda: SPEC.control(STATE), 0, "Spec.control_state"),

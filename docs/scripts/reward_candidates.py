@@ -8,7 +8,8 @@ import functools
 import numpy as np
 
 from rewardspec.lab.paper.best import BEST, BestReward
-from rewardspec.lab.paper.tasks import (
+from rewardspec.lab.tasks.distances import nearness
+from rewardspec.lab.tasks.environments import (
     acrobot,
     bipedal_walker,
     cliff_walking,
@@ -19,7 +20,6 @@ from rewardspec.lab.paper.tasks import (
     sokoban,
     taxi,
 )
-from rewardspec.lab.tasks.distances import nearness
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.atoms.label_functions import closeness, lookup, truth, unit

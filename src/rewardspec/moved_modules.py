@@ -1,4 +1,4 @@
-"""Former names of modules that moved into the lab; importing one works, with a DeprecationWarning."""
+"""Former names of modules that moved; importing one works, with a DeprecationWarning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from collections.abc import Sequence
 MOVED = {
     "rewardspec.tasks": "rewardspec.lab.tasks",
     "rewardspec.tasks.label_functions": "rewardspec.spec.atoms.label_functions",
-    "rewardspec.tasks.paper": "rewardspec.lab.paper.tasks",
+    "rewardspec.tasks.paper": "rewardspec.lab.tasks.environments",
+    "rewardspec.lab.paper.tasks": "rewardspec.lab.tasks.environments",
     "rewardspec.tasks.paper.as_published": "rewardspec.lab.paper.as_published",
     "rewardspec.learning": "rewardspec.lab.learning",
     "rewardspec.experiments": "rewardspec.lab.experiments",
@@ -34,7 +35,7 @@ def present_name(name: str) -> str | None:
 
     Example:
         >>> present_name("rewardspec.tasks.task"), present_name("rewardspec.tasks.paper.taxi")
-        ('rewardspec.lab.tasks.task', 'rewardspec.lab.paper.tasks.taxi')
+        ('rewardspec.lab.tasks.task', 'rewardspec.lab.tasks.environments.taxi')
     """
     package, inside = name, ""
     while package not in _NAMES:

@@ -43,6 +43,24 @@ def renamed(old: str, new: str, function: Callable[..., Any]) -> Callable[..., A
     return alias
 
 
+def renamed_constructor(kind: str, old: str, new: str) -> Any:
+    """Make a deprecated alias of a class method, for the body of the class.
+
+    Example:
+        >>> class Machine:
+        ...     @classmethod
+        ...     def from_edges(cls): return cls()
+        ...     of_edges = renamed_constructor("Machine", "of_edges", "from_edges")
+    """
+
+    def alias(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        warn_renamed(f"{kind}.{old}", f"{kind}.{new}")
+        return getattr(cls, new)(*args, **kwargs)
+
+    alias.__doc__ = f"Deprecated alias of `{kind}.{new}`."
+    return classmethod(alias)
+
+
 def keyword_only(count: int, names: str) -> Callable[[F], F]:
     """Deprecate positional use of the arguments of a function after the first `count`.
 

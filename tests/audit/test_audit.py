@@ -152,7 +152,7 @@ def test_only_finite_tasks_can_be_audited():
     with pytest.raises(ModelError, match="has no transition table"):
         audit_task(tasks.get("pendulum"))
     with pytest.raises(ModelError, match="has to know what FrozenLake-v1 is about"):
-        audit_task(Task.of("FrozenLake-v1"))
+        audit_task(Task.from_env("FrozenLake-v1"))
 
 
 def test_a_user_s_environment_with_a_table_is_audited_by_two_of_the_spec_s_atoms():

@@ -103,7 +103,7 @@ def test_ties_are_found_and_spreads_are_what_enumeration_finds():
             waits.append(len(rewards))
     assert episodes.spread(Quantity.WAIT, optimal) == (min(waits), max(waits)) == (6, 7)
     assert episodes.spread(Quantity.GOAL, optimal) == (1.0, 1.0)
-    assert episodes.kindest(optimal).outcome.steps == 6
+    assert episodes.best_case_policy(optimal).outcome.steps == 6
 
 
 class Line(gym.Env):

@@ -65,7 +65,7 @@ ORCHARD = Task(
         "home": Spec([("F home", 10)], ATOMS),
     },
     measures={
-        "delivered": Measure.of_formula("F(apple & F home)"),
+        "delivered": Measure.from_formula("F(apple & F home)"),
         "quick": Measure(
             lambda ending: np.logical_and(ending.terminated, ending.length <= 12), "Done within 12 steps.", "ending"
         ),
@@ -85,7 +85,7 @@ def reached(ending: Ending) -> Any:
     return ending.obs[..., 0] >= 0.45
 
 
-CAR = Task.of(
+CAR = Task.from_env(
     "MountainCarContinuous-v0",
     {"right": Spec([("F right", 10)], {"right": far_right}, payment="delta")},
     measures={"reached": Measure(reached, "Whether the flag was reached.", "ending")},

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from rewardspec.audit.intent import Aims, AuditedTask, Intent, aims_of, read_aims, required_intent
 from rewardspec.audit.judgments import Spread, Verdict, explain, judge
-from rewardspec.audit.optimal_policies import Episodes, Outcome, PlayedEpisode, Policy, Quantity, play
+from rewardspec.audit.optimal_policies import Episodes, OptimalPolicy, Outcome, PlayedEpisode, Quantity, play
 from rewardspec.audit.solving import solve
 from rewardspec.finite.models import FiniteModel, finite_model
 from rewardspec.finite.products import DEFAULT_NODES, Product, base_spec, build_product
@@ -56,7 +56,7 @@ class AuditFinding:
     verdict: Verdict
     sentence: str
     product: Product
-    policy: Policy
+    policy: OptimalPolicy
 
     def play(self, env: Environment, seed: int | None = None) -> PlayedEpisode:
         """Play the policy for one episode of the environment, with the spec as its reward."""
@@ -158,7 +158,7 @@ def _findings(
         clock = discount == 1.0 or any(rule.reads_truncation for rule in rules)
         solution = solve(product, discount, steps if clock else None)
         episodes = Episodes(product, aims, steps, discount)
-        policy, intended = episodes.kindest(solution.optimal), episodes.kindest().outcome
+        policy, intended = episodes.best_case_policy(solution.optimal), episodes.best_case_policy().outcome
         spread = Spread(
             goal=episodes.spread(Quantity.GOAL, solution.optimal),
             hazard=episodes.spread(Quantity.HAZARD, solution.optimal),

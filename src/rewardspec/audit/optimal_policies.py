@@ -54,7 +54,7 @@ class Outcome:
 
 
 @dataclasses.dataclass(frozen=True)
-class Policy:
+class OptimalPolicy:
     """A policy that knows the step, and what it achieves.
 
     Attributes:
@@ -84,7 +84,7 @@ class Episodes:
         self.goal, self.hazard = aims.goal[product.row], aims.hazard[product.row]
         self.completion = aims.completion[product.row]
 
-    def kindest(self, allowed: NDArray[np.bool_] | None = None) -> Policy:
+    def best_case_policy(self, allowed: NDArray[np.bool_] | None = None) -> OptimalPolicy:
         """The policy that serves the task best among those that take only allowed actions; see `KINDNESS`.
 
         Args:
@@ -111,7 +111,7 @@ class Episodes:
             total=mean[Quantity.TOTAL],
             discounted=mean[Quantity.DISCOUNTED],
         )
-        return Policy(actions, outcome, tracked[product.starts, Quantity.TOTAL])
+        return OptimalPolicy(actions, outcome, tracked[product.starts, Quantity.TOTAL])
 
     def spread(self, quantity: Quantity, allowed: NDArray[np.bool_]) -> tuple[float, float]:
         """The least and the most that policies of allowed actions can make of one quantity."""
@@ -179,7 +179,7 @@ class PlayedEpisode:
         return sum(self.rewards)
 
 
-def play(env: Environment, product: Product, policy: Policy, seed: int | None = None) -> PlayedEpisode:
+def play(env: Environment, product: Product, policy: OptimalPolicy, seed: int | None = None) -> PlayedEpisode:
     """Play one episode in the real environment, with the spec of the product as its reward.
 
     Args:

@@ -18,7 +18,7 @@ from rewardspec.drawing.diagrams import (
     Diagram,
     Edge,
     Node,
-    Row,
+    TableRow,
     check_size,
     count,
     pretty,
@@ -139,7 +139,7 @@ class _Run:
 
 def _rows(
     monitor: BooleanMonitor, states: Sequence[int], guards: Mapping[int, _Guards], hidden: int | None
-) -> tuple[Row, ...]:
+) -> tuple[TableRow, ...]:
     runs: list[_Run] = []
     for state in states:
         own = {guard: _names(state, target) for target, guard in guards[state].items() if target != hidden}
@@ -164,7 +164,7 @@ def _names(state: int, target: int) -> set[str]:
     return {str(target)} if relative is None else {str(target), relative}
 
 
-def _row(run: _Run, initial: int, guards: _Guards, hidden: int | None) -> Row:
+def _row(run: _Run, initial: int, guards: _Guards, hidden: int | None) -> TableRow:
     alone = run.first == run.last
     title = str(run.first) if alone else f"{run.first}{', ' if run.last == run.first + 1 else ' … '}{run.last}"
     entries = []
@@ -174,10 +174,10 @@ def _row(run: _Run, initial: int, guards: _Guards, hidden: int | None) -> Row:
         name = "stays" if "stays" in names else str(target) if str(target) in names else min(names)
         entries.append((label, name))
     entries.sort(key=lambda entry: entry[0] == ELSE)
-    return Row(title, tuple(entries), run.first == initial, run.accepting)
+    return TableRow(title, tuple(entries), run.first == initial, run.accepting)
 
 
-def _description(formula: str, monitor: BooleanMonitor, rows: Sequence[Row], edges: Sequence[Edge]) -> str:
+def _description(formula: str, monitor: BooleanMonitor, rows: Sequence[TableRow], edges: Sequence[Edge]) -> str:
     accepting = sorted(monitor.accepting)
     named = ", ".join(map(str, accepting[:20])) + (", …" if len(accepting) > 20 else "")
     if rows:

@@ -61,7 +61,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One line of a table: what letters do in a state, or in several states that follow each other.
 
     Attributes:
@@ -97,7 +97,7 @@ class Diagram:
     entry: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     description: str = ""
-    rows: tuple[Row, ...] = ()
+    rows: tuple[TableRow, ...] = ()
 
     @property
     def is_sequence(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rewardspec.drawing import theme
 from rewardspec.drawing.automaton_pictures import state_shapes
-from rewardspec.drawing.diagrams import Row
+from rewardspec.drawing.diagrams import TableRow
 from rewardspec.drawing.scene import Box, Shape, Text
 from rewardspec.drawing.text_metrics import printable, width, wrap
 
@@ -33,7 +33,7 @@ class _Entry:
         return max(width(line, theme.TEXT_SIZE) for line in self.lines)
 
 
-def table_shapes(rows: Sequence[Row]) -> list[Shape]:
+def table_shapes(rows: Sequence[TableRow]) -> list[Shape]:
     """The shapes of a table: guards to the left of their arrows, targets to the right, in columns."""
     entries = [[_measured(guard, target) for guard, target in row.entries] for row in rows]
     everything = [entry for own in entries for entry in own]

@@ -4,7 +4,7 @@ Importing the lab registers two collections of tasks, and their environments wit
 "Expressive Temporal Specifications for Reward Monitoring" (AAAI-26), and "memory", Office World and Craft World.
 """
 
-from rewardspec.lab.paper.tasks import TASKS as _PAPER
+from rewardspec.lab.tasks.environments import TASKS as _PAPER
 from rewardspec.lab.tasks.registry import register as _register
 from rewardspec.lab.tasks.worlds.memory_tasks import benchmark as _benchmark
 

@@ -25,7 +25,7 @@ BASE_REWARD, TERMINATED, TRUNCATED = given("base_reward"), given("terminated"), 
 
 
 @dataclass(frozen=True)
-class Rule:
+class PaymentRule:
     """One way to pay.
 
     Attributes:
@@ -68,21 +68,21 @@ class Rule:
         return DISCOUNT in self.pays.parts()
 
 
-PAYMENTS: dict[str, Rule] = {
-    "value": Rule(LEVEL, "the level, every step"),
-    "delta": Rule(
+PAYMENTS: dict[str, PaymentRule] = {
+    "value": PaymentRule(LEVEL, "the level, every step"),
+    "delta": PaymentRule(
         LEVEL - BEFORE,
         "the level's change, so that an episode's rewards add up to its final level",
         starts_at_zero=True,
         if_constant="it is paid once, at the first step, and not in every step",
     ),
-    "potential": Rule(
+    "potential": PaymentRule(
         where(TERMINATED, 0.0, DISCOUNT * LEVEL) - BEFORE,
         "the environment's own reward and the level's discounted change, which keeps optimal policies optimal",
         adds_base=True,
         if_constant="a potential that is the same everywhere changes nothing, and it is paid in no step",
     ),
-    "final": Rule(
+    "final": PaymentRule(
         where(TERMINATED | TRUNCATED, LEVEL, 0.0),
         "the level, once, when the episode ends",
         if_constant="it is paid once, at the end, and not in every step",

@@ -19,7 +19,7 @@ from rewardspec.logic.parsing import parse
 from rewardspec.logic.semantics import evaluate_positions
 from rewardspec.machines.drawable import Drawable
 from rewardspec.machines.label_checks import require_atoms
-from rewardspec.renamed import renamed
+from rewardspec.renamed import renamed_constructor
 from rewardspec.types import Labels, Number
 
 if TYPE_CHECKING:
@@ -134,18 +134,8 @@ class RewardMachine(Drawable):
             ]
         return cls(tuple(edges), numbers[monitor.initial], frozenset({done}))
 
-    of_edges = classmethod(
-        renamed(
-            "RewardMachine.of_edges",
-            "RewardMachine.from_edges",
-            lambda cls, *args, **options: cls.from_edges(*args, **options),
-        )
-    )
-    of_formula = classmethod(
-        renamed(
-            "RewardMachine.of_formula", "RewardMachine.from_formula", lambda cls, formula: cls.from_formula(formula)
-        )
-    )
+    of_edges = renamed_constructor("RewardMachine", "of_edges", "from_edges")
+    of_formula = renamed_constructor("RewardMachine", "of_formula", "from_formula")
 
     # Running.
 

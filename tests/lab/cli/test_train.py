@@ -119,7 +119,7 @@ def test_a_spec_that_was_written_for_another_environment_is_refused(here, capsys
 def test_the_ends_of_training_are_those_of_the_report():
     # Episodes of a learner that is counted in steps: the last tenth of the steps holds half of the episodes.
     lengths = np.array([90, 5, 5, 200, 30, 30])
-    log = TrainingLog.of(
+    log = TrainingLog.from_columns(
         2,
         dict.fromkeys((*COLUMNS, "task_completion", "own_criterion"), np.zeros(6))
         | {"run": [0, 0, 0, 1, 1, 1], "length": lengths, "end_step": [90, 95, 100, 200, 230, 260]}

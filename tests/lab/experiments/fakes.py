@@ -49,7 +49,7 @@ def log_of(one: Job) -> TrainingLog:
         "violated": values > 0.5,
         "seconds": np.full(rows, time.perf_counter()),
     }
-    return TrainingLog.of(one.count, columns)
+    return TrainingLog.from_columns(one.count, columns)
 
 
 def content_of(one: Job, **changes) -> bytes:

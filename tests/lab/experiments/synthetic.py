@@ -49,7 +49,7 @@ def log_of(rewards, *, completion=None, length=10, seconds=None) -> TrainingLog:
         "violated": np.zeros(len(values), dtype=bool),
         "seconds": position * 0.01 if seconds is None else np.concatenate(seconds),
     }
-    return TrainingLog.of(len(rewards), columns)
+    return TrainingLog.from_columns(len(rewards), columns)
 
 
 def cell_of(log: TrainingLog, task: str = "frozen_lake", reward: str = "base", **changes) -> Cell:
@@ -92,5 +92,5 @@ def learning_cell(task: str, reward: str, *, runs: int = 6, budget: int = 300) -
         columns["task_completion"].append(completion)
         columns["violated"].append(rng.random(len(ends)) < 0.1)
         columns["seconds"].append(position * 8.0)
-    log = TrainingLog.of(runs, {name: np.concatenate(parts) for name, parts in columns.items()})
+    log = TrainingLog.from_columns(runs, {name: np.concatenate(parts) for name, parts in columns.items()})
     return cell_of(log, task, reward, seconds=8.0)

@@ -11,7 +11,7 @@ from rewardspec.lab.experiments.convergence import (
     PAIRS,
     SPAN,
     Convergence,
-    Rule,
+    ConvergenceRule,
     by_run,
     checkpoints,
     convergence_of,
@@ -201,6 +201,6 @@ def test_a_rule_may_bound_the_change_itself_and_count_runs_that_do_not_converge_
     slow = np.linspace(1000.0, 1008.0, 800)[None]
     assert first_convergence(slow, span=100)[0] == 600
     assert first_convergence(slow, span=100, most_change=0.1)[0] == 0
-    seen = Convergence(np.array([192, 0]), np.array([0.1, np.nan]), Rule(first=0, counts_all=True))
+    seen = Convergence(np.array([192, 0]), np.array([0.1, np.nan]), ConvergenceRule(first=0, counts_all=True))
     assert (seen.mean_episode, seen.mean_seconds) == (95.5, 0.05)
-    assert Convergence(np.array([0, 0]), np.full(2, np.nan), Rule(counts_all=True)).mean_episode is None
+    assert Convergence(np.array([0, 0]), np.full(2, np.nan), ConvergenceRule(counts_all=True)).mean_episode is None

@@ -160,7 +160,7 @@ def test_a_study_of_ones_own_has_all_outputs_and_no_percentages(tmp_path):
     )
     columns = log_of([[-200.0] * 10 + [-150.0] * 30] * 3).columns()
     columns["return"] = columns.pop("task_completion")
-    cells = [cell_of(TrainingLog.of(3, columns), "mountain_car", reward) for reward in ("base", "boolean")]
+    cells = [cell_of(TrainingLog.from_columns(3, columns), "mountain_car", reward) for reward in ("base", "boolean")]
     renamed = {"base": "base", "boolean": "far"}
     cells = [dataclasses.replace(cell, task="MountainCar-v0", reward=renamed[cell.reward]) for cell in cells]
     written = write_outputs_of(tmp_path, study, cells)
@@ -176,7 +176,7 @@ def test_a_study_of_ones_own_has_all_outputs_and_no_percentages(tmp_path):
 def test_further_measures_have_curves_of_their_own(tmp_path):
     cell = learning_cell("frozen_lake", "base")
     columns = cell.log.columns() | {"own_criterion": cell.log.task_completion}
-    write_outputs(tmp_path, [dataclasses.replace(cell, log=TrainingLog.of(cell.log.runs, columns))])
+    write_outputs(tmp_path, [dataclasses.replace(cell, log=TrainingLog.from_columns(cell.log.runs, columns))])
     assert {"curves_own_criterion.png", "curves_own_criterion.svg"} <= {path.name for path in tmp_path.iterdir()}
     assert "own criterion" in (tmp_path / "curves_own_criterion.svg").read_text(encoding="utf-8")
     assert 'aria-label="Learning curves by own_criterion."' in (tmp_path / "report.html").read_text(encoding="utf-8")

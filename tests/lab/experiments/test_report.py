@@ -235,7 +235,7 @@ def test_further_measures_have_columns_of_their_own(monkeypatch):
     study = dataclasses.replace(STUDY, tasks={"frozen_lake": lake})
     log = learning_cell("frozen_lake", "base").log
     columns = log.columns() | {"quick_arrival": np.full(len(log), 0.25)}
-    cell = dataclasses.replace(learning_cell("frozen_lake", "base"), log=TrainingLog.of(log.runs, columns))
+    cell = dataclasses.replace(learning_cell("frozen_lake", "base"), log=TrainingLog.from_columns(log.runs, columns))
     text = report(Summaries(study, [summarize(cell, study)]), {}, None)
     assert text.count("<h3>Quick arrival</h3>") == 1  # in the table of all tasks
     assert '<th scope="col" class="number">Quick arrival</th>' in text

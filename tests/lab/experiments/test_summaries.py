@@ -38,7 +38,7 @@ def test_a_summary_counts_what_there_was():
 )
 def test_the_end_of_training_is_counted_in_the_learners_unit(lengths, by_steps, by_episodes):
     columns = log_of([[0.0] * 18 + [1.0] * 2]).columns() | {"length": lengths, "end_step": np.cumsum(lengths)}
-    log = TrainingLog.of(1, columns)
+    log = TrainingLog.from_columns(1, columns)
     assert summary_of(cell_of(log, "pendulum")).final.value == pytest.approx(by_steps)
     assert summary_of(cell_of(log, "frozen_lake")).final.value == pytest.approx(by_episodes)
 
@@ -110,6 +110,6 @@ def test_a_cell_of_another_table_is_refused():
 
 def test_further_measures_are_summarized_over_the_last_tenth():
     columns = log_of([[0.5] * 20, [0.7] * 20]).columns() | {"success": [0.0] * 18 + [1.0] * 2 + [0.0] * 20}
-    found = summary_of(cell_of(TrainingLog.of(2, columns)))
+    found = summary_of(cell_of(TrainingLog.from_columns(2, columns)))
     assert {name: estimate.value for name, estimate in found.final_measures.items()} == {"success": 0.5}
     assert found.final.value == pytest.approx(0.6)

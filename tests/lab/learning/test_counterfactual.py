@@ -87,7 +87,7 @@ def test_with_registers_it_learns_in_all_configurations_that_are_reachable():
     """As the definition says, from the tables of a product with degrees between 0 and 1."""
     atoms = {"low": lambda o, a, n: (n // 4) / 4, "right": lambda o, a, n: (n % 4) / 4}
     spec = rs.Spec([("F(low & F right)", 1)], atoms=atoms, payment="delta")
-    tables = finite_tables(tasks.Task.of("FrozenLake-v1", {"spec": spec}), spec, "registers")
+    tables = finite_tables(tasks.Task.from_env("FrozenLake-v1", {"spec": spec}), spec, "registers")
     assert max(np.bincount(tables.group)) > 4
     config = QLearning(episodes=40, max_steps=25, learning_rate=0.3, epsilon=0.5, counterfactual=True)
     log, learned = learn_tables(tables, config, [2])

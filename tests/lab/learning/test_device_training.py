@@ -96,7 +96,7 @@ def test_the_log_is_that_of_the_episodes():
 
 def test_a_measure_that_is_a_formula_is_its_value_at_the_end():
     spec = Spec([("F up & G up", 1.0, False)], POLE, payment="final")
-    task = Task.of("CartPole-v1", spec, measures={"kept": Measure.of_formula("F up & G up")})
+    task = Task.from_env("CartPole-v1", spec, measures={"kept": Measure.from_formula("F up & G up")})
     log, _ = learn_actors_compiled(task, spec, None, SMALL, [1])
     assert len(log) > 20
     assert log.measures["kept"].std() > 0
@@ -122,7 +122,7 @@ def test_it_learns_to_balance_a_pole():
 
 
 def test_what_cannot_be_learned_from_stops_the_training():
-    task = Task.of("CartPole-v1")
+    task = Task.from_env("CartPole-v1")
     low = Spec([("F up", 1)], {"up": lambda o, a, n: n[..., 2] - 3.0})
     with pytest.raises(LabelError, match=r"The label of 'up' should be in \[0, 1\]"):
         learn_actors_compiled(task, low, None, SMALL, [1])
@@ -134,7 +134,7 @@ def test_what_cannot_be_learned_from_stops_the_training():
 def test_what_cannot_be_compiled_is_told():
     numpy_only = Spec([("F up", 1)], {"up": lambda o, a, n: float(np.clip(n[2], 0, 1))})
     with pytest.raises(Error, match=r"A step of CartPole-v1 cannot be compiled: .* choose device 'host'"):
-        learn_actors_compiled(Task.of("CartPole-v1"), numpy_only, None, SMALL, [1])
+        learn_actors_compiled(Task.from_env("CartPole-v1"), numpy_only, None, SMALL, [1])
     with pytest.raises(Error, match=r"no environment in JAX for Lunar Lander"):
         learn_actors_compiled(tasks.get("lunar_lander"), None, None, SMALL, [1])
     assert is_compilable(tasks.get("acrobot"))

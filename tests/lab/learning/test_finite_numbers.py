@@ -44,7 +44,7 @@ class Broken(gym.Env):
 
 
 def task_of(**options) -> Task:
-    return Task.of(lambda: Broken(**options), name="broken", title="Broken")
+    return Task.from_env(lambda: Broken(**options), name="broken", title="Broken")
 
 
 @pytest.mark.filterwarnings("ignore:.*not within the observation space")  # by Gymnasium, of NaN after reset
@@ -79,7 +79,7 @@ def test_a_table_of_infinite_rewards_is_refused():
     atoms = {"goal": lambda o, a, n: (n == 15) - 0.5}
     spec = Spec([("F[2,5] goal", 1, False)], atoms=atoms, semantics="robustness", bound=np.inf)
     with pytest.raises(Error, match=r"spec pays in .*, in state 0 for action 0, should be .* Received -inf"):
-        train(Task.of("FrozenLake-v1"), spec, config=QLearning(episodes=5), seeds=[0])
+        train(Task.from_env("FrozenLake-v1"), spec, config=QLearning(episodes=5), seeds=[0])
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_table_of_infinite_rewards_is_refused():
     [
         (task_of(), PPO(total_steps=64, rollout_steps=16, envs=2, learning_rate=1e38, max_grad_norm=1e30)),
         (task_of(), SB3(algorithm="DQN", total_steps=60, options={"learning_starts": 10, "learning_rate": 1e36})),
-        (Task.of("FrozenLake-v1"), QLearning(episodes=50, initial_value=3e38, discount=1.0, learning_rate=1.0)),
+        (Task.from_env("FrozenLake-v1"), QLearning(episodes=50, initial_value=3e38, discount=1.0, learning_rate=1.0)),
     ],
     ids=["ppo", "sb3", "q-learning"],
 )

@@ -29,7 +29,7 @@ def test_a_curve_is_a_mean_over_the_last_episodes():
     shares = rng.uniform(0, 1, 900)
     rows = dict.fromkeys(COLUMNS, np.zeros(900)) | {"end_step": ends, "share_of_optimum": shares}
     cell = benchmark.Cell("office", False, "pays", "crm", 100_000)
-    found = benchmark.curve(TrainingLog.of(1, rows), cell)[0]
+    found = benchmark.curve(TrainingLog.from_columns(1, rows), cell)[0]
     for k, share in enumerate(found):
         own = shares[ends <= (k + 1) * 1_000][-400:]
         assert abs(share - (own.mean() if len(own) else 0.0)) < 1e-9

@@ -102,7 +102,7 @@ def keys_task(**options):
 
 
 def test_specs_read_structured_observations_and_info_and_the_policy_sees_numbers():
-    measures = {"late": Measure.of_formula("F late"), "return": RETURN}
+    measures = {"late": Measure.from_formula("F late"), "return": RETURN}
     task = keys_task(measures=measures)
     batch = MonitoredBatch(task, make_batch(task, [0, 1]), 1, task.specs["key"], "registers")
     assert batch.observation_size == 9 + 2 + 1

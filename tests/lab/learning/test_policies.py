@@ -248,7 +248,7 @@ def test_a_finite_task_can_be_learned_by_ppo_as_well(tmp_path):
 
 
 def test_a_module_that_a_policy_names_is_not_imported_where_that_is_refused(tmp_path):
-    lake = tasks.Task.of("gymnasium.envs.toy_text.frozen_lake:FrozenLakeEnv", max_episode_steps=9)
+    lake = tasks.Task.from_env("gymnasium.envs.toy_text.frozen_lake:FrozenLakeEnv", max_episode_steps=9)
     train(lake, None, config=QLearning(episodes=2), seeds=[0]).policy.save(tmp_path / "policy.npz")
     load_policy(tmp_path / "policy.npz")
     with pytest.raises(PolicyFileError, match="whose module would be imported"):

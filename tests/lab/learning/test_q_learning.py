@@ -106,12 +106,12 @@ def test_settings_out_of_range_are_refused(wrong):
 def test_a_measure_that_is_a_formula_is_its_value_at_the_end_and_changes_nothing_else(env):
     atoms = {"low": lambda o, a, n: (n >= 8) * 1.0, "left": lambda o, a, n: (n % 12 == 9) * 0.5}
     spec = rs.Spec([("F(low & F left)", 1)], atoms=atoms, payment="final")  # which pays that value at the end
-    plain = tasks.Task.of(env, {"path": spec})
+    plain = tasks.Task.from_env(env, {"path": spec})
     measured = plain.replace(
         measures={
             "return": RETURN,
-            "path": Measure.of_formula("F(low & F left)"),
-            "low": Measure.of_formula("F G low"),
+            "path": Measure.from_formula("F(low & F left)"),
+            "low": Measure.from_formula("F G low"),
             "late": Measure(lambda obs: obs >= 8),
             "long": Measure(lambda end: end.length > 9, reads="ending"),
         }

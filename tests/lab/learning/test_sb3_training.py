@@ -21,7 +21,7 @@ pytest.importorskip("stable_baselines3")
 
 import stable_baselines3
 
-POLE = Task.of(
+POLE = Task.from_env(
     "CartPole-v1",
     Spec([("G up", 1), ("F G up", 1)], atoms={"up": "1 - clip(abs(next_obs[2]) / 0.21, 0, 1)"}),
     measures={"long": Measure(lambda ending: ending.length >= 20, reads="ending")},
@@ -111,7 +111,7 @@ def test_a_model_that_stable_baselines3_saved_plays(observe):
     with POLE.make() as env:
         seen = probe(env, spec, episodes=1, seed=5, policy=ModelPlayer(model, POLE, spec, observe))
     assert seen.lengths.tolist() == [steps]
-    other = Task.of("MountainCar-v0")
+    other = Task.from_env("MountainCar-v0")
     with pytest.raises(Error, match="takes observations of Box"):
         ModelPlayer(model, other, Spec([("F a", 1)], atoms={"a": "next_obs[0] > 0"}))
 
@@ -123,7 +123,7 @@ def test_transitions_are_learned_in_other_states_of_the_monitor_too(monkeypatch)
     monkeypatch.setattr(sb3_training, "make_model", lambda *given: made.append(make_model(*given)) or made[-1])
     sides = {"left": "next_obs[0] < -0.02", "right": "next_obs[0] > 0.02"}
     spec = Spec([("F(left & F right)", 1)], atoms=sides, payment="delta")
-    task = Task.of("CartPole-v1", learner="sb3:DQN")
+    task = Task.from_env("CartPole-v1", learner="sb3:DQN")
     for counterfactual in (False, True):
         changes = {"total_steps": 200, "learning_starts": 50, "counterfactual": counterfactual}
         train(task, spec, observe="registers", config=default_config(task, changes), seeds=[0])
@@ -143,7 +143,7 @@ def test_transitions_are_learned_in_other_states_of_the_monitor_too(monkeypatch)
     ],
 )
 def test_what_has_no_counterfactual_experience_is_told(env, learner, observe, message):
-    task = Task.of(env, learner=learner)
+    task = Task.from_env(env, learner=learner)
     spec = Spec([("F a", 1)], atoms={"a": lambda obs, action, next_obs: True})
     config = default_config(task, {"total_steps": 10, "counterfactual": True})
     with pytest.raises(Error, match=message):
@@ -164,7 +164,7 @@ class Words(gym.Env):
 
 def test_observations_are_flattened_and_texts_left_out():
     spec = Spec([("F a", 1)], atoms={"a": lambda obs, action, next_obs: 0.25})
-    env = make_env(Task.of(Words, name="words"), spec, "registers")
+    env = make_env(Task.from_env(Words, name="words"), spec, "registers")
     observation, _ = env.reset()
     assert env.observation_space.shape == (3 + 4 + 1,)
     assert observation in env.observation_space
@@ -184,6 +184,6 @@ def test_observations_are_flattened_and_texts_left_out():
     ],
 )
 def test_what_cannot_be_learned_with_is_refused(learner, changes, message):
-    pole = Task.of("CartPole-v1")
+    pole = Task.from_env("CartPole-v1")
     with pytest.raises(Error, match=message):
         train((task := with_learner(pole, learner)), None, config=default_config(task, changes), seeds=[0])

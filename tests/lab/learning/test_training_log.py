@@ -10,7 +10,7 @@ from tests.lab.experiments.fakes import job, log_of
 
 def log(runs, run, **columns):
     rows = {name: np.zeros(len(run)) for name in (*COLUMNS, "task_completion")} | {"run": run} | columns
-    return TrainingLog.of(runs, rows)
+    return TrainingLog.from_columns(runs, rows)
 
 
 def test_concatenating_numbers_the_runs_anew():
@@ -40,7 +40,7 @@ def test_what_no_log_can_be_is_refused(runs, run, columns):
 
 def test_a_missing_column_is_named():
     with pytest.raises(ValueError, match="length"):
-        TrainingLog.of(1, {name: [] for name in (*COLUMNS, "task_completion") if name != "length"})
+        TrainingLog.from_columns(1, {name: [] for name in (*COLUMNS, "task_completion") if name != "length"})
 
 
 # TensorBoard.

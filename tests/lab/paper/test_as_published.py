@@ -11,7 +11,7 @@ from rewardspec.lab.learning.settings import PPO
 from rewardspec.lab.learning.training import train
 from rewardspec.lab.paper import as_published as published
 from rewardspec.lab.paper.evaluation import paper_study
-from rewardspec.lab.paper.tasks import island_navigation, sokoban
+from rewardspec.lab.tasks.environments import island_navigation, sokoban
 from rewardspec.lab.tasks.task import Task
 
 GOLDEN = json.loads((pathlib.Path(__file__).parents[2] / "data" / "author_gridworlds.json").read_text())

@@ -70,10 +70,10 @@ def test_what_is_not_told_is_found_out():
     assert (ORCHARD.title, ORCHARD.learner, ORCHARD.continuous) == ("Orchard", "q-learning", False)
     assert (CAR.title, CAR.learner, CAR.continuous) == ("MountainCarContinuous-v0", "ppo", True)
     assert (CAR.name, CAR.max_episode_steps) == ("MountainCarContinuous-v0", 999)
-    assert Task.of("CartPole-v1").learner == "ppo"
-    assert not Task.of("CartPole-v1").continuous
-    assert Task.of(Orchard).max_episode_steps is None
-    assert list(Task.of("Taxi-v3").measures) == ["return"]
+    assert Task.from_env("CartPole-v1").learner == "ppo"
+    assert not Task.from_env("CartPole-v1").continuous
+    assert Task.from_env(Orchard).max_episode_steps is None
+    assert list(Task.from_env("Taxi-v3").measures) == ["return"]
 
 
 def test_a_copy_with_changes_finds_out_anew_what_was_not_told():
@@ -96,7 +96,7 @@ def test_a_changed_copy_of_a_registered_task_is_made_as_changed():
 
 @pytest.mark.parametrize("env", ["tests.lab.own_tasks:Orchard", Orchard, lambda **options: Orchard(**options)])
 def test_an_environment_is_made_from_a_reference_a_class_or_a_function(env):
-    made = Task.of(env, max_episode_steps=7, name="orchard").make(render_mode="ansi")
+    made = Task.from_env(env, max_episode_steps=7, name="orchard").make(render_mode="ansi")
     assert isinstance(made.unwrapped, Orchard)
     assert made.spec.max_episode_steps == 7
     assert play(made, [UP] * 7)["measures"] == {"return": 0.0}
@@ -115,7 +115,7 @@ def test_an_environment_is_made_from_a_module_that_registers_it(monkeypatch, tmp
 
 
 def test_the_time_limit_of_a_gymnasium_id_can_be_another():
-    env = Task.of("MountainCar-v0", max_episode_steps=5).make()
+    env = Task.from_env("MountainCar-v0", max_episode_steps=5).make()
     assert env.spec.max_episode_steps == 5
     assert play(env, [0] * 5)["measures"] == {"return": -5.0}
 
@@ -151,7 +151,7 @@ def test_a_measure_reads_a_batch_of_endings_as_it_reads_each():
 
 def test_a_formula_is_no_measure_of_the_end_alone():
     with pytest.raises(TypeError, match="`F home` is not told by the end"):
-        Measure.of_formula("F home")(Ending(0, 1, 0.0, True))
+        Measure.from_formula("F home")(Ending(0, 1, 0.0, True))
     with pytest.raises(Error, match="reads more of an episode than its last observation"):
         CAR.task_completion(np.zeros(2))
     assert CAR.completion is None
@@ -180,13 +180,13 @@ def test_mistakes_are_told(orchard):
     with pytest.raises(Error, match=r"A task's name should be letters, digits, .* Received 'a/b'"):
         Task(name="a/b", env=Orchard)
     with pytest.raises(SpecError, match="'base' stands for the environment's own reward"):
-        Task.of(Orchard, {"base": Spec([("F home", 1)], ATOMS)})
+        Task.from_env(Orchard, {"base": Spec([("F home", 1)], ATOMS)})
     with pytest.raises(SpecError, match=r"Orchard has no spec 'orderd'; it has: ordered, home. Did you mean 'ordered'"):
         ORCHARD.spec("orderd")
     with pytest.raises(SpecError, match=r"Spec objects or the paths of their files. Received 3"):
-        Task.of(Orchard, {"mine": 3})
+        Task.from_env(Orchard, {"mine": 3})
     with pytest.raises(SpecError, match=r"nowhere\.toml"):
-        Task.of(Orchard, "nowhere.toml")
+        Task.from_env(Orchard, "nowhere.toml")
 
 
 def test_registering_another_of_the_same_name_replaces_the_first(orchard):
@@ -212,6 +212,6 @@ def test_a_formula_is_measured_though_the_environment_writes_over_its_observatio
             return self.obs, 0.0, False, False, {}
 
     rises = Spec([("F rises", 1)], {"rises": lambda obs, action, next_obs: next_obs[..., 0] > obs[..., 0]})
-    task = Task.of(Counter, rises, measures={"rises": Measure.of_formula("F rises")}, max_episode_steps=3)
+    task = Task.from_env(Counter, rises, measures={"rises": Measure.from_formula("F rises")}, max_episode_steps=3)
     assert play(task.make(disable_env_checker=True), [0, 0, 0])["measures"] == {"rises": 0.0}
     assert play(task.make(disable_env_checker=True), [0, 1, 0])["measures"] == {"rises": 1.0}

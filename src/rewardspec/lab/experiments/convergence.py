@@ -36,7 +36,7 @@ QUORUM = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
-class Rule:
+class ConvergenceRule:
     """Convergence criterion of a run, and the mean over runs.
 
     Attributes:
@@ -55,7 +55,7 @@ class Rule:
     counts_all: bool = False
 
 
-DEFAULT = Rule()
+DEFAULT = ConvergenceRule()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Convergence:
 
     episodes: Ints
     seconds: Floats
-    rule: Rule = Rule()
+    rule: ConvergenceRule = ConvergenceRule()
 
     @property
     def share(self) -> float:
@@ -111,7 +111,7 @@ class Convergence:
         return self.share >= (0.0 if self.rule.counts_all else QUORUM) and self.share > 0.0
 
 
-def convergence_of(log: TrainingLog, seconds: float, rule: Rule = DEFAULT) -> Convergence:
+def convergence_of(log: TrainingLog, seconds: float, rule: ConvergenceRule = DEFAULT) -> Convergence:
     """Find the convergence of the runs of a cell, in episodes and in seconds.
 
     Runs are trained together, so a run's seconds are amortized: an equal part of the cell's training time, times the

@@ -130,7 +130,7 @@ def measured_by(task: Task, measure: str | None) -> Task:
     formula = as_formula(measure)
     last = isinstance(formula, Atom)
     words = f"The last label of `{measure}`." if last else ""
-    return task.replace(measures={"success": Measure.of_formula(patterns.stay(formula) if last else formula, words)})
+    return task.replace(measures={"success": Measure.from_formula(patterns.stay(formula) if last else formula, words)})
 
 
 def _rules(task: Task, texts: Mapping[str, str]) -> dict[str, tuple[str, Measure]]:
@@ -150,7 +150,7 @@ def _rules(task: Task, texts: Mapping[str, str]) -> dict[str, tuple[str, Measure
                 definitions = {atom: written.get("atoms", {}).get(atom) for atom in atoms}
                 identity = f"{pair.formula}{definitions}{written.get('observation')}"
                 name = f"rule_{zlib.crc32(identity.encode()):08x}"
-                found.setdefault(name, (title, Measure.of_formula(pair.formula)))
+                found.setdefault(name, (title, Measure.from_formula(pair.formula)))
     return found
 
 

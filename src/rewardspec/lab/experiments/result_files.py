@@ -73,7 +73,7 @@ def read(path: Path) -> Cell:
             return Cell(
                 task=str(header["task"]),
                 reward=str(header["reward"]),
-                log=TrainingLog.of(count, file.read()),
+                log=TrainingLog.from_columns(count, file.read()),
                 seconds=float(header["seconds"]),
                 config=config,
                 observe=header["setup"].get("observe"),

@@ -103,7 +103,8 @@ def in_the_end(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> Bool
     Example:
         >>> from rewardspec.lab.learning.training_log import COLUMNS
         >>> columns = dict.fromkeys((*COLUMNS, "score"), [0] * 4) | {"end_step": [5, 80, 95, 100]}
-        >>> in_the_end(TrainingLog.of(1, columns), "steps"), in_the_end(TrainingLog.of(1, columns), "episodes")
+        >>> log = TrainingLog.from_columns(1, columns)
+        >>> in_the_end(log, "steps"), in_the_end(log, "episodes")
         (array([False, False,  True,  True]), array([False, False, False,  True]))
     """
     position, total = _places(log, unit)
@@ -118,7 +119,8 @@ def at_the_start(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> Bo
     Example:
         >>> from rewardspec.lab.learning.training_log import COLUMNS
         >>> columns = dict.fromkeys((*COLUMNS, "score"), [0] * 4) | {"end_step": [5, 10, 95, 100]}
-        >>> at_the_start(TrainingLog.of(1, columns), "steps"), at_the_start(TrainingLog.of(1, columns), "episodes")
+        >>> log = TrainingLog.from_columns(1, columns)
+        >>> at_the_start(log, "steps"), at_the_start(log, "episodes")
         (array([ True,  True, False, False]), array([ True, False, False, False]))
     """
     position, total = _places(log, unit)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from rewardspec.episodes.features import OBSERVE
 from rewardspec.errors import Error, did_you_mean
-from rewardspec.lab.experiments.convergence import Rule
+from rewardspec.lab.experiments.convergence import ConvergenceRule
 from rewardspec.lab.experiments.jobs import Job, expected_seconds
 from rewardspec.lab.learning.device_training import device_for
 from rewardspec.lab.learning.env_batches import Source
@@ -183,7 +183,7 @@ class Study:
     references: References = dataclasses.field(default_factory=dict)
     rivals: tuple[str, ...] = ()
     is_full: Callable[[Task, JsonObject, int], bool] = lambda task, config, runs: True
-    convergence: Callable[[Task], Rule] = lambda task: Rule()
+    convergence: Callable[[Task], ConvergenceRule] = lambda task: ConvergenceRule()
     rules: Mapping[str, str] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
     description: JsonObject

@@ -170,7 +170,7 @@ _CLASSES: dict[str, type[Physics]] = {
     "gymnasium.envs.classic_control.cartpole:CartPoleEnv": CartPole,
     "gymnasium.envs.classic_control.mountain_car:MountainCarEnv": MountainCar,
     "gymnasium.envs.classic_control.pendulum:PendulumEnv": Pendulum,
-    "rewardspec.lab.paper.tasks.cart_pole:GoalCartPole": CartPole,  # whose own reward is the task's `base_bonus`
+    "rewardspec.lab.tasks.environments.cart_pole:GoalCartPole": CartPole,  # whose own reward is the task's `base_bonus`
 }
 """The physics of environments by the class that Gymnasium makes them of."""
 

@@ -23,7 +23,7 @@ Source = Literal["gymnasium", "envpool"]
 """Source of environments without array physics."""
 
 
-class Step(NamedTuple):
+class BatchStep(NamedTuple):
     """Result of stepping every environment; n is their number.
 
     Observations are batches of the environment's observation space: arrays of shape (n, size) for a vector.
@@ -66,7 +66,7 @@ class EnvBatch(Protocol):
         """Return the initial observations, from the seeds of the batch, and their infos."""
         ...
 
-    def step(self, actions: Action) -> Step:
+    def step(self, actions: Action) -> BatchStep:
         """Step every copy. Continuous actions should lie within the space's bounds."""
         ...
 
@@ -134,7 +134,7 @@ class LoopedBatch:
         first = [env.reset(seed=seed) for env, seed in zip(self.envs, self.seeds, strict=True)]
         return batched(self.observation_space, [obs for obs, _ in first]), batched_infos([info for _, info in first])
 
-    def step(self, actions: Action) -> Step:
+    def step(self, actions: Action) -> BatchStep:
         """Step every copy."""
         count = len(self.envs)
         seen: list[Observation] = [None] * count
@@ -150,12 +150,12 @@ class LoopedBatch:
         next_obs, info = batched(self.observation_space, seen), batched_infos(infos)
         ended = np.flatnonzero(terminated | truncated).tolist()
         if not ended:
-            return Step(next_obs, reward, terminated, truncated, next_obs, info)
+            return BatchStep(next_obs, reward, terminated, truncated, next_obs, info)
         infos = [{}] * count
         for k in ended:
             seen[k], infos[k] = self.envs[k].reset()
         self._steps[ended] = 0
-        return Step(
+        return BatchStep(
             next_obs, reward, terminated, truncated, batched(self.observation_space, seen), info, batched_infos(infos)
         )
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rewardspec.errors import MissingExtraError
-from rewardspec.lab.learning.env_batches import Step
+from rewardspec.lab.learning.env_batches import BatchStep
 from rewardspec.lab.tasks.task import Task
 from rewardspec.types import Action, AnySpace, Array, Info, Observation
 
@@ -73,7 +73,7 @@ class PooledBatch:
         obs, info = self.envs.reset()
         return self._in_order(obs, info), None
 
-    def step(self, actions: Action) -> Step:
+    def step(self, actions: Action) -> BatchStep:
         """Step every copy."""
         actions = np.ascontiguousarray(actions, dtype=self._dtype if self._dtype.kind == "f" else np.int32)
         obs, reward, terminated, truncated, info = self.envs.step(actions)
@@ -87,7 +87,7 @@ class PooledBatch:
             begun, info = self.envs.reset(ended.astype(np.int32))
             after = next_obs.copy()
             after[info["env_id"]] = begun
-        return Step(next_obs, reward.astype(np.float64), terminated, truncated & ~terminated, after)
+        return BatchStep(next_obs, reward.astype(np.float64), terminated, truncated & ~terminated, after)
 
     def close(self) -> None:
         """Release the threads."""

@@ -11,7 +11,7 @@ from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
 from rewardspec.lab.learning.array_physics import Physics
-from rewardspec.lab.learning.env_batches import Step
+from rewardspec.lab.learning.env_batches import BatchStep
 from rewardspec.lab.tasks.task import Task
 
 Floats = NDArray[np.float32]
@@ -47,7 +47,7 @@ class PhysicsBatch:
         self._state = self._begin(self._rngs)
         return self._observe(), None
 
-    def step(self, actions: Any) -> Step:
+    def step(self, actions: Any) -> BatchStep:
         """One step of every copy."""
         self._state, paid, over = self.physics.move(self._state, actions)
         next_obs = self._observe()
@@ -66,7 +66,7 @@ class PhysicsBatch:
             self._steps[ended] = 0
             obs = next_obs.copy()
             obs[ended] = self.physics.observe(self._state[:, ended])
-        return Step(next_obs, reward, terminated, truncated, obs)
+        return BatchStep(next_obs, reward, terminated, truncated, obs)
 
     def _begin(self, rngs: Sequence[np.random.Generator]) -> NDArray[np.float64]:
         """Return first states, shape (numbers, n)."""

@@ -289,7 +289,7 @@ def _log(
     measures = {name: known[name] if name in known else m(ending) for name, m in tables.task.measures.items()}
     total = np.concatenate([[0], np.cumsum(length)])
     before = total[np.searchsorted(run, np.arange(runs))]  # steps of the runs before
-    return TrainingLog.of(
+    return TrainingLog.from_columns(
         runs,
         {
             "run": run,

@@ -50,7 +50,7 @@ class TrainingLog:
 
     Example:
         >>> rows = dict.fromkeys(COLUMNS, [0, 0]) | {"run": [0, 1], "task_completion": [0.5, 1.0]}
-        >>> log = TrainingLog.of(2, rows)
+        >>> log = TrainingLog.from_columns(2, rows)
         >>> len(log), log.episodes_of(1), log.task_completion
         (2, slice(1, 2, None), array([0.5, 1. ]))
     """
@@ -66,7 +66,7 @@ class TrainingLog:
     measures: Mapping[str, NDArray[np.float64]]
 
     @classmethod
-    def of(cls, runs: int, columns: Mapping[str, ArrayLike]) -> TrainingLog:
+    def from_columns(cls, runs: int, columns: Mapping[str, ArrayLike]) -> TrainingLog:
         """Make a log from its columns, given as array-likes.
 
         Raises:
@@ -89,7 +89,7 @@ class TrainingLog:
     @classmethod
     def empty(cls, runs: int, measures: Iterable[str]) -> TrainingLog:
         """Make an empty log."""
-        return cls.of(runs, {name: [] for name in (*COLUMNS, *measures)})
+        return cls.from_columns(runs, {name: [] for name in (*COLUMNS, *measures)})
 
     def __len__(self) -> int:
         """The number of episodes."""
@@ -116,13 +116,13 @@ class TrainingLog:
         offsets = np.cumsum([0, *(log.runs for log in parts)])
         columns = {name: np.concatenate([log.columns()[name] for log in parts]) for name in parts[0].columns()}
         columns["run"] = np.concatenate([log.run + offset for log, offset in zip(parts, offsets, strict=False)])
-        return cls.of(int(offsets[-1]), columns)
+        return cls.from_columns(int(offsets[-1]), columns)
 
     @classmethod
     def ordered(cls, runs: int, columns: Mapping[str, ArrayLike]) -> TrainingLog:
         """Make a log from episodes in the order in which they ended."""
         order = np.argsort(np.asarray(columns["run"]), kind="stable")
-        return cls.of(runs, {name: np.asarray(column)[order] for name, column in columns.items()})
+        return cls.from_columns(runs, {name: np.asarray(column)[order] for name, column in columns.items()})
 
 
 # TensorBoard.

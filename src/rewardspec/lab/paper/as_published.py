@@ -17,7 +17,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
-from rewardspec.lab.paper.tasks import (
+from rewardspec.lab.tasks.distances import Transitions
+from rewardspec.lab.tasks.environments import (
     cliff_walking,
     conveyor_belt,
     island_navigation,
@@ -26,7 +27,6 @@ from rewardspec.lab.paper.tasks import (
     sokoban,
     taxi,
 )
-from rewardspec.lab.tasks.distances import Transitions
 from rewardspec.lab.tasks.gridworlds import MOVES, Cell, GridWorld, Outcome, TableWorld, manhattan, place
 from rewardspec.lab.tasks.measures import Ending, Measure
 from rewardspec.lab.tasks.task import Task
@@ -386,7 +386,7 @@ def as_published() -> dict[str, Task]:
     lander = lunar_lander.TASK
     crates = sokoban.TASK
     found = [
-        _task(island_navigation.TASK, own=Measure.of_return(), env=f"{here}:island"),  # the return has the penalty
+        _task(island_navigation.TASK, own=Measure.from_return(), env=f"{here}:island"),  # the return has the penalty
         _task(
             crates,
             sokoban_completion,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from rewardspec.lab.learning.training import default_config
 from rewardspec.lab.paper import further_atoms as further
-from rewardspec.lab.paper.tasks import (
+from rewardspec.lab.tasks.environments import (
     acrobot,
     bipedal_walker,
     cart_pole,

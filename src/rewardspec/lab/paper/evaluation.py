@@ -9,7 +9,7 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
-from rewardspec.lab.experiments.convergence import Rule
+from rewardspec.lab.experiments.convergence import ConvergenceRule
 from rewardspec.lab.experiments.study import BASE, Budget, Contrast, Reference, Reward, Study, own_reward
 from rewardspec.lab.learning.observing import STEPS
 from rewardspec.lab.learning.settings import PPO, QLearning
@@ -141,11 +141,11 @@ def published_budget(task: Task, quick: bool = False) -> Budget:
     return dataclasses.replace(budget, config=config)
 
 
-def published_convergence(task: Task) -> Rule:
+def published_convergence(task: Task) -> ConvergenceRule:
     """Return the convergence rule of the published table."""
     if task.learner == "q-learning":
-        return Rule(first=0, counts_all=True)
-    return Rule(span=100, most_change=0.1, counts_all=True)
+        return ConvergenceRule(first=0, counts_all=True)
+    return ConvergenceRule(span=100, most_change=0.1, counts_all=True)
 
 
 def _is_full(budget: Callable[[Task], Budget]) -> Callable[[Task, JsonObject, int], bool]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewardspec.lab.paper.tasks import cart_pole, cliff_walking, lunar_lander, sokoban, taxi
-from rewardspec.lab.paper.tasks import mountain_car as car
+from rewardspec.lab.tasks.environments import cart_pole, cliff_walking, lunar_lander, sokoban, taxi
+from rewardspec.lab.tasks.environments import mountain_car as car
 from rewardspec.spec.atoms.label_functions import closeness, lookup, namespace, truth, unit
 from rewardspec.types import Action, Number, Observation
 

@@ -13,6 +13,7 @@ from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import MissingExtraError
 from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
 from rewardspec.machines.effort_limit import DEFAULT_REGISTERS
+from rewardspec.renamed import renamed_constructor
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Action, Environment, Info, InfoDict, Number, Observation, ResetOptions
 
@@ -58,7 +59,7 @@ class Measure:
         >>> quick = Measure(lambda ending: ending.length < 10, "Done in fewer than ten steps.", reads="ending")
         >>> quick(Ending(obs=15, length=6, base_return=1.0, terminated=True))
         1.0
-        >>> Measure.of_formula("F goal").formula
+        >>> Measure.from_formula("F goal").formula
         parse('F goal')
     """
 
@@ -72,21 +73,24 @@ class Measure:
             object.__setattr__(self, "words", (self.of.__doc__ or "").strip().split("\n")[0])
 
     @classmethod
-    def of_formula(cls, formula: FormulaLike, words: str = "") -> Measure:
+    def from_formula(cls, formula: FormulaLike, words: str = "") -> Measure:
         """Measure the value of a formula over the task's atoms at the end of an episode."""
         return cls(as_formula(formula), words or f"Value of `{formula}` at the end.", reads="formula")
 
     @classmethod
-    def of_return(cls, threshold: float | None = None, words: str = "") -> Measure:
+    def from_return(cls, threshold: float | None = None, words: str = "") -> Measure:
         """Measure the environment's own return or, with a threshold, whether the return reaches it.
 
         Example:
-            >>> Measure.of_return(-100.0)(Ending(obs=None, length=90, base_return=-89.0, terminated=True))
+            >>> Measure.from_return(-100.0)(Ending(obs=None, length=90, base_return=-89.0, terminated=True))
             1.0
         """
         if threshold is None:
             return cls(lambda ending: ending.base_return, words or RETURN.words, "ending", share=False)
         return cls(lambda ending: ending.base_return >= threshold, words, "ending")
+
+    of_formula = renamed_constructor("Measure", "of_formula", "from_formula")
+    of_return = renamed_constructor("Measure", "of_return", "from_return")
 
     @property
     def formula(self) -> Formula | None:

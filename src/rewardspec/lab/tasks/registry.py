@@ -38,7 +38,7 @@ def get(name: str | Task, specs: SpecLike | Mapping[str, SpecLike] | None = None
 
     Args:
         name: Its name or id, ignoring case, spaces, hyphens and underscores; or `module:NAME` for a `Task` in a module.
-        specs: Specs for a task of any other Gymnasium id, see `Task.of`; pass `{}` for a task without specs.
+        specs: Specs for a task of any other Gymnasium id, see `Task.from_env`; pass `{}` for a task without specs.
 
     Raises:
         UnknownEnvironmentError: There is no task of that name.
@@ -66,7 +66,7 @@ def get(name: str | Task, specs: SpecLike | Mapping[str, SpecLike] | None = None
         return found
     if specs is not None:
         find_spec(name)
-        return Task.of(name, specs)
+        return Task.from_env(name, specs)
     hint = did_you_mean(str(name).lower(), known)
     if name in gym.registry:
         raise UnknownEnvironmentError(f"{name} is Gymnasium's own environment. A spec would make it a task.{hint}")

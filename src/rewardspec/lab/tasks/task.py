@@ -14,6 +14,7 @@ from rewardspec.audit.intent import Intent
 from rewardspec.environments import EnvLike, find_spec, make_environment, name_of, words_of
 from rewardspec.errors import Error, SpecError, did_you_mean
 from rewardspec.lab.tasks.measures import RETURN, Ending, Measure, RecordMeasures
+from rewardspec.renamed import renamed_constructor
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Array, Environment, Ints, Number, Observation
@@ -101,7 +102,7 @@ class Task:
         extra: The optional dependency of the environment.
 
     Example:
-        >>> lake = Task.of("FrozenLake-v1", Spec([("F goal", 1)], atoms={"goal": lambda o, a, n: n == 15}))
+        >>> lake = Task.from_env("FrozenLake-v1", Spec([("F goal", 1)], atoms={"goal": lambda o, a, n: n == 15}))
         >>> lake.name, lake.learner, lake.max_episode_steps, list(lake.specs), list(lake.measures)
         ('FrozenLake-v1', 'q-learning', 100, ['spec'], ['return'])
     """
@@ -139,7 +140,7 @@ class Task:
             object.__setattr__(self, "measures", {"return": RETURN})
 
     @classmethod
-    def of(cls, env: EnvLike, specs: SpecLike | Mapping[str, SpecLike] | None = None, **options: Any) -> Task:
+    def from_env(cls, env: EnvLike, specs: SpecLike | Mapping[str, SpecLike] | None = None, **options: Any) -> Task:
         """Make a task from any environment.
 
         Args:
@@ -150,6 +151,8 @@ class Task:
         named = specs if isinstance(specs, Mapping) else {} if specs is None else {"spec": specs}
         options = {"name": name_of(env), "title": words_of(env)} | options
         return cls(env=env, specs={name: _as_spec(spec) for name, spec in named.items()}, **options)
+
+    of = renamed_constructor("Task", "of", "from_env")
 
     def given(self, name: str) -> Any:  # the type is that of the attribute
         """Return an attribute as it was given; None if it is inferred."""
@@ -178,7 +181,7 @@ class Task:
             >>> from rewardspec import tasks
             >>> tasks.get("taxi").made_by
             "gymnasium.make('rewardspec.lab.tasks:rewardspec/Taxi-v0')"
-            >>> Task.of("gymnasium.envs.toy_text.taxi:TaxiEnv").made_by
+            >>> Task.from_env("gymnasium.envs.toy_text.taxi:TaxiEnv").made_by
             'gymnasium.envs.toy_text.taxi:TaxiEnv'
         """
         if self.id is not None and self.id.startswith("rewardspec/"):

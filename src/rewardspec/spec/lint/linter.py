@@ -15,7 +15,7 @@ from rewardspec.spec.spec import Spec
 from rewardspec.types import Labels
 
 
-class Rule(NamedTuple):
+class LintRule(NamedTuple):
     """A rule.
 
     Attributes:
@@ -30,35 +30,39 @@ class Rule(NamedTuple):
 
 
 RULES = (
-    Rule("no-pairs", "a spec without pairs", spec_rules.no_pairs),
-    Rule("undefined-atom", "an atom that a formula reads and that has no function", spec_rules.undefined_atom),
-    Rule("unused-atom", "an atom with a function that no formula reads", spec_rules.unused_atom),
-    Rule("unused-sort", "a sort that no formula says anything of", spec_rules.unused_sort),
-    Rule("unused-variable", "a quantifier whose variable its formula does not use", spec_rules.unused_variable),
-    Rule("unnamed-things", "a formula that things decide which no step names", spec_rules.unnamed_things),
-    Rule("run-together", "an atom that looks like operators run together, as `GFa`", spec_rules.run_together),
-    Rule("too-large", "a formula without a machine within the budget", pair_rules.too_large),
-    Rule("constant", "a formula with the same value on every trace", pair_rules.constant),
-    Rule("first-state-only", "an atom outside every temporal operator", pair_rules.first_state_only),
-    Rule("violated-at-reset", "a safety objective that can fail before the first action", pair_rules.violated_at_reset),
-    Rule("negative-veto", "a safety objective with a negative weight", pair_rules.negative_veto),
-    Rule(
+    LintRule("no-pairs", "a spec without pairs", spec_rules.no_pairs),
+    LintRule("undefined-atom", "an atom that a formula reads and that has no function", spec_rules.undefined_atom),
+    LintRule("unused-atom", "an atom with a function that no formula reads", spec_rules.unused_atom),
+    LintRule("unused-sort", "a sort that no formula says anything of", spec_rules.unused_sort),
+    LintRule("unused-variable", "a quantifier whose variable its formula does not use", spec_rules.unused_variable),
+    LintRule("unnamed-things", "a formula that things decide which no step names", spec_rules.unnamed_things),
+    LintRule("run-together", "an atom that looks like operators run together, as `GFa`", spec_rules.run_together),
+    LintRule("too-large", "a formula without a machine within the budget", pair_rules.too_large),
+    LintRule("constant", "a formula with the same value on every trace", pair_rules.constant),
+    LintRule("first-state-only", "an atom outside every temporal operator", pair_rules.first_state_only),
+    LintRule(
+        "violated-at-reset", "a safety objective that can fail before the first action", pair_rules.violated_at_reset
+    ),
+    LintRule("negative-veto", "a safety objective with a negative weight", pair_rules.negative_veto),
+    LintRule(
         "opposite-sign",
         "a negative weight on a safety formula: it pays for the violation",
         pair_rules.opposite_sign,
     ),
-    Rule("veto-never-fires", "a safety objective that cannot be violated", pair_rules.veto_never_fires),
-    Rule("late-veto", "a safety objective whose violation may be noticed late, or never", pair_rules.late_veto),
-    Rule("infinite-value", "a formula whose robustness is infinite where it is paid", pair_rules.infinite_value),
-    Rule("veto-pays", "a safety objective whose violation ends costs that are above its penalty", spec_rules.veto_pays),
-    Rule("redundant", "a pair that another makes redundant", spec_rules.redundant),
-    Rule("no-progress", "a pair paid for its progress, which is its value", pair_rules.no_progress),
-    Rule("no-effect", "a pair that pays nothing and vetoes nothing", pair_rules.no_effect),
-    Rule("out-of-time", "a formula that no episode is long enough to meet, or to break", time_rules.out_of_time),
-    Rule("bound-past-limit", "a bound that no episode is long enough to reach", time_rules.bound_past_limit),
-    Rule("no-time-left", "an interval of the current step alone", time_rules.no_time_left),
-    Rule("deadline-vetoes", "a pair that vetoes only because of its deadlines", time_rules.deadline_vetoes),
-    Rule("unseen-window", "a window that the agent does not see all of", time_rules.unseen_window),
+    LintRule("veto-never-fires", "a safety objective that cannot be violated", pair_rules.veto_never_fires),
+    LintRule("late-veto", "a safety objective whose violation may be noticed late, or never", pair_rules.late_veto),
+    LintRule("infinite-value", "a formula whose robustness is infinite where it is paid", pair_rules.infinite_value),
+    LintRule(
+        "veto-pays", "a safety objective whose violation ends costs that are above its penalty", spec_rules.veto_pays
+    ),
+    LintRule("redundant", "a pair that another makes redundant", spec_rules.redundant),
+    LintRule("no-progress", "a pair paid for its progress, which is its value", pair_rules.no_progress),
+    LintRule("no-effect", "a pair that pays nothing and vetoes nothing", pair_rules.no_effect),
+    LintRule("out-of-time", "a formula that no episode is long enough to meet, or to break", time_rules.out_of_time),
+    LintRule("bound-past-limit", "a bound that no episode is long enough to reach", time_rules.bound_past_limit),
+    LintRule("no-time-left", "an interval of the current step alone", time_rules.no_time_left),
+    LintRule("deadline-vetoes", "a pair that vetoes only because of its deadlines", time_rules.deadline_vetoes),
+    LintRule("unseen-window", "a window that the agent does not see all of", time_rules.unseen_window),
 )
 
 

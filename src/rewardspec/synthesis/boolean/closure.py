@@ -26,7 +26,7 @@ from rewardspec.machines.effort_limit import Effort
 _FORMULA_EFFORT = 25  # what a formula of the closure costs, so that an interval of a million steps is refused in time
 
 
-class Cell(NamedTuple):
+class MemoryCell(NamedTuple):
     """A truth value that crosses from one letter to the next.
 
     Attributes:
@@ -51,7 +51,7 @@ class Closure:
     def __init__(self, formula: Formula, budget: Effort) -> None:
         self.formulas: list[Formula] = []
         self.owed: set[Formula] = set()
-        self.memories: dict[Cell, None] = {}
+        self.memories: dict[MemoryCell, None] = {}
         self._budget = budget
         self._seen: set[Formula] = set()
         self._pending = [formula]
@@ -99,7 +99,7 @@ class Closure:
     def earlier(self, formula: Formula, strong: bool) -> None:
         """Note a memory."""
         self._pending.append(formula)
-        self.memories[Cell(formula, not strong)] = None
+        self.memories[MemoryCell(formula, not strong)] = None
 
     def conjunction(self, *values: None) -> None:
         """Nothing to note."""
@@ -116,17 +116,17 @@ class Closure:
     def obligations(self, first: int) -> Variables:
         """The variables of what is owed, numbered from the given one on."""
         owed = (part for part in self.formulas if part in self.owed and isinstance(part, (Atom, *TEMPORAL)))
-        return self._variables(first, (Cell(part, None) for part in owed))
+        return self._variables(first, (MemoryCell(part, None) for part in owed))
 
     def memory(self, first: int) -> Variables:
         """The variables of what is remembered, numbered from the given one on."""
         return self._variables(first, self.memories)
 
-    def _variables(self, first: int, cells: Iterable[Cell]) -> Variables:
-        families: dict[tuple[object, bool | None], dict[Cell, None]] = defaultdict(dict)
-        kept: dict[Cell, Cell] = {}  # each cell, or its negation where that one's family is there already
+    def _variables(self, first: int, cells: Iterable[MemoryCell]) -> Variables:
+        families: dict[tuple[object, bool | None], dict[MemoryCell, None]] = defaultdict(dict)
+        kept: dict[MemoryCell, MemoryCell] = {}  # each cell, or its negation where that one's family is there already
         for cell in cells:
-            negated = Cell(self._negations[cell.formula], None if cell.initial is None else not cell.initial)
+            negated = MemoryCell(self._negations[cell.formula], None if cell.initial is None else not cell.initial)
             kept[cell] = negated if (_family(negated.formula), negated.initial) in families else cell
             families[_family(kept[cell].formula), kept[cell].initial][kept[cell]] = None
         # Outer formulas first: a formula's step mentions its own obligation beside those of its operands, so diagrams
@@ -158,8 +158,8 @@ class Variables:
     """
 
     first: int
-    chains: list[list[Cell]]
-    literals: dict[Cell, tuple[int, bool]]
+    chains: list[list[MemoryCell]]
+    literals: dict[MemoryCell, tuple[int, bool]]
 
     @functools.cached_property
     def ranges(self) -> list[range]:
@@ -192,7 +192,7 @@ def _family(formula: Formula) -> object:
     return (type(formula), formula.args) if isinstance(formula, TEMPORAL) else formula
 
 
-def _chains(family: Iterable[Cell]) -> list[list[Cell]]:
+def _chains(family: Iterable[MemoryCell]) -> list[list[MemoryCell]]:
     """The family split into chains, in each of which every cell implies the next."""
     implies = Implication()
     cells = sorted(family, key=_parameters)
@@ -207,6 +207,6 @@ def _chains(family: Iterable[Cell]) -> list[list[Cell]]:
     return chains
 
 
-def _parameters(cell: Cell) -> list[float]:
+def _parameters(cell: MemoryCell) -> list[float]:
     """The formula's parameters as numbers to sort by; an interval without an end ends last."""
     return [value if isinstance(value, int | float) else math.inf for value in cell.formula.params]

@@ -28,7 +28,7 @@ from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import And, Atom, Constant, Formula, Not, Or
 from rewardspec.logic.operators import TEMPORAL, unfold
 from rewardspec.machines.effort_limit import Effort
-from rewardspec.synthesis.boolean.closure import Cell, Closure
+from rewardspec.synthesis.boolean.closure import Closure, MemoryCell
 from rewardspec.synthesis.boolean.decision_diagrams import BooleanDiagrams, Diagram, Diagrams
 from rewardspec.synthesis.boolean.dfa_operations import Dfa
 
@@ -94,7 +94,7 @@ class _Translation:
     def _owed(self, formula: Formula) -> Diagram:
         """That the formula holds from the next letter on."""
         if isinstance(formula, (Atom, *TEMPORAL)):
-            return self._literal(*self.obligations.literals[Cell(formula, None)])
+            return self._literal(*self.obligations.literals[MemoryCell(formula, None)])
         return self._connective(formula, [self.owed[arg] for arg in formula.args])
 
     def _step(self, formula: Formula) -> Diagram:
@@ -130,7 +130,7 @@ class _Translation:
         return self.logic.node(self.end, self.owed[formula], self.logic.false if strong else self.logic.true)
 
     def earlier(self, formula: Formula, strong: bool) -> Diagram:
-        return self._literal(*self.memory.literals[Cell(formula, not strong)])
+        return self._literal(*self.memory.literals[MemoryCell(formula, not strong)])
 
     def conjunction(self, *values: Diagram) -> Diagram:
         return self.logic.conjunction(*values)

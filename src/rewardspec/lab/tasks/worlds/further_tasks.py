@@ -67,7 +67,7 @@ def further_task(name: str) -> Task:
         title=f"Office World, {name.replace('_', ' ')}",
         env=functools.partial(LabeledWorld, office_world()),
         specs={"formula": Spec([Pair(formula, 1.0, veto=False)], own, payment="delta")},
-        measures={"value": Measure.of_formula(formula)},
+        measures={"value": Measure.from_formula(formula)},
         family="Memory",
         max_episode_steps=200,
         learner="q-learning",

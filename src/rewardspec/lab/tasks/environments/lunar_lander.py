@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 
-from rewardspec.lab.paper.tasks.box2d import Box2DEntryPoint
+from rewardspec.lab.tasks.environments.box2d import Box2DEntryPoint
 from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task, TrainingBudget, docstring_notes
 from rewardspec.spec import Spec
@@ -124,7 +124,7 @@ TASK = Task(
     },
     measures={
         "task_completion": Measure(task_completion),
-        "own_criterion": Measure.of_return(200.0, "The return is at least 200, Gymnasium's threshold."),
+        "own_criterion": Measure.from_return(200.0, "The return is at least 200, Gymnasium's threshold."),
     },
     budget=TrainingBudget(quick_steps=32 * 512, step_seconds=(2e-4, 3e-5)),
     notes=docstring_notes(__doc__),

@@ -82,7 +82,7 @@ def test_formulas_parse_and_use_defined_atoms(name):
 @pytest.mark.parametrize("name", tasks.names("paper"))
 def test_every_environment_documents_itself(name):
     task = tasks.get(name)
-    module = __import__(f"rewardspec.lab.paper.tasks.{name}", fromlist=["TASK"])
+    module = __import__(f"rewardspec.lab.tasks.environments.{name}", fromlist=["TASK"])
     assert module.TASK is task
     assert "AAAI-26" in module.__doc__
     points = [point for points in task.notes.values() for point in points]

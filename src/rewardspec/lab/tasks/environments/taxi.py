@@ -158,7 +158,7 @@ TASK = Task(
     },
     measures={
         "task_completion": Measure(task_completion),
-        "own_criterion": Measure.of_return(words="Return; Gymnasium's threshold is a mean of 8."),
+        "own_criterion": Measure.from_return(words="Return; Gymnasium's threshold is a mean of 8."),
     },
     intent=Intent(
         "reach_goal",

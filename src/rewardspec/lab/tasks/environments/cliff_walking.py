@@ -102,7 +102,7 @@ TASK = Task(
     variants={"boolean as printed": Spec(PRINTED, ATOMS), "quantitative as printed": Spec(PRINTED, ATOMS)},
     measures={
         "task_completion": Measure(task_completion),
-        "own_criterion": Measure.of_return(words="Return; -13 is the best (Sutton and Barto, example 6.6)."),
+        "own_criterion": Measure.from_return(words="Return; -13 is the best (Sutton and Barto, example 6.6)."),
     },
     intent=Intent("reach_goal", "reach_cliff", mishap="falls off the cliff"),
     notes=docstring_notes(__doc__),

@@ -64,7 +64,7 @@ TASK = Task(
     },
     measures={
         "task_completion": Measure(task_completion),
-        "own_criterion": Measure.of_return(-110.0, "The flag was reached within 110 steps, Gymnasium's threshold."),
+        "own_criterion": Measure.from_return(-110.0, "The flag was reached within 110 steps, Gymnasium's threshold."),
     },
     budget=TrainingBudget(quick_steps=64 * 512, step_seconds=(6e-5, 2e-6)),
     notes=docstring_notes(__doc__),

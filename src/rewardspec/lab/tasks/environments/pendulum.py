@@ -66,7 +66,7 @@ TASK = Task(
     },
     measures={
         "task_completion": Measure(task_completion),
-        "own_criterion": Measure.of_return(words="Return; Gymnasium names no threshold."),
+        "own_criterion": Measure.from_return(words="Return; Gymnasium names no threshold."),
     },
     budget=TrainingBudget(steps=1_000_000, quick_steps=8 * 2048, step_seconds=(1.4e-4, 1.4e-5)),
     notes=docstring_notes(__doc__),

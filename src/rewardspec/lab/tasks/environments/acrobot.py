@@ -75,7 +75,7 @@ TASK = Task(
     },
     measures={
         "task_completion": Measure(task_completion),
-        "own_criterion": Measure.of_return(-100.0, "The return is at least -100, Gymnasium's threshold."),
+        "own_criterion": Measure.from_return(-100.0, "The return is at least -100, Gymnasium's threshold."),
     },
     budget=TrainingBudget(quick_steps=64 * 512, step_seconds=(8e-5, 2.5e-6)),
     notes=docstring_notes(__doc__),

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from rewardspec import tasks
-from rewardspec.lab.paper.tasks.conveyor_belt import ConveyorBelt
-from rewardspec.lab.paper.tasks.island_navigation import IslandNavigation
-from rewardspec.lab.paper.tasks.sokoban import Sokoban
+from rewardspec.lab.tasks.environments.conveyor_belt import ConveyorBelt
+from rewardspec.lab.tasks.environments.island_navigation import IslandNavigation
+from rewardspec.lab.tasks.environments.sokoban import Sokoban
 from rewardspec.lab.tasks.gridworlds import GridWorld
 
 GOLDEN = json.loads((pathlib.Path(__file__).parents[2] / "data" / "safety_gridworlds.json").read_text())

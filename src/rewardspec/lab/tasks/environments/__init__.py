@@ -3,7 +3,7 @@
 The docstring of each file lists its differences from the paper.
 """
 
-from rewardspec.lab.paper.tasks import (
+from rewardspec.lab.tasks.environments import (
     acrobot,
     bipedal_walker,
     cart_pole,

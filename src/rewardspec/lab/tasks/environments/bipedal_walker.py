@@ -11,7 +11,7 @@ Departures from the paper:
 
 from __future__ import annotations
 
-from rewardspec.lab.paper.tasks.box2d import Box2DEntryPoint
+from rewardspec.lab.tasks.environments.box2d import Box2DEntryPoint
 from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task, TrainingBudget, docstring_notes
 from rewardspec.spec import Pair, Spec
@@ -76,7 +76,7 @@ TASK = Task(
     },
     measures={
         "task_completion": Measure(task_completion),
-        "own_criterion": Measure.of_return(300.0, "The return is at least 300, Gymnasium's threshold."),
+        "own_criterion": Measure.from_return(300.0, "The return is at least 300, Gymnasium's threshold."),
     },
     budget=TrainingBudget(steps=500_000, quick_steps=4 * 2048, step_seconds=(5e-4, 1.7e-4)),
     notes=docstring_notes(__doc__),

@@ -60,7 +60,7 @@ def test_acrobot_velocity(obs, velocity):
 
 
 def test_acrobot_velocity_is_the_derivative_of_the_height():
-    from rewardspec.lab.paper.tasks.acrobot import tip_height, tip_velocity
+    from rewardspec.lab.tasks.environments.acrobot import tip_height, tip_velocity
 
     theta1, theta2, speed1, speed2, h = 0.7, -1.9, 1.3, -0.4, 1e-6
     before, after = (

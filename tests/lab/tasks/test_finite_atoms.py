@@ -7,8 +7,8 @@ import pytest
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 from rewardspec import tasks
-from rewardspec.lab.paper.tasks import conveyor_belt, island_navigation, sokoban
 from rewardspec.lab.tasks.distances import steps_to
+from rewardspec.lab.tasks.environments import conveyor_belt, island_navigation, sokoban
 
 ENCODE = TaxiEnv().encode
 RED, GREEN, YELLOW, BLUE, IN_TAXI = range(5)
