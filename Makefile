@@ -16,7 +16,7 @@ demo: $(VENV)/demo.stamp ## The whole evaluation on small budgets: table, curves
 	@echo "  $(BIN)/rewardspec compare CartPole-v1 --spec examples/upright.toml --base --steps 20000 -o own"
 
 test: $(VENV)/test.stamp ## All tests, doctests included
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 oracles: $(VENV)/test.stamp $(VENV)/oracles.stamp ## Compare with RTAMT, reelay and Spot
 	$(BIN)/python -m pytest -m oracle tests/oracles

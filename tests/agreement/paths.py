@@ -253,9 +253,11 @@ def jax_environments(case: Case, count: int = 32, steps: int = 48) -> int:
             new, _, *found = envs.step(key, state, played_action(case, state.env))
             return new, (state.env, *found)
 
-        state, _ = library.jit(envs.reset)(library.random.key(len(str(case.spec))))
-        run = library.jit(lambda state, keys, body=body: library.lax.scan(body, state, keys))
-        state, found = run(state, library.random.split(library.random.key(1), steps))
+        @library.jit
+        def run(key: Any, envs: Any = envs, body: Any = body) -> Any:
+            return library.lax.scan(body, envs.reset(key)[0], library.random.split(key, steps))
+
+        state, found = run(library.random.key(len(str(case.spec))))
         played, rewards, terminated, truncated, info = library.tree.map(np.asarray, found)
         where, after = (played.at, played.episode), (played.at + 1, played.episode)
         same(case, "reward", rewards, paid.rewards[where], ROUNDING_32)

@@ -13,9 +13,10 @@ from tests.spec_cases import QUANTIFIED, Case, read
 
 # How many cases, and how many rewards at least: some are slow. `make agreement` takes more of them.
 SOME = {
-    "jax": (30, 20_000),
+    "jax": (27, 20_000),
     "jax_environments": (3, 5_000),
     "sb3_buffer": (40, 20_000),
+    "engine_numpy": (150, 20_000),
     "engine_torch": (75, 20_000),
     "vector_torch": (8, 1_000),
     "vector_jax": (1, 100),

@@ -99,20 +99,20 @@ def test_states_after_reset_and_step_have_equal_types():
 
 @pytest.mark.parametrize("auto_reset", ["fresh", "first"])
 def test_the_memory_of_a_state_can_be_donated(auto_reset):
-    envs = rs.jax.SpecReward(walk(), SPEC, 4, auto_reset=auto_reset)
+    envs = rs.jax.SpecReward(walk(), SPEC, 8, auto_reset=auto_reset)
     step = jax.jit(envs.step, donate_argnums=1)
     state, _ = envs.reset(jax.random.key(0))  # outside of `jit`, where arrays may be shared
     plain, _ = envs.reset(jax.random.key(0))
     for t in range(3):
-        state, _, reward, *_ = step(jax.random.key(t), state, jnp.ones(4))
-        plain, _, expected, *_ = jax.jit(envs.step)(jax.random.key(t), plain, jnp.ones(4))
+        state, _, reward, *_ = step(jax.random.key(t), state, jnp.ones(8))
+        plain, _, expected, *_ = jax.jit(envs.step)(jax.random.key(t), plain, jnp.ones(8))
         np.testing.assert_allclose(reward, expected, atol=1e-6)
 
 
 def test_auto_reset_chooses_first_states():
-    actions = jnp.ones(64)
-    for auto_reset, most in (("first", 64), (5, 5), ("fresh", 64)):
-        envs = rs.jax.SpecReward(walk(), None, 64, auto_reset=auto_reset, limit=1)
+    actions = jnp.ones(8)
+    for auto_reset, most in (("first", 8), (5, 5), ("fresh", 8)):
+        envs = rs.jax.SpecReward(walk(), None, 8, auto_reset=auto_reset, limit=1)
         state, first = envs.reset(jax.random.key(0))
         _, obs, *_ = jax.jit(envs.step)(jax.random.key(1), state, actions)
         assert bool((obs == first).all()) == (auto_reset == "first")
@@ -140,15 +140,16 @@ def test_seeds_can_be_vmapped_and_one_environment_can_be_alone():
 
     keys = jax.random.split(jax.random.key(0), 3)
     batch = rs.jax.SpecReward(walk(), SPEC, 8)
-    together = jax.jit(jax.vmap(functools.partial(total, batch)))(keys)
-    apart = jnp.stack([jax.jit(functools.partial(total, batch))(key) for key in keys])
+    one = jax.jit(functools.partial(total, batch))
+    together = jax.jit(jax.vmap(one))(keys)
+    apart = jnp.stack([one(key) for key in keys])
     np.testing.assert_allclose(together, apart, atol=1e-6)
     alone = rs.jax.SpecReward(walk(), SPEC, None)
     state, _ = alone.reset(keys[0])  # also outside of `jit`
     assert alone.step(keys[1], state, 1)[2].shape == ()
-    one = functools.partial(total, alone)
-    assert jax.jit(one)(keys[0]).shape == (10,)
-    np.testing.assert_allclose(jax.jit(jax.vmap(one))(keys)[0], jax.jit(one)(keys[0]), atol=1e-6)
+    one = jax.jit(functools.partial(total, alone))
+    assert one(keys[0]).shape == (10,)
+    np.testing.assert_allclose(jax.jit(jax.vmap(one))(keys)[0], one(keys[0]), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -172,14 +173,14 @@ def test_every_kind_of_observation_takes_the_numbers_in(make, shown, size):
 
     env = rs.jax.FunctionalEnvironment(reset, step, base.action_space)
     spec = rs.Spec([("F right", 1), ("G !right", 0)], {"right": ATOMS["right"]})
-    envs = rs.jax.SpecReward(env, spec, 4, observe="values")
+    envs = rs.jax.SpecReward(env, spec, 8, observe="values")
     state, obs = envs.reset(jax.random.key(0))
     assert shown(obs)
     with pytest.raises(rs.SpecError, match="flatten=True"):
         _ = envs.observation_shape
-    flat = rs.jax.SpecReward(env, spec, 4, observe="values", flatten=True)
+    flat = rs.jax.SpecReward(env, spec, 8, observe="values", flatten=True)
     assert flat.observation_shape == (size + 2,)
-    assert flat.step(jax.random.key(1), state, jnp.ones(4))[1].shape == (4, size + 2)
+    assert flat.step(jax.random.key(1), state, jnp.ones(8))[1].shape == (8, size + 2)
 
 
 def test_labels_out_of_range_are_reported_with_atom_and_environment():
@@ -192,10 +193,10 @@ def test_labels_out_of_range_are_reported_with_atom_and_environment():
 
 
 def test_a_spec_without_atoms_runs():
-    envs = rs.jax.SpecReward(walk(), rs.Spec([("F true", 0.5)]), 4, observe="registers")
+    envs = rs.jax.SpecReward(walk(), rs.Spec([("F true", 0.5)]), 8, observe="registers")
     state, _ = envs.reset(jax.random.key(0))
-    _, _, reward, *_ = jax.jit(envs.step)(jax.random.key(1), state, jnp.ones(4))
-    assert reward.tolist() == [0.5] * 4
+    _, _, reward, *_ = jax.jit(envs.step)(jax.random.key(1), state, jnp.ones(8))
+    assert reward.tolist() == [0.5] * 8
 
 
 def test_bad_arguments_are_refused():

@@ -26,10 +26,10 @@ def walk(length: float = 1.0) -> FunctionalEnvironment:
 
     def reset(key: Any) -> Any:
         x = jax.random.uniform(key, minval=-0.5, maxval=0.5)
-        return Walker(x, 0, jax.random.fold_in(key, 1)), jnp.stack([x, 0.0])
+        return Walker(x, 0, key), jnp.stack([x, 0.0])
 
     def step(key: Any, state: Walker, action: Any) -> Any:
-        x = state.x + 0.4 * (action - 0.5) + 0.2 * jax.random.normal(key)
+        x = state.x + 0.4 * (action - 0.5) + jax.random.uniform(key, minval=-0.4, maxval=0.4)
         state = Walker(x, state.time + 1, state.key)
         return state, jnp.stack([x, x - state.x]), -abs(x), abs(x) > length, state.time >= 7, {"twice": 2 * x}
 
@@ -65,7 +65,7 @@ def playback(case: Case) -> FunctionalEnvironment | None:
         return Played(episode, at, info), jnp.stack([a[at, episode], c[at, episode]])
 
     def reset(key: Any) -> Any:
-        return seen(jax.random.choice(key, jnp.asarray(episodes)), 0)
+        return seen(jnp.asarray(episodes)[jax.random.bits(key) % len(episodes)], 0)
 
     def step(key: Any, state: Played, action: Any) -> Any:
         where = state.at, state.episode

@@ -10,7 +10,9 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 
 from rewardspec.cli import main
+from rewardspec.lab.experiments.engines import local
 from rewardspec.lab.experiments.results import open_results
+from tests.lab.experiments.fakes import InThisProcess
 
 LAKE = 'atoms.goal = "next_obs == 15"\natoms.moved = "next_obs > 0"\n'
 
@@ -22,6 +24,12 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "wrong.toml").write_text('observation = ["a", "b", "c", "d", "e"]\natoms.e = "e"\npairs = [["F e", 1]]')
     (tmp_path / "both.toml").write_text(LAKE + 'pairs = [["F goal", 10], ["F moved", 1]]')
     return tmp_path
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Jobs without worker processes, which other tests here start."""
+    monkeypatch.setattr(local, "Local", InThisProcess)
 
 
 SMALL = ("--seeds", "3", "--episodes", "60", "--workers", "1", "-o", "out")
@@ -64,7 +72,7 @@ def test_any_environment_is_compared_under_any_specs_and_gone_on_with(here, caps
     ]
 
 
-def test_a_formula_can_measure_success(here, capsys):
+def test_a_formula_can_measure_success(here, capsys, in_this_process):
     (here / "up.toml").write_text(
         'observation = ["x", "v", "angle", "spin"]\natoms.up = "abs(angle) < 0.2"\npairs = [["G up", 1]]'
     )
@@ -79,7 +87,7 @@ def test_a_formula_can_measure_success(here, capsys):
     assert cell.log.task_completion.max() == 0.0
 
 
-def test_specs_without_atoms_are_compared(here, capsys):
+def test_specs_without_atoms_are_compared(here, capsys, in_this_process):
     (here / "true.toml").write_text('pairs = [["F G true", 2]]')
     options = ("--seeds", "1", "--episodes", "20", "--workers", "1", "-o", "out")
     assert main(["compare", "FrozenLake-v1", "--spec", "true.toml", "--base", *options]) == 0
@@ -140,7 +148,7 @@ def forgotten(here):
     sys.modules.pop("noted", None)
 
 
-def test_a_report_imports_no_function_that_a_spec_names(here, capsys, forgotten):
+def test_a_report_imports_no_function_that_a_spec_names(here, capsys, forgotten, in_this_process):
     named = 'threshold = 0.5\natoms.reach_goal = "noted:goal"\natoms.reach_hole = "noted:goal"\n'
     (here / "named.toml").write_text(named + 'pairs = [["F reach_goal", 10]]')
     assert main(["compare", "frozen-lake", "--spec", "named.toml", *SMALL]) == 0
@@ -152,7 +160,7 @@ def test_a_report_imports_no_function_that_a_spec_names(here, capsys, forgotten)
     assert "&#39;noted:goal&#39; was not imported" in page  # which an audit would need
 
 
-def test_a_report_imports_no_environment_unless_it_is_told_to(here, capsys, forgotten):
+def test_a_report_imports_no_environment_unless_it_is_told_to(here, capsys, forgotten, in_this_process):
     assert main(["compare", "noted:Lake", *SMALL]) == 0
     forgotten()
     plan = json.loads((here / "out" / "plan.json").read_text())
@@ -166,7 +174,7 @@ def test_a_report_imports_no_environment_unless_it_is_told_to(here, capsys, forg
     assert (here / "imported").exists()
 
 
-def test_a_directory_of_another_study_is_refused(here, capsys):
+def test_a_directory_of_another_study_is_refused(here, capsys, in_this_process):
     assert main(["compare", "FrozenLake-v1", *SMALL]) == 0
     assert main(["compare", "CliffWalking-v1", *SMALL]) == 2
     assert "results of another study. Give another directory." in capsys.readouterr().err
@@ -203,7 +211,7 @@ def test_a_thirteenth_task_is_one_file(here, capsys):
     assert "arrived" in capsys.readouterr().out
 
 
-def test_algorithms_of_stable_baselines3_are_compared_and_an_atom_measures(here, capsys):
+def test_algorithms_of_stable_baselines3_are_compared_and_an_atom_measures(here, capsys, in_this_process):
     pytest.importorskip("stable_baselines3")
     (here / "up.toml").write_text('atoms.right = "next_obs[0] > 0"\npairs = [["F right", 1]]')
     small = ("--set", "n_steps=64", "--set", "batch_size=64", "--set", "n_epochs=1", "--steps", "128")

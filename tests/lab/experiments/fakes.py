@@ -1,4 +1,4 @@
-"""Jobs that take no time, and work that does what a test wants: fail, die, or wait for a sign."""
+"""Jobs that take no time, work that fails, dies or waits for a sign, and an engine without processes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from rewardspec.errors import Error
+from rewardspec.lab.experiments.engines import Event, Finished, Started, Work
 from rewardspec.lab.experiments.jobs import Job
 from rewardspec.lab.experiments.result_files import encode
 from rewardspec.lab.learning.training_log import Progress, TrainingLog
@@ -87,6 +89,23 @@ class FakeWork:
             raise Error("This job is not to be done. Do another.")
         advance(one.config.episodes, one.config.episodes)
         return content_of(one)
+
+
+class InThisProcess:
+    """An engine that does the jobs here, for tests of what is done with the results: no process has to import JAX.
+
+    It takes the arguments of `Local`.
+    """
+
+    workers = 1
+
+    def __init__(self, workers: int | None = None, *, accelerated: bool = False) -> None:
+        pass
+
+    def run(self, jobs: Sequence[Job], work: Work) -> Iterator[Event]:
+        for one in jobs:
+            yield Started(one)
+            yield Finished(one, work(one, lambda done, total: None))
 
 
 def wait_for(condition, seconds: float = 120.0):
