@@ -16,42 +16,40 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from rewardspec.errors import LabelError, SpecError
 from rewardspec.logic.label_ranges import checked_number
 from rewardspec.logic.quantifiers import Exists, Mean, Quantified
-from rewardspec.machines.heads import Head, output
+from rewardspec.machines.heads import Field, Head, output
 from rewardspec.machines.machine import Machine
 from rewardspec.machines.program import Program, side_by_side
 from rewardspec.machines.windows import Queue, algebra, queue_contents
 from rewardspec.spec.composition import pair_programs
 from rewardspec.spec.pairs import Pair
-from rewardspec.spec.sorts import ONE_EPISODE, Thing, named_labels
+from rewardspec.spec.sorts import ONE_EPISODE, Thing, label_of_thing, named_labels
 from rewardspec.spec.veto_and_reward import RewardHead
 from rewardspec.synthesis.quantitative.compiler import Synthesis
 
+State: TypeAlias = tuple[Any, ...]
+_VALUE, _POSSIBLE = -2, -1  # the places of these in a state
 _UNNAMED = 0  # the class of things that are not known
 _MOST_MERGED = 64  # classes that may have become others before things are told apart by the classes that are left
 _MOST_RECENT = 64  # things that may have changed class before all things are copied
-
-
-class Class(NamedTuple):
-    """Things in one state.
-
-    Attributes:
-        state: The state of the formula's machine.
-        value: The value of the formula for each of them.
-        possible: What is positive while that value can be.
-    """
-
-    state: tuple[Any, ...]
-    value: float
-    possible: float
+_HEAD = Head(
+    (
+        Field("value", "of the formula for a thing", 0.0, output(0)),
+        Field("possible", "positive while that value can be", 1.0, output(1)),
+    ),
+    (),
+)
 
 
 class Population(NamedTuple):
     """All things of a pair, after some steps.
+
+    A class is the state that its things are in: that of the formula's machine, whose last two entries are the formula's
+    value for each of them, and what is positive while that value can be.
 
     Attributes:
         unnamed: The class of all things that are not known.
@@ -63,8 +61,8 @@ class Population(NamedTuple):
         last: The last number given to a class.
     """
 
-    unnamed: Class
-    classes: dict[int, Class]
+    unnamed: State
+    classes: dict[int, State]
     sizes: dict[int, int]
     where: dict[Thing, int]
     recent: dict[Thing, int]
@@ -91,19 +89,17 @@ class NamedPair:
         # Only a mean counts the things that other formulas' atoms name.
         self._alike = tuple(atom for atom in alike if isinstance(formula, Mean) and atom not in self.predicates)
         self._program = program
-        self._machine = Machine(program, Head((), (output(0), output(1))))
-        own = {f"{predicate}({formula.variable})" for predicate in self.predicates}
-        self._others = [atom for atom in program.atoms if atom not in own]
-        self._names = tuple(f"{predicate}({formula.variable})" for predicate in self.predicates)
-        self._nothing = dict.fromkeys(self._names, 0.0)
-        self._no_letter = (0.0,) * len(self._names)
+        self._machine = Machine(program, _HEAD)
+        self._nothing = {f"{predicate}({formula.variable})": 0.0 for predicate in self.predicates}
+        self._labels_of_things = tuple(zip(self.predicates, self._nothing, strict=True))
+        self._others = [atom for atom in program.atoms if atom not in self._nothing]
         self._remembers = isinstance(formula, Mean)
+        self._largest = isinstance(formula, Exists)
 
     @functools.cached_property
     def initial(self) -> Population:
         """The things before the first step: none is known."""
-        start = Class(self._machine.initial_state(), 0.0, 1.0)
-        return Population(start, {}, {}, {}, {}, {}, _UNNAMED)
+        return Population(self._machine.initial_state(), {}, {}, {}, {}, {}, _UNNAMED)
 
     def step(self, before: Population, labels: Mapping[str, Any]) -> tuple[Population, float, float]:
         """Read one more step's labels.
@@ -117,29 +113,33 @@ class NamedPair:
         """
         step = self._machine.step
         key = self._key if self._program.windows else tuple  # which returns a tuple as it is
-        _, classes, _, where, recent, merged, last = before
-        base = {atom: labels[atom] for atom in self._others}
-        nothing = base | self._nothing
-        state, (value, possible) = step(before.unnamed.state, nothing)
-        unnamed = Class(state, value, possible)
-        numbers: dict[Any, int] = {} if self._remembers else {(key(state), value, possible): _UNNAMED}
-        moved: dict[tuple[Any, ...], list[Thing]] = {}  # things of one class with the same labels
-        sizes = before.sizes.copy()
-        for thing, letter in self._letters(labels).items():
+        _, classes, sizes, where, recent, merged, last = before
+        base = {atom: labels[atom] for atom in self._others} if self._others else {}
+        nothing = base | self._nothing if base else self._nothing
+        unnamed, _ = step(before.unnamed, nothing)
+        numbers = {} if self._remembers else {key(unnamed): _UNNAMED}
+        sizes = sizes.copy()
+        # Things of one class with the same labels move together.
+        moved: dict[tuple[Any, ...], tuple[int, dict[str, float], list[Thing]]] = {}
+        for thing, own in self._own_labels(labels).items():
             number = self._class_of(before, thing)
-            moved.setdefault((number, letter), []).append(thing)
             if number != _UNNAMED:
                 sizes[number] -= 1
-        after: dict[int, Class] = {}
-        for number, each in classes.items():
+            alike = (number, *own.values())
+            if alike in moved:
+                moved[alike][2].append(thing)
+            else:
+                moved[alike] = number, own, [thing]
+        after: dict[int, State] = {}
+        for number, old in classes.items():
             size = sizes[number]
             if not size:
                 del sizes[number]
                 continue
-            state, (value, possible) = step(each.state, nothing)
-            known = numbers.setdefault((key(state), value, possible), number)
+            state, _ = step(old, nothing)
+            known = numbers.setdefault(key(state), number)
             if known == number:
-                after[number] = Class(state, value, possible)
+                after[number] = state
                 continue
             merged = {**merged, number: known}
             del sizes[number]
@@ -147,13 +147,13 @@ class NamedPair:
                 sizes[known] += size
         if moved:
             recent = recent.copy()
-        for (number, letter), things in moved.items():
+        for number, own, things in moved.values():
             old = before.unnamed if number == _UNNAMED else classes[number]
-            state, (value, possible) = step(old.state, base | dict(zip(self._names, letter, strict=True)))
-            known = numbers.setdefault((key(state), value, possible), last + 1)
+            state, _ = step(old, base | own if base else own)
+            known = numbers.setdefault(key(state), last + 1)
             if known > last:
                 last = known
-                after[known], sizes[known] = Class(state, value, possible), 0
+                after[known], sizes[known] = state, 0
             if known != _UNNAMED:
                 sizes[known] += len(things)
             for thing in things:
@@ -161,34 +161,38 @@ class NamedPair:
         if len(recent) > _MOST_RECENT:
             where, recent = where | recent, {}
         new = Population(unnamed, after, sizes, where, recent, merged, last)
-        if len(merged) > _MOST_MERGED + len(after) or len(where) > _MOST_MERGED + 2 * sum(sizes.values()):
+        if (merged is not before.merged or where is not before.where) and (
+            len(merged) > _MOST_MERGED + len(after) or len(where) > _MOST_MERGED + 2 * sum(sizes.values())
+        ):
             new = self._tidied(new)
         return new, *self._over_things(new)
 
     def _over_things(self, things: Population) -> tuple[float, float]:
         """The formula's value, and what is positive while that can be."""
-        _, value, possible = things.unnamed
+        value, possible = things.unnamed[_VALUE:]
         if self._remembers:
-            for each in things.classes.values():
-                possible = max(possible, each.possible)
             total = sum(things.sizes.values())
             if total:
-                value = sum(each.value * things.sizes[number] for number, each in things.classes.items()) / total
-            return value, possible
-        extreme = max if isinstance(self.formula, Exists) else min
-        for _, one, can_be in things.classes.values():
-            value, possible = extreme(value, one), extreme(possible, can_be)
+                value = sum(each[_VALUE] * things.sizes[number] for number, each in things.classes.items()) / total
+            return value, max([possible, *(each[_POSSIBLE] for each in things.classes.values())])
+        largest = self._largest
+        for each in things.classes.values():
+            one, can_be = each[_VALUE:]  # compared by hand, which is several times quicker than calling min and max
+            if (one > value) is largest:
+                value = one
+            if (can_be > possible) is largest:
+                possible = can_be
         return value, possible
 
     def values(self, things: Population) -> dict[Thing, float]:
         """The value for each known thing; any other has that of an unnamed one."""
         numbers = {thing: self._class_of(things, thing) for thing in things.where | things.recent}
-        return {thing: things.classes[number].value for thing, number in numbers.items() if number != _UNNAMED}
+        return {thing: things.classes[number][_VALUE] for thing, number in numbers.items() if number != _UNNAMED}
 
     def worst(self, things: Population) -> Thing | None:
         """A known thing with the smallest value, if that is smaller than an unnamed one's."""
-        lowest = min(things.classes, key=lambda number: things.classes[number].value, default=_UNNAMED)
-        if lowest == _UNNAMED or (not self._remembers and things.classes[lowest].value >= things.unnamed.value):
+        lowest = min(things.classes, key=lambda number: things.classes[number][_VALUE], default=_UNNAMED)
+        if lowest == _UNNAMED or (not self._remembers and things.classes[lowest][_VALUE] >= things.unnamed[_VALUE]):
             return None
         return next(thing for thing in things.where | things.recent if self._class_of(things, thing) == lowest)
 
@@ -206,28 +210,33 @@ class NamedPair:
         where = {thing: number for thing, number in where.items() if number != _UNNAMED}
         return things._replace(where=where, recent={}, merged={})
 
-    def _key(self, state: tuple[Any, ...]) -> Any:
-        """What tells states with windows apart: the control state, the registers, and what counts of each window."""
+    def _key(self, state: State) -> Any:
+        """What tells states with windows apart: all that is in them, but of each window only what counts."""
         program = self._program
         first = 1 + len(program.registers)
         held = [
             tuple(queue_contents(Queue(*queue), window.length, algebra(window, program, None)))
-            for window, queue in zip(program.windows, state[first:], strict=True)
+            for window, queue in zip(program.windows, state[first:_VALUE], strict=True)
         ]
-        return (*state[:first], *held)
+        return (*state[:first], *held, *state[_VALUE:])
 
-    def _letters(self, labels: Mapping[str, Any]) -> dict[Thing, tuple[float, ...]]:
+    def _own_labels(self, labels: Mapping[str, Any]) -> dict[Thing, dict[str, float]]:
         """The labels of each thing that this step names, in the order of the predicates."""
-        letters: dict[Thing, tuple[float, ...]] = {}
-        for place, atom in enumerate(self.predicates):
+        found: dict[Thing, dict[str, float]] = {}
+        for atom, name in self._labels_of_things:
             if atom in labels:
-                for thing, label in named_labels(atom, labels[atom]).items():
-                    letter = letters.get(thing, self._no_letter)
-                    letters[thing] = (*letter[:place], label, *letter[place + 1 :])
+                own = labels[atom]
+                for thing, label in (own if own.__class__ is dict else named_labels(atom, own)).items():
+                    if label.__class__ is not float or not 0.0 <= label <= 1.0:
+                        label = label_of_thing(atom, thing, label)
+                    if thing in found:
+                        found[thing][name] = label
+                    else:
+                        found[thing] = {**self._nothing, name: label}
         for atom in self._alike:
             for thing in named_labels(atom, labels.get(atom)):
-                letters.setdefault(thing, self._no_letter)
-        return letters
+                found.setdefault(thing, self._nothing)
+        return found
 
 
 def named_pair(pair: Pair, max_registers: int, alike: Collection[str]) -> NamedPair:
@@ -284,15 +293,19 @@ class NamedThingsMachine(Machine[RewardHead]):
         def step(
             state: Any, labels: Any, base_reward: Any = 0.0, terminated: Any = False, truncated: Any = False
         ) -> tuple[Any, Any]:
-            if state.__class__ is not tuple or not isinstance(labels, Mapping):
+            if state.__class__ is not tuple or (labels.__class__ is not dict and not isinstance(labels, Mapping)):
                 self._refuse()
             others = self._numbers(labels)
-            found = [pair.step(own, others) for pair, own in zip(pairs, state[place], strict=True)]
-            values = [value for _, value, _ in found]
-            uppers = [found[k][2] for k in vetoes]
-            before = (*state[:place], *state[place + 1 :])
+            populations, things, values, uppers = state[place], [], [], []
+            for number, pair in enumerate(pairs):
+                new, value, possible = pair.step(populations[number], others)
+                things.append(new)
+                values.append(value)
+                if number in vetoes:
+                    uppers.append(possible)
+            before = state[:place] + state[place + 1 :]
             after, reward = inner(before, others, base_reward, terminated, truncated, *values, *uppers)
-            return (*after[:place], tuple([things for things, _, _ in found]), *after[place:]), reward
+            return (*after[:place], tuple(things), *after[place:]), reward
 
         return step
 

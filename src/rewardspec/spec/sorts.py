@@ -279,7 +279,9 @@ def named_labels(atom: str, labels: Any, where: str = "") -> dict[Thing, float]:
         return {}
     if labels.__class__ is dict or isinstance(labels, Mapping):
         return {
-            thing: label if label.__class__ is float and 0.0 <= label <= 1.0 else _checked(atom, thing, label, where)
+            thing: label
+            if label.__class__ is float and 0.0 <= label <= 1.0
+            else label_of_thing(atom, thing, label, where)
             for thing, label in labels.items()
         }
     if not isinstance(labels, set | frozenset | Sequence) or isinstance(labels, str | bytes):
@@ -298,7 +300,8 @@ def named_labels(atom: str, labels: Any, where: str = "") -> dict[Thing, float]:
     return dict.fromkeys(labels, 1.0)
 
 
-def _checked(atom: str, thing: Thing, label: Any, where: str) -> float:
+def label_of_thing(atom: str, thing: Thing, label: Any, where: str = "") -> float:
+    """The label of one thing as a float; see `named_labels`."""
     return checked_number(f"{atom}({thing})", label, where=where)
 
 
