@@ -15,6 +15,7 @@ from rewardspec.errors import SpecError
 from rewardspec.spec import Pair, Spec
 from rewardspec.spec.atoms.expression_atoms import compile_atom
 from rewardspec.spec.atoms.functions import reads_only_the_state
+from rewardspec.spec.atoms.per_agent import per_agent
 from rewardspec.spec.toml_reading import load_spec, loads_spec
 from rewardspec.spec.toml_writing import dump_spec, dumps_spec
 
@@ -313,6 +314,7 @@ PAIR = 'pairs = [["F a", 1]]\n'
         ("atoms.a = {}\n" + PAIR, "In atom 'a': an atom has either an expression or a function"),
         ('atoms.a = {expresion = "1"}\n' + PAIR, "In atom 'a': Unknown key 'expresion' .*Did you mean 'expression'"),
         ('atoms.a = {function = "os:getcwd", at_reset = 0}\n' + PAIR, "`at_reset` is for expressions"),
+        ('atoms.a = {expression = "x > 1", per_agent = 1}\n' + PAIR, "`per_agent` should be"),
         ('atoms.a = {function = "getcwd"}\n' + PAIR, "named as 'package.module:function'. Received 'getcwd'"),
         ('atoms.a = "x +"\n' + PAIR, "In atom 'a': The expression stops too early at line 1, column 4"),
         ('atoms.a = "x"\n' + PAIR, "In atom 'a': Unknown name 'x'"),
@@ -414,3 +416,32 @@ def test_a_spec_of_robustness_survives_a_file():
     again = loads_spec(dumps_spec(spec))
     assert again == spec
     assert again.labels(None, 0, [0.5]) == {"next_obs[0] < 2": 1.5}
+
+
+def test_atoms_about_every_agent_are_saved():
+    atoms = {
+        "low": per_agent("next_obs[0] < 0.2"),
+        "pushes": per_agent(compile_atom("action > x", {"x": (1,)}, at_reset=0.25)),
+        "still": per_agent(still),
+    }
+    spec = Spec(
+        [("forall agent: G(low(agent) -> pushes(agent))", 1), ("mean agent: F still(agent)", 1)],
+        atoms,
+        sorts={"agent": ["a_0", "a_1"]},
+    )
+    text = dumps_spec(spec)
+    assert tomllib.loads(text)["atoms"] == {
+        "low": {"expression": "next_obs[0] < 0.2", "per_agent": True},
+        "pushes": {"expression": "action > x", "at_reset": 0.25, "per_agent": True},
+        "still": {"function": "tests.spec.test_toml:still", "per_agent": True},
+    }
+    again = loads_spec(text)
+    assert dumps_spec(again) == text
+    seen = {"a_0": np.array([0.1, 0.0]), "a_1": np.array([0.9, 3.0])}
+    for action in (None, {"a_0": 1.0, "a_1": 2.0}):
+        assert again.labels(seen, action, seen) == spec.labels(seen, action, seen)
+    unnamed = Spec(
+        [("forall agent: G a(agent)", 1)], {"a": per_agent(lambda obs, action, next_obs: 1.0)}, sorts={"agent": 2}
+    )
+    with pytest.raises(SpecError, match="The atom 'a' cannot be saved"):
+        dumps_spec(unnamed)

@@ -13,6 +13,7 @@ sorts = { box = 4 }                     # optional: how many things each sort ha
 near_goal = "proximity(x, 2, 4)"        # an expression, or
 balanced = "my_project.atoms:balanced"  # a function, or anything else of that name that can be called
 pushes = { expression = "action == 1", at_reset = 0 }
+low = { expression = "next_obs[0] < 0.2", per_agent = true }   # about every agent of a team; see `per_agent`
 refund = { call = "refund", id = "order_id" }   # about a conversation; see `rewardspec.spec.atoms.event_atoms`
 
 [[pairs]]
@@ -35,6 +36,7 @@ from rewardspec.spec.atoms.components import Components, read_components
 from rewardspec.spec.atoms.event_atoms import is_event_atom, read_event_atom
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
 from rewardspec.spec.atoms.functions import AtomFunction
+from rewardspec.spec.atoms.per_agent import per_agent
 from rewardspec.spec.atoms.references import is_reference, referenced_atom
 from rewardspec.spec.pairs import Pair, is_number
 from rewardspec.spec.sorts import as_sorts
@@ -63,7 +65,7 @@ _PAIR = {
     "payment": _TEXT,
     "progress": _TRUTH,
 }
-_ATOM = {"expression": _TEXT, "function": _TEXT, "at_reset": _NUMBER}
+_ATOM = {"expression": _TEXT, "function": _TEXT, "at_reset": _NUMBER, "per_agent": _TRUTH}
 
 
 @dataclass(frozen=True)
@@ -302,11 +304,14 @@ def read_atom(entry: Json, components: Components, resolving: Resolving = refere
     values = {key: _typed(value, _ATOM[key], f"`{key}`") for key, value in entry.items()}
     if ("expression" in values) == ("function" in values):
         raise SpecError(f"an atom has either an expression or a function. Received {shown(entry)}.")
+    function: AtomFunction
     if "expression" in values:
-        return ExpressionAtom(values["expression"], components, values.get("at_reset"))
-    if "at_reset" in values:
+        function = ExpressionAtom(values["expression"], components, values.get("at_reset"))
+    elif "at_reset" in values:
         raise SpecError("`at_reset` is for expressions. A function can return what it likes when action is None.")
-    return resolving(values["function"])
+    else:
+        function = resolving(values["function"])
+    return per_agent(function) if values.get("per_agent") else function
 
 
 def _require_known_keys(table: Mapping[str, Json], known: Collection[str], where: str) -> None:

@@ -14,6 +14,7 @@ from rewardspec.spec.atoms.components import Components, read_components
 from rewardspec.spec.atoms.event_atoms import EventAtom
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
 from rewardspec.spec.atoms.functions import AtomFunction, Thresholded
+from rewardspec.spec.atoms.per_agent import PerAgent
 from rewardspec.spec.atoms.references import ReferencedAtom, reference_to
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.sorts import NAMES, Things
@@ -123,6 +124,12 @@ def _is_predicate(name: str, function: AtomFunction) -> bool:
 
 
 def _atom(name: str, function: AtomFunction) -> str:
+    if isinstance(function, PerAgent):
+        own = _atom(name, function.function)
+        if own.startswith("{"):
+            return f"{own.removesuffix(' }')}, per_agent = true }}"
+        key = "expression" if isinstance(function.function, ExpressionAtom) else "function"
+        return f"{{ {key} = {own}, per_agent = true }}"
     if isinstance(function, ExpressionAtom):
         if function.at_reset is None:
             return _value(function.text)
@@ -154,7 +161,8 @@ def _without_threshold(atoms: Mapping[str, AtomFunction]) -> tuple[float | None,
 def _shared_components(atoms: Mapping[str, AtomFunction]) -> Components:
     components: JsonObject = {}
     for atom, function in atoms.items():
-        for name, path in function.components.items() if isinstance(function, ExpressionAtom) else ():
+        own = function.function if isinstance(function, PerAgent) else function
+        for name, path in own.components.items() if isinstance(own, ExpressionAtom) else ():
             if components.setdefault(name, path) != path:
                 raise SpecError(
                     f"The atom {atom!r} means {path} by {name!r} and another atom {components[name]}; "
