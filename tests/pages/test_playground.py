@@ -260,4 +260,15 @@ def test_the_first_trace_of_a_users_spec_violates_nothing_at_reset():
     assert not spec.violated(state)
     assert set(signals["goal"]) == {0.0, 1.0}
     assert set(signals["crash"]) == {0.0}
-    assert "signals" not in playground.first_content(rs.Spec([("forall x: G !a(x)", 1)], sorts={"x": "names"}))
+
+
+@pytest.mark.parametrize("things", [3, "names"])
+def test_formulas_about_things_are_shown_without_a_trace(things):
+    spec = rs.Spec([("forall x: G !a(x)", 1), ("F b", 2)], sorts={"x": things})
+    content = playground.first_content(spec)
+    assert "signals" not in content
+    assert playground.content_of_toml(spec.to_toml()) == playground.request_of(spec)
+    about_things, other = playground.answer(playground.request_of(spec))["pairs"]
+    assert "`forall x: G !a(x)` about every x" in about_things["error"]["message"]
+    assert (about_things["machine"], other["error"]) == (None, None)
+    assert other["machine"]["equations"]

@@ -121,7 +121,7 @@ def content_of_toml(text: str) -> JsonObject:
         SpecError: It is no spec.
     """
     draft = draft_of_text(text)
-    return request_of(Spec(draft.pairs, **{k: v for k, v in draft.options.items() if k in _OPTIONS}))
+    return request_of(Spec(draft.pairs, **{k: v for k, v in draft.options.items() if k in (*_OPTIONS, "sorts")}))
 
 
 def answer(request: Json) -> JsonObject:

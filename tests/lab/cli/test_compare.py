@@ -98,6 +98,35 @@ def test_specs_without_atoms_are_compared(here, capsys, in_this_process):
     assert (cell.log.reward == 2 * cell.log.length).all()
 
 
+def test_the_table_of_rules_leaves_out_robustness_and_things(here):
+    """A spec in robustness, and one about things, are trained with; the rules of the others are measured there too."""
+    (here / "margin.toml").write_text(
+        'semantics = "robustness"\nbound = 20\natoms.far = "next_obs > 14"\npairs = [["F far", 1], ["F !far", 1]]'
+    )
+    (here / "each.py").write_text(
+        "import numpy as np\n"
+        "def at(obs, action, next_obs):\n"
+        "    return np.stack([next_obs == 14, next_obs == 15], axis=-1)\n"
+    )
+    (here / "things.toml").write_text(
+        'sorts = { cell = 2 }\natoms.at = "each:at"\npairs = [["mean cell: F at(cell)", 1]]'
+    )
+    specs = [part for name in ("goal", "margin", "things") for part in ("--spec", f"{name}.toml")]
+    options = ("--seeds", "1", "--episodes", "20", "--workers", "1", "-o", "out")
+    assert main(["compare", "FrozenLake-v1", *specs, *options]) == 0
+    study, cells = open_results(here / "out")
+    assert list(study.rules.values()) == ["F goal"]
+    (rule,) = study.rules
+    assert {cell.reward for cell in cells} == {"goal", "margin", "things"}
+    for cell in cells:
+        assert set(cell.log.measures) == {"return", rule}
+        assert (cell.log.measures[rule] == cell.log.base_reward).all()  # it pays at the goal alone
+    text = (here / "out" / "table.txt").read_text(encoding="utf-8")
+    assert re.search(r"F goal +\S*\d.* +\S*\d.* +\S*\d", text)
+    assert "far" not in text
+    assert "cell" not in text
+
+
 class Many(gym.Env):
     """An environment with two choices at every step."""
 

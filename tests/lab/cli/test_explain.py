@@ -104,6 +104,52 @@ def test_a_model_with_dict_observations_plays(observe, here, capsys, monkeypatch
     assert "G up" in run(capsys, *played)
 
 
+ABOUT_THINGS = """
+sorts = { end = ["left", "right"] }
+atoms.near = "ends:near"
+pairs = [["exists end: F near(end)", 1], ["mean end: F[0,3] near(end)", 1]]
+"""
+ENDS = """
+import numpy as np
+
+def near(obs, action, next_obs):
+    return np.clip([0.1 - next_obs[0], 0.1 + next_obs[0]], 0, 1)
+"""
+
+
+@pytest.mark.parametrize("observe", ["registers", "values"])
+def test_a_model_plays_that_observed_a_spec_about_things(observe, here, capsys, monkeypatch):
+    pytest.importorskip("stable_baselines3")
+    import gymnasium as gym
+    from stable_baselines3 import PPO
+
+    import rewardspec as rs
+    from rewardspec.lab import tasks
+    from rewardspec.lab.learning.playing import ModelPlayer
+
+    (here / "ends.py").write_text(ENDS)
+    (here / "ends.toml").write_text(ABOUT_THINGS)
+    monkeypatch.syspath_prepend(str(here))
+    env = rs.wrappers.MonitorReward(gym.make("CartPole-v1"), "ends.toml", observe=observe)
+    model = PPO("MlpPolicy", env, n_steps=64, seed=0, device="cpu")
+    model.save(here / "model.zip")
+    played = ("ends.toml", "--policy", "model.zip", "--unpickle", "PPO", "--env", "CartPole-v1", "--observe")
+    assert "exists end: F near(end)" in run(capsys, *played, observe)
+    assert main(["explain", *played, "nothing"]) == 2
+    assert "With --observe nothing" in capsys.readouterr().err
+
+    player = ModelPlayer(model, tasks.get("CartPole-v1", specs={}), rs.Spec.load("ends.toml"), observe)
+    obs, info = env.reset(seed=1)
+    player.begin(obs[:4], info)
+    over = False
+    while not over:
+        action = int(model.predict(obs, deterministic=True)[0])
+        assert int(player(obs[:4])) == action
+        after, paid, terminated, truncated, info = env.step(action)
+        assert player.saw(obs[:4], action, after[:4], info, 1.0, terminated, truncated) == paid
+        obs, over = after, terminated or truncated
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
