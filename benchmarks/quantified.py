@@ -3,8 +3,9 @@
 python benchmarks/quantified.py > benchmarks/results/quantified.md
 python benchmarks/quantified.py --jax > benchmarks/results/quantified_jax.md     # on the device that JAX chooses
 
-Times are of this process alone (CPU time), the best of several rounds. In JAX they are wall-clock times: both sizes
-take turns in one process, and the medians of the rounds count.
+Times are wall-clock times, the shortest of many short rounds: a round that nothing interrupts is not slowed by other
+work on the machine. CPU time would not do: a round in which the process was interrupted may count too little of it, and
+the shortest would be that round. In JAX both sizes take turns in one process, and the medians of the rounds count.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ NAMED = ("G(a(x) -> F b(x))", "G(b(x) -> O a(x))")
 ENVS, THINGS, LIVE = 4_096, 8, 1_000
 
 
-def best(run: Callable[[], Any], repeats: int, rounds: int = 7) -> float:
-    """The shortest CPU time of one call, in seconds."""
+def best(run: Callable[[], Any], repeats: int, rounds: int = 2_000) -> float:
+    """The time of one call in the shortest round, in seconds."""
     times = []
     for _ in range(rounds):
-        began = time.process_time()
+        began = time.perf_counter()
         for _ in range(repeats):
             run()
-        times.append((time.process_time() - began) / repeats)
+        times.append((time.perf_counter() - began) / repeats)
     return min(times)
 
 
@@ -51,7 +52,7 @@ def numpy_times() -> None:
             spec = spec_of(formula, things)
             labels = {atom: rng.random((ENVS, things)) for atom in ("a", "b")}
             state = spec.start(labels)
-            found.append(best(lambda spec=spec, state=state, labels=labels: spec.step(state, labels), 30))
+            found.append(best(lambda spec=spec, state=state, labels=labels: spec.step(state, labels), 3))
         print(f"| `{formula}` | {found[0] * 1e6:.0f} µs | {found[1] * 1e6:.0f} µs | {found[1] / found[0]:.1f} |")
 
 
@@ -65,7 +66,7 @@ def named_times() -> None:
         for thing in range(LIVE):
             state, _ = spec.step(state, {"a": {thing: 1.0}})
         events = ({"a": {7: 1.0}}, {"a": {-1: 1.0}}, {"b": {7: 1.0}})
-        times = [best(lambda spec=spec, state=state, labels=labels: spec.step(state, labels), 300) for labels in events]
+        times = [best(lambda spec=spec, state=state, labels=labels: spec.step(state, labels), 20) for labels in events]
         told = " | ".join(f"{took * 1e6:.1f} µs" for took in times)
         print(f"| `{formula}` | {told} | {_memory(spec) if 'F b' in formula else 'none is ever settled'} |")
 
