@@ -8,7 +8,8 @@
     python benchmarks/hard_exploration.py --out RESULTS.jsonl --curves CURVES.svg
 
 Needs the extras `jax-envs` and `learn`. Each call trains what the file of results does not have yet, and can be
-interrupted. All seeds of a job are one compiled program; several jobs share the device.
+interrupted. All seeds of a job are one compiled program; several jobs share the device. RESULTS.jsonl is committed as
+`benchmarks/results/hard_exploration.jsonl`: a copy of it goes on from there.
 
 Success is the environment's own criterion: it paid a reward at the end of the episode. After training, the policies
 play new episodes, and each is played to its end, so that long failures count like short successes.
