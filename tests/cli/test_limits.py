@@ -36,7 +36,7 @@ def a_tenth_of_the_effort(monkeypatch):
 
 
 @pytest.mark.usefixtures("a_tenth_of_the_effort")
-@pytest.mark.parametrize(("command", "count"), [("check", 200), ("draw", 40), ("export", 40), ("monitor", 40)])
+@pytest.mark.parametrize(("command", "count"), [("check", 80), ("draw", 40), ("export", 40), ("monitor", 40)])
 def test_random_formulas_are_answered_or_refused_by_name(command, count, limits, tmp_path):
     kinds = {limits.run_one(command, text, tmp_path) for text in formulas(limits, count)}
     assert "answered" in kinds
