@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardspec.errors import FormulaError
-from rewardspec.logic.formulas import Affine, Atom, Formula, Next, Not, Previous, Until
+from rewardspec.logic.formulas import Affine, Atom, Formula, Next, Not, Previous, Until, now
 from rewardspec.logic.operators import OPERATORS
 from rewardspec.logic.parsing import parse
 from rewardspec.logic.printing import STYLES, to_string
@@ -66,7 +66,11 @@ PARSED_STYLES = ("ascii", "unicode")
         ("(a S b) U c", "(a S b) U c", "(a S b) U c"),
         ("WY false", "first", "first"),
         ("WY[2] false", "WY[2] false", "⊜[2]⊥"),
-        ("now H a", "F(last & H a)", "◇(last ∧ ■a)"),
+        ("now H a", "now H a", "now ■a"),
+        ("F(last & a & b)", "now(a & b)", "now(a ∧ b)"),
+        ("F(a & last)", "F(a & last)", "◇(a ∧ last)"),
+        ("F[0,3](last & a)", "F[0,3](last & a)", "◇[0,3](last ∧ a)"),
+        ("0.5 * now (0.5 * a) + 0.25", "0.5 * (now 0.5 * a) + 0.25", "0.5 * (now 0.5 * a) + 0.25"),
         ("X[1] X[3] a", "X X[3] a", "○○[3]a"),
         ("F{2} G{0} a", "F{2} G{0} a", "◇{2}□{0}a"),
         ("F[;0.90] a", "F[;0.9] a", "◇[;0.9]a"),
@@ -87,6 +91,15 @@ def test_formulas_as_people_write_them(text, ascii_text, unicode_text):
 @given(formula=formulas() | formulas(language=EVERYTHING))
 def test_printing_then_parsing_gives_the_same_formula(style, formula):
     assert parse(formula.to_string(style)) == formula
+
+
+@pytest.mark.parametrize("style", PARSED_STYLES)
+@given(formula=formulas(language=EVERYTHING))
+def test_the_current_value_is_printed_as_it_is_written(style, formula):
+    current = now(formula)
+    assert current.to_string(style).startswith("now")
+    for one in (current, Until(current, current), Affine(current, 0.5, 0.25)):
+        assert parse(one.to_string(style)) == one
 
 
 @pytest.mark.parametrize("style", PARSED_STYLES)

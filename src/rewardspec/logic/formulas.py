@@ -402,6 +402,6 @@ def now(formula: FormulaLike) -> Formula:
 
     Example:
         >>> now(Historically("quiet", 0, 5))
-        parse('F(last & H[0,5] quiet)')
+        parse('now H[0,5] quiet')
     """
     return Eventually(And(LAST, formula))

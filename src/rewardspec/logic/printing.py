@@ -7,7 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rewardspec.errors import FormulaError
-from rewardspec.logic.formulas import FIRST, LAST, Affine, Atom, Constant, Formula, Nary, Unary, number_text
+from rewardspec.logic.formulas import (
+    FIRST,
+    LAST,
+    Affine,
+    And,
+    Atom,
+    Constant,
+    Eventually,
+    Formula,
+    Nary,
+    Unary,
+    number_text,
+)
 from rewardspec.logic.operators import BETWEEN, CONSTANTS, IMPLIES, OPERATORS, PREFIX, Operator
 from rewardspec.logic.quantifiers import SYMBOLS, AtomOf, Quantified
 
@@ -79,6 +91,8 @@ def to_string(formula: Formula, style: str = "ascii", *, longest: int | None = N
         '!a U (a & F[0,5] b)'
         >>> to_string(parse("G(a -> X b)"), "unicode")
         '□(a → ○b)'
+        >>> to_string(parse("F(last & a & b)"))
+        'now(a & b)'
     """
     if style not in STYLES:
         raise FormulaError(f"`style` should be one of {', '.join(STYLES)}. Received {style!r}.")
@@ -116,17 +130,35 @@ def _pieces(formula: Formula, style: Style) -> list[Formula | str]:
         return [rf"\mathit{{{name}}}" if style.latex else name]
     if isinstance(formula, Affine):
         return _affine_pieces(formula, style)
-    symbol = style.operator(formula)
     if isinstance(formula, Unary):
-        if _binding(formula.arg) < PREFIX:
-            return [symbol, "(", formula.arg, ")"]
-        return [symbol, " " if style.spaced and symbol[0].isalpha() else "", formula.arg]
+        symbol, arg = style.operator(formula), formula.arg
+        if _is_now(formula) and not style.latex:
+            symbol, arg = "now", _operand(formula)
+        if _binding(arg) < PREFIX:
+            return [symbol, "(", arg, ")"]
+        return [symbol, " " if symbol == "now" or (style.spaced and symbol[0].isalpha()) else "", arg]
+    symbol = style.operator(formula)
     pieces: list[Formula | str] = []
     for position, operand in enumerate(formula.args):
         if position:
             pieces.append(f" {symbol.strip()} ")
         pieces.extend(["(", operand, ")"] if _needs_parentheses(formula, operand, position) else [operand])
     return pieces
+
+
+def _is_now(formula: Formula) -> bool:
+    """Return whether a formula is `now φ`, that is `F(last & φ)`."""
+    if not isinstance(formula, Eventually) or formula.annotation:
+        return False
+    return isinstance(formula.arg, And) and formula.arg.args[0] == LAST
+
+
+def _operand(formula: Unary) -> Formula:
+    """Return what is written after the operator: of `now φ` only φ."""
+    if not _is_now(formula):
+        return formula.arg
+    _, *others = formula.arg.args
+    return others[0] if len(others) == 1 else And(*others)
 
 
 def _affine_pieces(formula: Affine, style: Style) -> list[Formula | str]:
@@ -139,9 +171,10 @@ def _affine_pieces(formula: Affine, style: Style) -> list[Formula | str]:
 def _takes_offset(formula: Formula) -> bool:
     """Return whether an offset after the formula would be parsed as one of a scale inside it."""
     while isinstance(formula, Unary) and not isinstance(formula, Affine):
-        if _binding(formula.arg) < PREFIX:
+        operand = _operand(formula)
+        if _binding(operand) < PREFIX:
             return False
-        formula = formula.arg
+        formula = operand
     return isinstance(formula, Affine) and formula.offset == 0.0
 
 

@@ -36,7 +36,7 @@ def verdicts(rule: FormulaLike) -> Verdicts:
 
     Example:
         >>> print(*verdicts("G(a -> F[0,2] b)"))
-        F(last & (!Y[2] true | Y[2] !a | O[0,2] b)) 2
+        now(!Y[2] true | Y[2] !a | O[0,2] b) 2
     """
     formula = to_nnf(as_formula(rule))
     if not isinstance(formula, fm.Always) or (formula.low, formula.high, formula.discount) != (0, None, 1.0):

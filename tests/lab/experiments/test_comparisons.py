@@ -20,8 +20,9 @@ def cell_with(reward, *run_means, task="taxi"):
         ((0.80, 0.82, 0.81), (0.50, 0.52, 0.51), "ahead"),
         ((0.50, 0.52, 0.51), (0.80, 0.82, 0.81), "behind"),
         ((0.50, 0.60, 0.70), (0.55, 0.65, 0.63), "level"),
-        ((0.50,), (0.90,), "level"),  # of single runs nothing is known
-        ((0.50, 0.51), (0.90, 0.91), "level"),  # and of two hardly more
+        ((0.50,), (0.90,), "too few runs"),  # of single runs nothing is known
+        ((0.50, 0.51), (0.90, 0.91), "too few runs"),  # and of two hardly more
+        ((0.50, 0.51, 0.52), (0.90, 0.91), "too few runs"),
     ],
 )
 def test_standings_follow_the_interval_of_the_difference(quantitative, boolean, standing):
@@ -76,6 +77,15 @@ def test_the_highlights_say_where_specs_lead_and_that_budgets_are_small():
         "A spec is behind the environment's own reward, in 1 of 3 environments: Sokoban (Boolean, −80.0 points)."
     )
     assert "PPO with 0 to 0 % of the steps" in small
+
+
+def test_too_few_runs_are_told_of_and_not_called_level():
+    cells = [cell_with("base", 0.2, 0.21), cell_with("best", 0.8, 0.81)]
+    found = [line for line in highlights(summaries_of(cells)) if "a spec" in line]
+    assert found == [
+        "Too few runs to tell whether a spec is ahead of the environment's own reward, in 1 of 1 environments: Taxi "
+        "(Best, +60.0 points)."
+    ]
 
 
 def test_without_the_environments_own_reward_there_is_nothing_to_lead():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rewardspec.lab.experiments import report as module
+from rewardspec.lab.experiments.comparisons import compare
 from rewardspec.lab.experiments.curves import curve_of, figure_of_all, to_svg
 from rewardspec.lab.experiments.own_study import own_study
 from rewardspec.lab.experiments.report import machine, plot, report
@@ -226,6 +227,30 @@ def test_a_task_of_ones_own_has_a_page_without_a_paper(tmp_path):
     assert "paid for progress" in "".join(seen.text)
     assert "gymnasium.make('CartPole-v1')" in "".join(seen.text)
     assert "What they ask for" not in text
+
+
+@pytest.mark.parametrize(("runs", "told"), [(1, False), (2, False), (3, True)])
+def test_intervals_are_spoken_of_where_there_are_some(runs, told):
+    spec = 'observation = ["x", "v", "a", "w"]\natoms.up = "abs(a) < 0.1"\npairs = [["G up", 1]]'
+    study = own_study("CartPole-v1", {"up": spec}, measure="G up")
+    cells = [
+        dataclasses.replace(learning_cell("cart_pole", reward, runs=runs), task="CartPole-v1", reward=name)
+        for name, reward in zip(study.rewards, REWARDS, strict=False)
+    ]
+    summaries = Summaries(study, [summarize(cell, study) for cell in cells])
+    (found,) = compare(summaries, *study.contrasts)
+    curves = {(cell.task, cell.reward): curve_of(cell) for cell in cells}
+    page = report(summaries, curves, to_svg(figure_of_all(study, curves)))
+    text = " ".join("".join(parsed(page).text).split())
+    assert (found.standing == "too few runs") is not told
+    assert ("Too few runs to tell whether that is more than chance" in text) is not told
+    assert ("without an interval, for which there are too few runs" in text) is not told
+    assert ("with the 95 % interval over runs" in text) is told
+    assert ("Level is where that interval" in text) is told
+    assert ("the band its 95 % interval" in text) is told
+    assert not re.search(r"\bnan\b", page)
+    shown = text[text.index("Which reward is better Differences") :]
+    assert found.standing in shown[: shown.index("In the end")]
 
 
 def test_further_measures_have_columns_of_their_own(monkeypatch):

@@ -15,7 +15,7 @@ from rewardspec.lab.experiments.summaries import Summaries, Summary
 from rewardspec.lab.learning.settings import PPO
 from rewardspec.types import Floats
 
-Standing: TypeAlias = Literal["ahead", "level", "behind"]
+Standing: TypeAlias = Literal["ahead", "level", "behind", "too few runs"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +38,9 @@ class Comparison:
 
     @property
     def standing(self) -> Standing:
-        """Sign of the difference; `"level"` if its interval contains 0."""
+        """Sign of the difference; `"level"` if its interval contains 0, `"too few runs"` if there is no interval."""
+        if not self.difference.known:
+            return "too few runs"
         if self.difference.low > 0.0:
             return "ahead"
         return "behind" if self.difference.high < 0.0 else "level"
@@ -121,7 +123,7 @@ def highlights(results: Summaries) -> Iterator[str]:
 
 def _sentence(results: Summaries, found: Comparison) -> str:
     one, two = _titles(results, found)
-    if math.isnan(found.difference.low):
+    if found.standing == "too few runs":
         return (
             f"The difference between {one} and {two} is {_amount(results, found)}. Too few runs to tell whether "
             f"that is more than chance: train each reward with at least {FEWEST_RUNS} seeds, better 10."
@@ -133,21 +135,22 @@ _WORDS: dict[Standing, str] = {
     "ahead": "{0} is ahead of {1}",
     "level": "{0} is level with {1}, as far as so many runs can tell",
     "behind": "{0} is behind {1}",
+    "too few runs": "Too few runs to tell whether {0} is ahead of {1}",
 }
 
 
 def _leads(results: Summaries) -> Iterator[str]:
-    """Count the tasks in which the best spec is ahead of, level with or behind the environment's own reward."""
+    """Count the tasks in which the best spec is ahead of, level with or behind the environment's own reward, or open."""
     best = [_best_spec(row) for row in map(results.of, results.study.tasks) if BASE in row and len(row) > 1]
     for standing, words in _WORDS.items():
         members = [found for found in best if found.standing == standing]
         if members:
-            said = words.format("A spec", "the environment's own reward")
+            said = words.format("a spec", "the environment's own reward")
             named = "; ".join(
                 f"{results.study.tasks[found.task].title} ({_titles(results, found)[0]}, {_amount(results, found)})"
                 for found in members
             )
-            yield f"{said}, in {len(members)} of {len(best)} environments: {named}."
+            yield f"{said[0].upper()}{said[1:]}, in {len(members)} of {len(best)} environments: {named}."
 
 
 def _best_spec(row: dict[str, Summary]) -> Comparison:
@@ -167,5 +170,5 @@ def _amount(results: Summaries, found: Comparison) -> str:
         (f"{100 * number:+.1f}" if share else f"{number:+.4g}").replace("-", "−")
         for number in (one.value, one.low, one.high)
     )
-    known = not math.isnan(one.low) and len(results.study.tasks) == 1
+    known = found.standing != "too few runs" and len(results.study.tasks) == 1
     return value + " points" * share + f" [{low}, {high}]" * known

@@ -13,14 +13,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from rewardspec.audit.auditing import LEARNER_DISCOUNT, audit_task
 from rewardspec.drawing import theme
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.finite.products import base_spec
 from rewardspec.lab.experiments import comparisons, convergence, curves, statistics
-from rewardspec.lab.experiments.comparisons import Comparison, compare
+from rewardspec.lab.experiments.comparisons import Comparison, Standing, compare
 from rewardspec.lab.experiments.curves import Curves, figure_of_profiles, figure_of_task, to_svg
 from rewardspec.lab.experiments.display import compact, duration
 from rewardspec.lab.experiments.study import BASE, Contrast, Study
@@ -122,6 +122,8 @@ def report(
         further={name: safe(plot(svg, name, f"Learning curves by {name}.")) for name, svg in further.items()},
         share=shares,
         contrasts=contrasts,
+        intervals=results.interval_words,
+        interval_known=any(cell.completion_over_runs.known for cell in cells),
         compared={name for contrast in contrasts for name in contrast["by_task"]},
         totals=totals,
         complete=len(results.complete()),
@@ -179,8 +181,8 @@ def _tiles(results: Summaries) -> Iterator[tuple[str, str]]:
 
 def _contrast(results: Summaries, contrast: Contrast) -> Content:
     found = compare(results, contrast)
-    counts = {name: sum(one.standing == name for one in found) for name in ("ahead", "level", "behind")}
-    tally = ", ".join(f"{name} in {count}" for name, count in counts.items())
+    counts = {name: sum(one.standing == name for one in found) for name in get_args(Standing)}
+    tally = ", ".join(f"{name} in {count}" for name, count in counts.items() if count or name != "too few runs")
     return {
         "title": contrast.title,
         "tally": f"{tally} of {len(found)}",
@@ -192,7 +194,7 @@ def _compared(study: Study, found: Comparison, *, named: bool) -> Content:
     task = study.tasks[found.task]
     scale = 100 if (task.measure if found.measure is None else task.measures[found.measure]).share else 1
     difference = found.difference
-    half = "" if math.isnan(difference.half_width) else f" ± {scale * difference.half_width:.2f}"
+    half = f" ± {scale * difference.half_width:.2f}" if difference.known else ""
     return {
         "text": f"{scale * difference.value:+.2f}".replace("-", "−") + half,
         "standing": found.standing,
@@ -221,7 +223,7 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Cont
         "figure": safe(plot(to_svg(figure_of_task(study, name, own)), name, said)) if own else None,
         "heads": _heads(study, task),
         "rows": [_row(results, task, reward) for reward in study.rewards] if results.of(name) else [],
-        "note": "Completion is the mean over runs, with its 95 % interval over runs. Return is what an episode of the "
+        "note": f"Completion is the mean over runs, {results.interval_words()}. Return is what an episode of the "
         "last tenth was paid, own return what the environment's own reward would have been for it. Unsafe is the share "
         "of those episodes that violated a veto of the spec.",
         "rewards": [_card(study, task, reward, safe) for reward in study.rewards if reward != BASE],

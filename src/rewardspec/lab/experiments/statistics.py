@@ -45,6 +45,11 @@ class Estimate:
     high: float
 
     @property
+    def known(self) -> bool:
+        """Whether there is an interval."""
+        return not math.isnan(self.low)
+
+    @property
     def half_width(self) -> float:
         """Half the width of the interval."""
         return 0.5 * (self.high - self.low)

@@ -11,6 +11,7 @@ import numpy as np
 from rewardspec.errors import Error
 from rewardspec.lab.experiments.convergence import convergence_of
 from rewardspec.lab.experiments.statistics import (
+    FEWEST_RUNS,
     Estimate,
     bootstrapped_iqm,
     in_the_end,
@@ -167,6 +168,17 @@ class Summaries:
     def short_of_budget(self) -> list[Summary]:
         """Return the cells with less than the budget of the references, which are not comparable with them."""
         return [summary for summary in self.all() if not summary.full_budget]
+
+    def interval_words(self, interval: str = "the 95 % interval over runs") -> str:
+        """Say that the numbers have an interval, or why they have none; the end of a sentence about them.
+
+        Args:
+            interval: Name of the interval.
+        """
+        runs = [cell.runs for cell in self.all()]
+        if runs and max(runs) < FEWEST_RUNS:
+            return f"without an interval, for which there are too few runs: it takes at least {FEWEST_RUNS}"
+        return f"with {interval}" + f" where there are at least {FEWEST_RUNS}" * (min(runs, default=0) < FEWEST_RUNS)
 
     def is_starred(self, task: str, reward: str) -> bool:
         """Return whether a cell converged to a suboptimal policy: a rival completes more of the task."""

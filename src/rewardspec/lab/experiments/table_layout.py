@@ -119,7 +119,7 @@ def completion_table(results: Summaries) -> Table:
         )
         notes = [
             "Mean over runs of a run's mean over all of its episodes, those from the beginning of training included, "
-            "with the 95 % interval over runs. Bold: the best of the row."
+            f"{results.interval_words()}. Bold: the best of the row."
         ]
     return _table(results, _measured(study), [group], notes)
 
@@ -176,7 +176,7 @@ def further_table(results: Summaries, name: str) -> Table:
         for task in results.study.tasks.values()
         if (measure := task.measures.get(name)) is not None
     }
-    notes = ["Means over runs with the 95 % interval over runs; shares in percent. Bold: the best of the row."]
+    notes = [f"Means over runs, {results.interval_words()}; shares in percent. Bold: the best of the row."]
     if len(words) > 1:
         notes.append("What is measured: " + "; ".join(f"{title}: {text}" for title, text in words.items()) + ".")
     groups = [_further(name, "All of training", late=False), _further(name, "Last tenth", late=True)]
@@ -195,7 +195,7 @@ def rules_table(results: Summaries) -> Table:
     ]
     notes = (
         "For each formula of the specs, its value at the end of an episode, whatever the reward was: the mean over "
-        "runs in the last tenth of training, in percent, with the 95 % interval over runs. Bold: the best of the row.",
+        f"runs in the last tenth of training, in percent, {results.interval_words()}. Bold: the best of the row.",
     )
     return Table("Which rule is kept", ("Last tenth (%)",), tuple(study.rewards.values()), tuple(lines), notes)
 
@@ -218,10 +218,11 @@ def ends_table(results: Summaries) -> Table:
         _Group(f"IQM{unit}", lambda cell, task: _text(cell.iqm, task), lambda cell: cell.iqm.value),
         _Group("Converged (%)", lambda cell, _: f"{100 * cell.converged:.0f}"),
     ]
+    bootstrap = results.interval_words("the 95 % interval of a bootstrap over runs")
     notes = [
-        "Last tenth: the same over the last tenth of training (episodes for Q-learning, else steps), with the 95 % "
-        "interval over runs. IQM: interquartile mean of the runs' means over all of training, with the 95 % interval "
-        "of a bootstrap over runs. Converged: the share of the runs whose rewards did. Bold: the best of the row.",
+        "Last tenth: the same over the last tenth of training (episodes for Q-learning, else steps), "
+        f"{results.interval_words()}. IQM: interquartile mean of the runs' means over all of training, {bootstrap}. "
+        "Converged: the share of the runs whose rewards did. Bold: the best of the row.",
     ]
     return _table(results, "How training ends", groups, notes)
 
@@ -387,7 +388,7 @@ def percent_text(estimate: Estimate) -> str:
     if estimate.low < 0.0 or estimate.high > 1.0:
         return estimate_text(estimate, share=True)
     half = estimate.half_width
-    return f"{100 * estimate.value:.2f}" + ("" if math.isnan(half) else f" ± {100 * half:.2f}")
+    return f"{100 * estimate.value:.2f}" + (f" ± {100 * half:.2f}" if estimate.known else "")
 
 
 def estimate_text(estimate: Estimate, share: bool) -> str:
@@ -400,7 +401,6 @@ def estimate_text(estimate: Estimate, share: bool) -> str:
         '-98.76 [-101.2, -95.7]'
     """
     value, low, high = estimate.value, estimate.low, estimate.high
-    known = not math.isnan(low)
     if share:
-        return f"{100 * value:.1f}" + f" [{100 * max(low, 0.0):.1f}, {100 * min(high, 1.0):.1f}]" * known
-    return f"{value:.4g}" + f" [{low:.4g}, {high:.4g}]" * known
+        return f"{100 * value:.1f}" + f" [{100 * max(low, 0.0):.1f}, {100 * min(high, 1.0):.1f}]" * estimate.known
+    return f"{value:.4g}" + f" [{low:.4g}, {high:.4g}]" * estimate.known
