@@ -11,6 +11,7 @@ import pytest
 import rewardspec as rs
 from rewardspec.pages.frames import as_data_urls, as_png
 
+OWN = rs.Spec([rs.Pair("G calm", 1, penalty=-1, name="calm"), ("G safe", 1), ("F goal", 1)])
 SPEC = rs.Spec([("F(key & F goal)", 2), ("G[0,30] safe", 1)], penalty=-1)
 LABELS = {"key": [0.0, 1.0, 0.0, 0.0], "goal": [0.0, 0.0, 0.5, 0.5], "safe": [1.0, 1.0, 0.75, 0.0]}
 EVIL = "</script><img src=x onerror=alert(1)>"
@@ -39,6 +40,20 @@ def test_the_page_has_values_bounds_progress_causes_and_registers():
     machine = data_of(page)["spec"]["pairs"][0]["machine"]
     assert len(first["cells"]) == len(machine["registers"]) + len(machine["windows"])
     assert all(len(cell) == 4 for cell in first["cells"])
+
+
+@pytest.mark.parametrize(
+    ("spec", "lead"),
+    [
+        (SPEC, "Paid by value, penalty -1 after a veto."),
+        (OWN, "Paid by value; penalty after a veto: -1 by calm, 0 by G safe."),
+        (rs.Spec([rs.Pair("G safe", 1, penalty=-2)]), "Paid by value, penalty -2 after a veto."),
+        (rs.Spec([rs.Pair("G safe", 1, veto=False)]), "Paid by value."),
+    ],
+)
+def test_the_page_names_the_penalty_of_each_pair_that_can_veto(spec, lead):
+    explanation = spec.explain({atom: [1.0, 1.0] for atom in spec.atoms})
+    assert data_of(explanation.to_html())["lead"] == lead
 
 
 def test_names_are_data_and_never_markup():

@@ -161,6 +161,25 @@ def test_a_spec_is_copied_as_python_and_toml():
     assert loads_spec(found["toml"]) == spec
 
 
+def test_a_spec_file_is_copied_with_its_atoms():
+    text = (
+        'payment = "delta"\nclip = true\nobservation = ["x", "v"]\npairs = [["F fast", 2], ["G calm", 1]]\n\n[atoms]\n'
+        'fast = "v > 1"\ncalm = { expression = "abs(v) < 3", at_reset = 1 }\n'
+    )
+    content = playground.content_of_toml(text)
+    assert playground.first_content(rs.Spec([("F fast", 2)]), content["further"])["further"] == content["further"]
+    assert loads_spec(playground.answer(content)["toml"]) == loads_spec(text)
+    content["pairs"].pop()
+    assert loads_spec(playground.answer(content)["toml"]).atom_functions["fast"].text == "v > 1"
+
+
+@pytest.mark.parametrize("further", ["atoms", {"atom": {}}, {"atoms]\npairs": 1}])
+def test_other_entries_than_those_of_a_spec_file_are_not_copied(further):
+    found = playground.answer(playground.request_of(None) | {"further": further})
+    assert found["toml"] is None
+    assert found["error"]
+
+
 def test_nothing_typed_becomes_code():
     evil = '"];alert(1)//</script>'
     found = compiled(f"F {rs.Atom(evil)}")
@@ -267,7 +286,7 @@ def test_formulas_about_things_are_shown_without_a_trace(things):
     spec = rs.Spec([("forall x: G !a(x)", 1), ("F b", 2)], sorts={"x": things})
     content = playground.first_content(spec)
     assert "signals" not in content
-    assert playground.content_of_toml(spec.to_toml()) == playground.request_of(spec)
+    assert playground.content_of_toml(spec.to_toml()) == playground.request_of(spec, {"sorts": {"x": things}})
     about_things, other = playground.answer(playground.request_of(spec))["pairs"]
     assert "`forall x: G !a(x)` about every x" in about_things["error"]["message"]
     assert (about_things["machine"], other["error"]) == (None, None)

@@ -120,6 +120,24 @@ def test_a_window_that_the_agent_does_not_see_all_of(formula, observe, said):
     assert not found(Spec([("G(a -> F b)", 1)]), "unseen-window", observe=observe)
 
 
+@pytest.mark.parametrize("formula", ["G(a -> F[0,9] b)", "G(a -> H[1,5] !a)", "F(b & F[0,100] a)", "F{2} O[1,9] a"])
+def test_of_labels_that_are_0_and_1_the_agent_sees_all(formula):
+    crisp = {"a": "next_obs[0] > 1 and next_obs[2] < 2", "b": {"expression": "action == 1", "at_reset": 0}}
+    between = {"a": "clip(next_obs[0], 0, 1)", "b": {"expression": "action == 1", "at_reset": 0.5}}
+
+    def told(formula, atoms, observe="registers", **options):
+        return found(Spec([Pair(formula, 1, **options)], atoms), "unseen-window", observe=observe)
+
+    assert not told(formula, crisp)
+    assert told(formula, crisp, "nothing")
+    assert told(formula, between)
+    assert told(formula, crisp | {"a": between["a"]})
+    assert told(formula, crisp | {"a": lambda obs, action, next_obs: next_obs[0]})
+    assert told(f"0.5 * ({formula})", crisp)
+    assert told(f"({formula}) & F[0,5;0.9] a", crisp)
+    assert told(f"({formula}) & now O[4,4] a", crisp)  # a delay, whose contents are not seen
+
+
 def test_a_delay_of_one_step_is_seen():
     assert not found(Spec([("G(change -> H[1,1] !change)", 1)]), "unseen-window", observe="registers")
     (finding,) = found(Spec([("G(change -> H[1,5] !change)", 1)]), "unseen-window", observe="registers")

@@ -89,6 +89,18 @@ def test_it_finds_what_looks_wrong() -> None:
     assert "same-return" in found
 
 
+def test_the_recipe_for_averages_counts_by_what_it_pays_in_all() -> None:
+    functions = {
+        "far": lambda obs, action, next_obs: next_obs / 20,
+        "right": lambda obs, action, next_obs: next_obs > obs,
+    }
+    pairs = [rs.Pair("F right", 1), rs.Pair("now far", 1 / 8, payment="value")]
+    seen = probe(Corridor(), rs.Spec(pairs, payment="delta", atoms=functions), episodes=4, max_steps=8)
+    assert seen.pairs[0].paid + seen.pairs[1].paid == pytest.approx(1.0)
+    assert seen.pairs[1].paid > 0.3
+    assert "never-decides" not in {finding.rule for finding in seen.findings}
+
+
 def test_a_veto_at_reset_is_an_error_and_no_warning_of_python() -> None:
     spec = rs.Spec([("G moving", 1)], atoms={"moving": lambda obs, action, next_obs: 0.0 if action is None else 1.0})
     seen = probe(Corridor(), spec, episodes=2, max_steps=4)

@@ -11,7 +11,7 @@ from rewardspec.logic.dialects import DIALECTS
 from rewardspec.logic.parsing import parse
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import read_draft
-from rewardspec.types import Subparsers
+from rewardspec.types import JsonObject, Subparsers
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -43,7 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise Error(f"--port should be from 0 to 65535. Received {arguments.port}.")
     from rewardspec.pages.play_server import PlayServer  # here, since no other command needs a server
 
-    with PlayServer(_first(arguments), arguments.port) as server:
+    spec, further = _first(arguments)
+    with PlayServer(spec, arguments.port, further) as server:
         try:
             print(f"The playground is at {server.url} until Ctrl-C.", flush=True)
             if not arguments.no_browser:
@@ -54,15 +55,18 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _first(arguments: argparse.Namespace) -> Spec | None:
+def _first(arguments: argparse.Namespace) -> tuple[Spec | None, JsonObject]:
+    """Return what the playground starts with, and what else the spec file has."""
     text = arguments.formula
     if text is None:
-        return None
+        return None, {}
     if text.endswith(".toml"):
+        from rewardspec.pages.playground import further_of
+
         draft = read_draft(text, atoms=False)  # labels are drawn
-        return Spec(draft.pairs, **draft.options)
+        return Spec(draft.pairs, **draft.options), further_of(draft)
     try:
-        return Spec([(parse(text, syntax=arguments.syntax), 1)], semantics=arguments.semantics)
+        return Spec([(parse(text, syntax=arguments.syntax), 1)], semantics=arguments.semantics), {}
     except FormulaError:
         if looks_like_a_file(text):
             raise Error(f"{text!r} is no formula. A spec file's name ends in .toml.") from None

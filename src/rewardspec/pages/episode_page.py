@@ -70,7 +70,18 @@ def _title(spec: Spec) -> str:
 
 
 def _lead(spec: Spec) -> str:
-    return f"Paid by {spec.payment}" + (f", penalty {spec.penalty:g} after a veto." if spec.penalties else ".")
+    vetoes = {
+        name: spec.penalty if pair.penalty is None else pair.penalty
+        for name, pair in zip(spec.names, spec.pairs, strict=True)
+        if pair.vetoes
+    }
+    if not vetoes:
+        return f"Paid by {spec.payment}."
+    amounts = dict.fromkeys(vetoes.values())
+    if len(amounts) == 1:
+        return f"Paid by {spec.payment}, penalty {next(iter(amounts)):g} after a veto."
+    by_pair = ", ".join(f"{penalty:g} by {name}" for name, penalty in vetoes.items())
+    return f"Paid by {spec.payment}; penalty after a veto: {by_pair}."
 
 
 def _monitor(spec: Spec, number: int) -> Monitor | None:

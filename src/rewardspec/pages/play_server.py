@@ -12,9 +12,10 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import Any
 
 from rewardspec.pages.front_files import front_file
@@ -49,14 +50,17 @@ class PlayServer(ThreadingHTTPServer):
     Args:
         spec: What the playground starts with; None for an example.
         port: Where to listen; 0 for any port that is free.
+        further: What else the spec's file has; see `rewardspec.pages.playground.request_of`.
     """
 
     daemon_threads = True
     request_queue_size = 16
 
-    def __init__(self, spec: Spec | None = None, port: int = 0) -> None:
+    def __init__(
+        self, spec: Spec | None = None, port: int = 0, further: Mapping[str, Json] = MappingProxyType({})
+    ) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
-        self.first = first_content(spec)
+        self.first = first_content(spec, further)
         self.files = {path: front_file(name).encode() for path, (name, _) in _FILES.items()}
         self.worker = Worker()
         self.waiting = threading.BoundedSemaphore(MOST_WAITING)

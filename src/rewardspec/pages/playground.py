@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from rewardspec.drawing.diagrams import diagram_of
 from rewardspec.drawing.svg import to_svg
@@ -22,7 +23,7 @@ from rewardspec.pages.machine_views import machine_view
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.spec.spec import Spec
-from rewardspec.spec.toml_reading import draft_of_text
+from rewardspec.spec.toml_reading import SpecDraft, draft_of_text
 from rewardspec.spec.toml_writing import dumps_spec
 from rewardspec.spec.veto_and_reward import reward_head
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
@@ -69,17 +70,22 @@ _OPTIONS = ("payment", "penalty", "discount", "semantics")
 _PAIR = ("formula", "weight", "veto", "penalty", "name", "payment", "progress")
 
 
-def request_of(spec: Spec | None) -> JsonObject:
-    """The playground's content for a spec, as a browser would send it; for None an example."""
+def request_of(spec: Spec | None, further: Mapping[str, Json] = MappingProxyType({})) -> JsonObject:
+    """The playground's content for a spec, as a browser would send it; for None an example.
+
+    Args:
+        spec: The spec.
+        further: What else its file has, such as the atoms, which the playground does not read and copies as they are.
+    """
     spec = _EXAMPLE if spec is None else spec
     pairs = [
         {key: str(pair.formula) if key == "formula" else getattr(pair, key) for key in _PAIR} for pair in spec.pairs
     ]
-    return {"pairs": pairs, **{key: getattr(spec, key) for key in _OPTIONS}}
+    return {"pairs": pairs, **{key: getattr(spec, key) for key in _OPTIONS}, "further": dict(further)}
 
 
-def first_content(spec: Spec | None) -> JsonObject:
-    """Initial content, examples and completions of the playground."""
+def first_content(spec: Spec | None, further: Mapping[str, Json] = MappingProxyType({})) -> JsonObject:
+    """Initial content, examples and completions of the playground; see `request_of`."""
     examples = [
         {"title": title, **request_of(shown), "length": _SHOWN, "signals": _signals(stretches)}
         for title, (shown, stretches) in _EXAMPLES.items()
@@ -87,7 +93,7 @@ def first_content(spec: Spec | None) -> JsonObject:
     content = examples[0]
     if spec is not None:
         signals = first_trace(spec, _SHOWN)
-        content = request_of(spec) | ({} if signals is None else {"length": _SHOWN, "signals": signals})
+        content = request_of(spec, further) | ({} if signals is None else {"length": _SHOWN, "signals": signals})
     return {**content, "examples": examples, "completions": _completions(), "payments": list(PAYMENTS)}
 
 
@@ -115,13 +121,19 @@ def _counts(kind: type[Formula]) -> bool:
 
 
 def content_of_toml(text: str) -> JsonObject:
-    """The playground's content for a spec file's text; its atoms are not read, since labels are drawn.
+    """The playground's content for a spec file's text; its atoms are kept as text, since labels are drawn.
 
     Raises:
         SpecError: It is no spec.
     """
     draft = draft_of_text(text)
-    return request_of(Spec(draft.pairs, **{k: v for k, v in draft.options.items() if k in (*_OPTIONS, "sorts")}))
+    shown = {key: value for key, value in draft.options.items() if key in (*_OPTIONS, "sorts")}
+    return request_of(Spec(draft.pairs, **shown), further_of(draft))
+
+
+def further_of(draft: SpecDraft) -> JsonObject:
+    """Return what a spec file has beside what the playground shows: atoms, the names of observations and the like."""
+    return {key: value for key, value in draft.table.items() if key not in (*_OPTIONS, "pairs")}
 
 
 def answer(request: Json) -> JsonObject:
@@ -144,11 +156,24 @@ def answer(request: Json) -> JsonObject:
         try:
             spec = Spec(whole, max_registers=MOST_REGISTERS, **options)
             specs = specs_under_each_payment(spec)
-            result |= {"lint": _lint(spec), "python": python_of(spec), "toml": dumps_spec(Spec(whole, **options))}
+            result |= {
+                "lint": _lint(spec),
+                "python": python_of(spec),
+                "toml": _toml_of(Spec(whole, **options), request),
+            }
         except Error as error:
             result["error"] = str(error)
     result["module"] = f"export const monitors = [{', '.join(modules)}];\nexport const specs = {specs};\n"
     return result
+
+
+def _toml_of(spec: Spec, request: JsonObject) -> str:
+    further = request.get("further", {})
+    if not isinstance(further, dict):
+        raise SpecError("`further` should be an object.")
+    text = dumps_spec(spec, further)
+    draft_of_text(text)  # says what is wrong with it
+    return text
 
 
 def automaton_svg(text: Json) -> str:

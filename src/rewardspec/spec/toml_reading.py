@@ -79,6 +79,7 @@ class SpecDraft:
         threshold: Where labels turn into 0 or 1, or None.
         components: The observation's components that the file names.
         entries: The atoms as the file writes them.
+        table: The whole file, as its entries are written.
     """
 
     pairs: tuple[Pair, ...]
@@ -87,6 +88,7 @@ class SpecDraft:
     threshold: float | None = None
     components: Components = field(default_factory=dict)
     entries: Mapping[str, Json] = field(default_factory=dict)
+    table: Mapping[str, Json] = field(default_factory=dict)
 
     def spec(self) -> Spec:
         """The spec.
@@ -236,7 +238,7 @@ def _draft(text: str, resolving: Resolving | None, rewrite: Callable[[str], str]
         margin = options.get("semantics") == "robustness"
         atoms = with_predicates(atoms, names, components, margin)
     entries = table.get("atoms", {})
-    return SpecDraft(pairs, atoms, options, threshold, components, entries if isinstance(entries, dict) else {})
+    return SpecDraft(pairs, atoms, options, threshold, components, entries if isinstance(entries, dict) else {}, table)
 
 
 def _read_pairs(entries: Json, rewrite: Callable[[str], str] | None) -> tuple[Pair, ...]:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from rewardspec.atomic_files import write_whole
 from rewardspec.errors import SpecError
@@ -44,8 +45,12 @@ def dump_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
         raise SpecError(f"Cannot write the spec {os.fspath(path)!r}: {error.strerror}.") from None
 
 
-def dumps_spec(spec: Spec) -> str:
+def dumps_spec(spec: Spec, further: Mapping[str, Json] = MappingProxyType({})) -> str:
     """A spec as TOML text, which `loads_spec` reads back to the same spec.
+
+    Args:
+        spec: The spec.
+        further: Entries that are written as they are, for a spec without functions: its atoms, say, as text.
 
     Raises:
         SpecError: An atom is a function that no file can name, or the atoms do not fit into one file.
@@ -63,10 +68,10 @@ def dumps_spec(spec: Spec) -> str:
         weight = 1.0
         penalty = -5.0
     """
-    return "\n".join(_lines(spec)) + "\n"
+    return "\n".join(_lines(spec, further)) + "\n"
 
 
-def _lines(spec: Spec) -> Iterator[str]:
+def _lines(spec: Spec, further: Mapping[str, Json]) -> Iterator[str]:
     threshold, atoms = _without_threshold(spec.atom_functions or {})
     yield f"payment = {_value(spec.payment)}"
     for key, default in _DEFAULTS.items():
@@ -76,6 +81,9 @@ def _lines(spec: Spec) -> Iterator[str]:
         yield f"sorts = {{ {', '.join(f'{_key(name)} = {_things(own)}' for name, own in spec.sorts.items())} }}"
     if threshold is not None:
         yield f"threshold = {_value(threshold)}"
+    for key, value in further.items():
+        if not isinstance(value, dict):
+            yield f"{_key(key)} = {_value(value)}"
     if not spec.pairs:
         yield "pairs = []"
     components = _shared_components(atoms)
@@ -90,6 +98,9 @@ def _lines(spec: Spec) -> Iterator[str]:
         yield from ["", "[atoms]"]
         for name, entry in entries.items():
             yield f"{_key(name)} = {entry}"
+    for key, value in further.items():
+        if isinstance(value, dict):
+            yield from ["", f"[{_key(key)}]", *(f"{_key(name)} = {_value(entry)}" for name, entry in value.items())]
     for pair in spec.pairs:
         yield from ["", "[[pairs]]"]
         for key, value in _pair(pair).items():
@@ -200,4 +211,6 @@ def _value(value: Json) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{_key(key)} = {_value(entry)}' for key, entry in value.items())} }}"
     return repr(value)

@@ -4,7 +4,7 @@
 |---|---|
 | `constant-atom` | an atom with the same label in every step |
 | `silent` | a formula whose value was the same in every step |
-| `never-decides` | a pair that counted most in no step |
+| `never-decides` | a pair that counted most in no step, and paid hardly anything in all |
 | `always-vetoed` | a safety objective violated in every episode |
 | `same-return` | rewards that tell no episode from another |
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rewardspec.wrappers.probing import AtomSeen, PairSeen, Probe
 
 _WIDTH = 100
+_LITTLE = 0.05  # share of all that was paid, below which a pair hardly counts
 
 
 def findings_about(
@@ -65,12 +66,12 @@ def findings_about(
                 "from it yet.",
                 "Atoms that say how near, instead of whether, give a value before the goal is reached.",
             )
-        elif seen.decides == 0.0 and pair.weight != 0.0:
+        elif seen.decides == 0.0 and seen.paid < _LITTLE and pair.weight != 0.0:
             yield Finding(
                 "never-decides",
                 "warning",
                 number,
-                f"{called(number, pair)} counted most in no step.",
+                f"{called(number, pair)} counted most in no step, and paid {_share(seen.paid)} of all that was paid.",
                 "If it should guide an agent, give it more weight.",
             )
     for atom in atoms:

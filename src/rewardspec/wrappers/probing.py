@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rewardspec.errors import Error
 from rewardspec.spec import Spec
 from rewardspec.spec.lint.findings import Finding
+from rewardspec.spec.payments import PAYMENTS
 from rewardspec.types import Action, Environment, Observation
 from rewardspec.wrappers.monitor_reward import MonitorReward, episode_limit
 from rewardspec.wrappers.probe_report import findings_about, lines_of, too_long_for
@@ -57,6 +58,7 @@ class PairSeen:
         most: The greatest value of its formula.
         last: The mean of its value at the end of an episode.
         decides: The share of the steps in which it counted most.
+        paid: Its share of all that the pairs paid, rewards and penalties alike, in these episodes.
         violated_at: The step at which each episode violated it, for a vetoing pair; only those that did.
     """
 
@@ -65,6 +67,7 @@ class PairSeen:
     most: float
     last: float
     decides: float
+    paid: float
     violated_at: tuple[int, ...]
 
 
@@ -140,7 +143,8 @@ def probe(
             base_returns.append(play(wrapped, policy, seed + number, max_steps))
             seen.append(wrapped.explain())
     atoms = tuple(_atom_seen(name, seen) for name in spec.atoms)
-    pairs = tuple(_pair_seen(number, seen) for number in range(len(spec.pairs)))
+    amounts = [_amount_paid(spec, number, seen) for number in range(len(spec.pairs))]
+    pairs = tuple(_pair_seen(number, seen, paid / (sum(amounts) or 1.0)) for number, paid in enumerate(amounts))
     returns = np.array([sum(row.reward or 0.0 for row in explanation) for explanation in seen])
     return Probe(
         spec,
@@ -186,7 +190,22 @@ def _atom_seen(name: str, seen: Sequence[Explanation]) -> AtomSeen:
     )
 
 
-def _pair_seen(number: int, seen: Sequence[Explanation]) -> PairSeen:
+def _amount_paid(spec: Spec, number: int, seen: Sequence[Explanation]) -> float:
+    """Sum the absolute values of what a pair paid in some episodes."""
+    rule, total = PAYMENTS[spec.payments[number]], 0.0
+    for explanation in seen:
+        # After a veto a pair pays nothing more.
+        values = np.array([row.values[number] for row in explanation if row.vetoed_by is None])
+        if rule.reads_before:
+            total += float(np.abs(np.diff(values)).sum())
+        elif not rule.reads_ending:
+            total += float(np.abs(values[1:]).sum())
+        elif len(values) == len(explanation):
+            total += float(np.abs(values[-1]))
+    return abs(spec.weights[number]) * total
+
+
+def _pair_seen(number: int, seen: Sequence[Explanation], paid: float) -> PairSeen:
     values = [[row.values[number] for row in explanation] for explanation in seen]
     decided = [row.decided_by == number for explanation in seen for row in explanation[1:]]
     vetoes = (next((row.step for row in rows if row.vetoed_by == number), None) for rows in seen)
@@ -196,5 +215,6 @@ def _pair_seen(number: int, seen: Sequence[Explanation]) -> PairSeen:
         max(map(max, values)),
         float(np.mean([column[-1] for column in values])),
         float(np.mean(decided)) if decided else 0.0,
+        paid,
         tuple(step for step in vetoes if step is not None),
     )

@@ -75,6 +75,22 @@ def test_policies_play_and_probe(here, capsys):
     assert run(capsys, "pole.toml", "--policy", "model.zip", "--env", "CartPole-v1", "--unpickle", "PPO")
 
 
+def test_a_policy_plays_with_the_arguments_that_it_was_trained_with(here, capsys):
+    (here / "lake.toml").write_text('atoms.goal = "next_obs == 15"\npairs = [["F goal", 1]]\n')
+    options = ("--env-arg", "is_slippery=false", "--episodes", "400", "--spec", "lake.toml", "-o", "lake.npz")
+    assert main(["train", "FrozenLake-v1", *options]) == 0
+    capsys.readouterr()
+    played = [
+        run(capsys, "lake.toml", "--policy", "lake.npz", "--rows", "0", "--seed", str(seed), *more)
+        for seed in (1, 2, 3)
+        for more in ((), ("--env", "FrozenLake-v1"))
+    ]
+    assert len(set(played)) == 1  # nothing is left to chance
+    slippery = ("--policy", "lake.npz", "--env", "FrozenLake-v1", "--env-arg", "is_slippery=true")
+    # The policy is a table that does not list where slipping leads.
+    assert 2 in [main(["explain", "lake.toml", "--seed", str(seed), *slippery]) for seed in range(5)]
+
+
 @pytest.mark.parametrize("observe", [None, "registers"])
 def test_a_model_with_dict_observations_plays(observe, here, capsys, monkeypatch):
     pytest.importorskip("stable_baselines3")

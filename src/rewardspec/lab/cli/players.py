@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from rewardspec.cli.options import OBSERVE_CHOICES
+from rewardspec.environments import split_arguments, with_arguments
 from rewardspec.errors import Error
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Environment
@@ -68,10 +69,18 @@ def task_and_policy(arguments: argparse.Namespace) -> tuple[Task, Policy | None]
 
         policy = load_policy(arguments.policy, references=not arguments.no_references)
     if arguments.env is not None:
-        return tasks.get(arguments.env, specs={}), policy
+        return tasks.get(_as_trained(arguments.env, policy), specs={}), policy
     if policy is None:
         raise Error("Name the environment to play: --env ID.")
     return policy.task, policy
+
+
+def _as_trained(env: str, policy: Policy | None) -> str:
+    """Add the arguments of the environment that a policy was trained in, where none are given in their place."""
+    if policy is None or not isinstance(policy.task.env, str):
+        return env
+    (named, given), (own, trained) = split_arguments(env), split_arguments(policy.task.env)
+    return with_arguments(named, {**trained, **given}) if named == own else env
 
 
 def player(

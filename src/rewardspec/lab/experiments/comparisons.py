@@ -140,7 +140,7 @@ _WORDS: dict[Standing, str] = {
 
 
 def _leads(results: Summaries) -> Iterator[str]:
-    """Count the tasks in which the best spec is ahead of, level with or behind the environment's own reward, or open."""
+    """Count the tasks in which the best spec is ahead of, level with or behind the environment's own reward."""
     best = [_best_spec(row) for row in map(results.of, results.study.tasks) if BASE in row and len(row) > 1]
     for standing, words in _WORDS.items():
         members = [found for found in best if found.standing == standing]

@@ -109,6 +109,7 @@ function question() {
     pairs: editors.map(({ pair, input, weight }) => ({ ...pair, formula: input.value, weight: numeric(weight.value, 0) })),
     payment: by("payment").value, semantics: by("semantics").value,
     penalty: numeric(by("penalty").value, 0), discount: numeric(by("discount").value, 0.99),
+    further: content.further ?? {},  // atoms of a file, which are copied as they are
   };
 }
 

@@ -163,6 +163,17 @@ class ExpressionAtom:
             return self  # it is no comparison
 
     @property
+    def is_boolean(self) -> bool:
+        """True if it is a comparison, or several joined by `and`, `or` and `not`, so that its labels are 0 and 1."""
+        if self.margin or self.at_reset not in (None, 0.0, 1.0):
+            return False
+        try:
+            margin_of(self._tree)  # which only predicates have
+        except SpecError:
+            return False
+        return True
+
+    @property
     def reads_only_the_state(self) -> bool:
         """True if the label depends on `next_obs` alone."""
         return self.at_reset is None and all(read.moment == "after" for read in self.reads)

@@ -10,7 +10,10 @@ from rewardspec.logic.fragments import is_safe
 from rewardspec.logic.normal_form import negate, to_nnf
 from rewardspec.logic.operators import PAST
 from rewardspec.logic.printing import to_string
+from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
+from rewardspec.spec.atoms.functions import Thresholded
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called
+from rewardspec.spec.pairs import Pair
 
 
 def out_of_time(linted: LintedSpec) -> Iterator[Finding]:
@@ -93,6 +96,8 @@ def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
         elif delays:
             message = f"{looks}. The agent sees only the oldest entry of this window."
             remedy = "Give it a policy with memory, or the last observations, or shorten the interval."
+        elif _is_boolean(linted, pair):
+            continue  # then the agent sees all there is
         else:
             message = (
                 f"{looks}, of which the agent sees the extremum and how long it will last. That is all there is to see "
@@ -100,6 +105,23 @@ def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
             )
             remedy = "Leave it so if labels are 0 or 1. Else give it a policy with memory, or the last observations."
         yield Finding("unseen-window", "warning", number, message, remedy)
+
+
+def _is_boolean(linted: LintedSpec, pair: Pair) -> bool:
+    """Return whether labels, and so the values of all subformulas, are known to be 0 and 1."""
+    functions = linted.atoms or {}
+    if linted.spec.semantics != "degree" or pair.progress:
+        return False
+    for part in pair.body.subformulas():
+        if isinstance(part, fm.Atom):
+            function = functions.get(part.name)
+            if not isinstance(function, Thresholded) and not (
+                isinstance(function, ExpressionAtom) and function.is_boolean
+            ):
+                return False
+        elif isinstance(part, fm.Affine) or any(isinstance(number, float) and number % 1.0 for number in part.params):
+            return False  # a scale, a discount or a constant between 0 and 1
+    return True
 
 
 def least_steps(formula: Formula) -> float:
