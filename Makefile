@@ -13,7 +13,7 @@ demo: $(VENV)/demo.stamp ## The whole evaluation on small budgets: table, curves
 	@$(BIN)/rewardspec reproduce --quick -o demo-output
 	@echo
 	@echo "The same for an environment and specs of your own, see docs/guides/comparing.md:"
-	@echo "  $(BIN)/rewardspec compare CartPole-v1 --spec examples/upright.toml --base --steps 20000 -o own"
+	@echo "  $(BIN)/rewardspec compare MountainCarContinuous-v0 --spec examples/mountain_car.toml --base --steps 20000 --seeds 3 -o own"
 
 test: $(VENV)/test.stamp ## All tests, doctests included
 	$(BIN)/python -m pytest -n 2 --dist worksteal
