@@ -2,17 +2,19 @@
 
     python benchmarks/device_windows.py                       # 4,096 environments, 1,000 steps a round, 9 rounds
     python benchmarks/device_windows.py --envs 64 --steps 50 --rounds 2
+    python benchmarks/device_windows.py --kernels             # what the compiled step consists of, without timing it
 
 Needs JAX beside the core install. The first table wraps the environments with `rewardspec.jax.SpecReward`, with no, one
 and three windows, and shows agents the registers. The second runs windows alone, in the designs that were considered:
 
-- *table*: the library's, `rewardspec.machines.window_tables`, in which all windows share one gather and one scatter;
+- *table*: the library's, `rewardspec.machines.window_tables`, in which all windows share one scatter;
 - *slices*: the same table, with a dynamic slice read and written for each track;
 - *turning*: two halves, one value turned a step, with three slices read and two written for each window;
 - *scan all*: a ring of all values, and a masked maximum over all of them.
 
 All variants take turns in short rounds; figures are medians over the rounds. A round is one compiled `lax.scan`, whose
-rewards and observations are summed up, so that XLA drops nothing.
+rewards and observations are summed up, so that XLA drops nothing. `--kernels` counts the instructions of the compiled
+step that do work, each of which a GPU launches on its own, and how many of them only copy an array.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax_environments import kernels
 
 import rewardspec as rs
 from rewardspec.jax import Discrete, FunctionalEnvironment, SpecReward
@@ -263,18 +266,28 @@ def table(title: str, found: dict[str, tuple[float, float]], notes: dict[str, st
         print(f"| {name} | {total:.2f} | {added:+.2f} | {notes.get(name, '')} |", flush=True)
 
 
+def count(runs: dict[str, Any]) -> None:
+    """Print the number of kernels of each variant's step."""
+    print("\n| variant | kernels | of them copies |\n|---|---:|---:|")
+    for name, run in runs.items():
+        found = kernels(run.lower(jax.random.key(0)).compile().as_text())
+        print(f"| {name} | {len(found)} | {found.count('copy')} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--envs", type=int, default=4096)
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--kernels", action="store_true", help="count kernels and measure nothing")
     given = parser.parse_args()
     size = given.envs, given.steps
     device = jax.devices()[0]
     print(
         f"{given.envs:,} CartPoles on {device.device_kind} ({device.platform}), JAX {jax.__version__}, Python ", end=""
     )
-    print(f"{platform.python_version()}; medians of {given.rounds} rounds of {given.steps:,} steps.")
+    print(f"{platform.python_version()}", end="")
+    print("." if given.kernels else f"; medians of {given.rounds} rounds of {given.steps:,} steps.")
     specs: dict[str, tuple[Any, Any]] = {
         "bare": (None, None),
         "no window": (NO_WINDOW, None),
@@ -289,6 +302,9 @@ def main() -> None:
         "bare again": (None, None),
     }
     runs = {name: wrapped(pairs, observe, *size) for name, (pairs, observe) in specs.items()}
+    if given.kernels:
+        count(runs)
+        return
     notes = {}
     for name, (pairs, _) in specs.items():
         if pairs is not None:

@@ -108,28 +108,29 @@ def compiled(family: Family, formulas: list[tuple[str, float]] | None, observe: 
     def again(_: Any = None) -> None:
         held[0] = jax.block_until_ready(program(held[0]))
 
-    return again, kernels(program.as_text())
+    return again, len(kernels(program.as_text()))
 
 
-def kernels(text: str) -> int:
-    """Count the instructions of the largest loop's body that do work, in the text of a compiled program.
+def kernels(text: str) -> list[str]:
+    """Return the instructions of the largest loop's body that do work, in the text of a compiled program.
 
     Instructions inside a call, such as a GPU's command buffer, count one by one; those inside a fusion do not.
     """
+    text = re.sub(r"/\*.*?\*/", "", text)  # the shapes of long tuples hold comments such as /*index=5*/
     parts = re.split(r"\n(?=%|ENTRY)", text)
     bodies = {part.lstrip("%").split(" ", 1)[0]: part for part in parts}
 
-    def count(name: str) -> int:
-        found = 0
+    def of(name: str) -> list[str]:
+        found = []
         for operation, rest in re.findall(r" = [^=]*? ([a-z][a-z0-9-]*)\((.*)", bodies[name]):
             called = re.search(r"to_apply=%([\w.-]+)", rest)
             if operation == "call" and called:
-                found += count(called.group(1))
+                found += of(called.group(1))
             elif operation not in ("parameter", "tuple", "get-tuple-element", "constant", "bitcast"):
-                found += 1
+                found.append(operation)
         return found
 
-    return max(count(name) for name in re.findall(r"body=%([\w.-]+)", text))
+    return max((of(name) for name in re.findall(r"body=%([\w.-]+)", text)), key=len)
 
 
 def _sampler(space: Any, num_envs: int) -> Callable[[Any], Any]:
