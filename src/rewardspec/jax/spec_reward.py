@@ -240,6 +240,11 @@ class SpecReward:
         returns = jnp.where(done, zero, episode_return), jnp.where(done, zero, base_return)
         new = State(env, obs, monitor, jnp.where(done, 0, elapsed), *returns, state.first)
         new = jax.tree.map(strong, new)
+        if self._features is not None:
+            # Otherwise XLA computes the new state again in the kernel of the observations, from the state before. The
+            # state before must then be copied, array by array, because the new one takes its memory in a loop.
+            barrier: Callable[..., Any] = jax.lax.optimization_barrier
+            new, reward, terminated, truncated = barrier((new, reward, terminated, truncated))
         return new, self._shown(new.obs, new.monitor), reward, terminated, truncated, info
 
     def invalid_labels(self, state: State) -> dict[str, Array]:

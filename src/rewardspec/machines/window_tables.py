@@ -1,4 +1,4 @@
-"""Windows in JAX and torch: all windows of a program share one table, with one gather and one scatter a step.
+"""Windows in JAX and torch: all windows of a program share one table, with one scatter a step.
 
 The table is built by *doubling*. M(j, t), the maximum of the last 2^j values, is the maximum of M(j - 1, t) and
 M(j - 1, t - 2^(j - 1)). A window of length L gives the maximum of M(m, t) and M(m, t - (L - 2^m)), for the largest m
@@ -13,6 +13,11 @@ L - 1. A window takes at most 2 L rows, twice as many with guards; a row takes o
 The age of the newest value at the extremum is found by a binary search, because the tracks hold the maxima of ever
 longer runs of values: log2(L) gathers that depend on each other, without anything more to remember.
 
+In torch one gather reads all tracks. In JAX each track is a slice of its own, of the shape of the batch, and nothing
+has an axis of tracks: XLA then reads the table, updates the windows and computes all that depends on them in one
+kernel, which can write over the arrays of the step before. With an axis of tracks it would need a kernel for each
+shape, and copies of the arrays that both kernels read.
+
 The clock is one number for all elements of a batch. Inside `vmap` each element has a clock of its own, and JAX gathers
 and scatters element by element, which is slower: batch the labels instead, where that is possible.
 """
@@ -21,12 +26,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rewardspec.machines.program import Program, Window
 from rewardspec.types import Array, ArrayNamespace
+
+Tracks: TypeAlias = Array  # one array for each track: a tuple in JAX, in torch one array with an axis of tracks
 
 
 class Table(NamedTuple):
@@ -35,14 +42,15 @@ class Table(NamedTuple):
     Attributes:
         clock: Number of values pushed, an integer of shape ().
         rows: What the tracks hold, of shape (rows, *batch).
-        pending: What each track is yet to write, of shape (tracks, *batch): an element that starts anew changes this.
+        pending: What each track is yet to write: an element that starts anew changes this. In JAX an array of the
+            batch's shape for each track; in torch one of shape (tracks, *batch).
         extrema: What each window gives, of the batch's shape.
         age: Number of values that each element has seen since it started anew, up to the length of the longest window.
     """
 
     clock: Array
     rows: Array
-    pending: Array
+    pending: Array  # of `Tracks`
     extrema: tuple[Array, ...]
     age: Array
 
@@ -106,11 +114,10 @@ class WindowTables:
     def initial(self, like: Array, xp: ArrayNamespace) -> Table:
         """Return the windows before the first letter; `like` is an array of the batch's shape and type."""
         integer = xp.int64 if xp.__name__ == "torch" else xp.int32  # torch takes no other as an index
-        neutrals = self._column(self._neutrals, like, xp)
         return Table(
             clock=xp.zeros_like(like.sum(), dtype=integer),
             rows=xp.zeros_like(like) + self._column(np.zeros(self.rows), like, xp),
-            pending=xp.zeros_like(like) + neutrals,
+            pending=self._neutral(like, xp),
             extrema=tuple(xp.full_like(like, place.sign * place.neutral) for place in self._places),
             age=xp.zeros_like(like, dtype=integer),
         )
@@ -122,10 +129,8 @@ class WindowTables:
         if self.rows:
             lags, masks, offsets = self._constants(table.clock, xp)
             rows = _with_rows(rows, offsets + (table.clock & masks), table.pending, xp)
-            olds = _rows_at(rows, offsets + ((clock - lags) & masks), xp)
-            there = age > self._column(self._lags, age, xp)
-            olds = xp.where(there, olds, self._column(self._neutrals, olds[0], xp))
-        pending: list[Array] = []
+            olds = self._reached(age, _rows_at(rows, offsets + ((clock - lags) & masks), xp), xp)
+        pending: list[Tracks] = []
         extrema: list[Array] = []
         for place, value, guard in zip(self._places, values, guards, strict=True):
             value = value if place.sign > 0 else -value
@@ -136,21 +141,22 @@ class WindowTables:
             if place.window.op == "last":
                 extremum, kept = value, found
                 if len(found):
-                    extremum, kept = found[0] if bounds is None else xp.minimum(found[0], bounds[-1]), value[None]
+                    extremum = found[0] if bounds is None else xp.minimum(found[0], bounds[-1])
+                    kept = value[None] if xp.__name__ == "torch" else (value,)
             else:
-                found = found if bounds is None else xp.minimum(found, bounds[: len(found)])
+                found = found if bounds is None else _minima(found, bounds[: len(found)], xp)
                 maxima = _running("max", value, found, xp)
                 extremum, kept = maxima[-1], maxima[:-1]
             pending += [kept] if bounds is None else [kept, bounds[:-1]]
             extrema.append(extremum if place.sign > 0 else -extremum)
-        return Table(clock, rows, xp.concatenate(pending), tuple(extrema), age)
+        return Table(clock, rows, _joined(pending, xp), tuple(extrema), age)
 
     def chosen(self, mask: Array, new: Table, old: Table, xp: ArrayNamespace) -> Table:
         """Return the windows in which the masked elements are those of `new`, which has seen one value or none."""
         return Table(
             old.clock,
             old.rows,
-            xp.where(mask, new.pending, old.pending),
+            _where(mask, new.pending, old.pending, xp),
             tuple(xp.where(mask, a, b) for a, b in zip(new.extrema, old.extrema, strict=True)),
             xp.where(mask, new.age, old.age),
         )
@@ -168,7 +174,9 @@ class WindowTables:
         # Of the maxima of the last 1, 2, 4 ... values, the last one below the extremum tells in which track to look.
         levels = xp.stack(
             [
-                xp.zeros_like(table.age) + (table.pending[place.values.start : place.values.stop] < goal).sum(0) - 1
+                sum(
+                    (track < goal for track in table.pending[place.values.start : place.values.stop]), table.age * 0 - 1
+                )
                 for (place, _), goal in zip(shown, goals, strict=True)
             ]
         )
@@ -239,6 +247,20 @@ class WindowTables:
             held.append(value if place.sign > 0 else -value)
         return held
 
+    def _neutral(self, like: Array, xp: ArrayNamespace) -> Tracks:
+        """Return what the tracks hold at first."""
+        if xp.__name__ == "torch":
+            return xp.zeros_like(like) + self._column(self._neutrals, like, xp)
+        return tuple(xp.full_like(like, neutral) for neutral in self._neutrals)
+
+    def _reached(self, age: Array, olds: Tracks, xp: ArrayNamespace) -> Tracks:
+        """Return what was read from the tracks; their neutral values where an element is younger than their lag."""
+        if xp.__name__ == "torch":
+            there = age > self._column(self._lags, age, xp)
+            return xp.where(there, olds, self._column(self._neutrals, olds[0], xp))
+        tracks = zip(self._lags, olds, self._neutrals, strict=True)
+        return tuple(xp.where(age > int(lag), old, float(neutral)) for lag, old, neutral in tracks)
+
     def _constants(self, clock: Array, xp: ArrayNamespace) -> tuple[Array, Array, Array]:
         """Return the lags, masks and offsets of all tracks as arrays of shape (tracks,)."""
         return tuple(self._column(each, clock, xp) for each in (self._lags, self._masks, self._offsets))
@@ -265,16 +287,34 @@ def window_tables(program: Program) -> WindowTables:
     return _tables(program.windows, guarded, program.bottom, program.top)
 
 
-def _with_rows(rows: Array, where: Array, new: Array, xp: ArrayNamespace) -> Array:
+def _with_rows(rows: Array, where: Array, new: Tracks, xp: ArrayNamespace) -> Array:
     if xp.__name__ == "torch":
         return rows.index_copy(0, where, new)
-    return rows.at[where].set(new, mode="promise_in_bounds", unique_indices=True, indices_are_sorted=True)
+    return rows.at[where].set(xp.stack(new), mode="promise_in_bounds", unique_indices=True, indices_are_sorted=True)
 
 
-def _rows_at(rows: Array, where: Array, xp: ArrayNamespace) -> Array:
+def _rows_at(rows: Array, where: Array, xp: ArrayNamespace) -> Tracks:
     if xp.__name__ == "torch":
         return rows.index_select(0, where)
-    return rows.at[where].get(mode="promise_in_bounds", unique_indices=True, indices_are_sorted=True)
+    from jax import lax
+
+    return tuple(lax.dynamic_index_in_dim(rows, row, keepdims=False) for row in where)
+
+
+def _where(mask: Array, new: Tracks, old: Tracks, xp: ArrayNamespace) -> Tracks:
+    if xp.__name__ == "torch":
+        return xp.where(mask, new, old)
+    return tuple(xp.where(mask, a, b) for a, b in zip(new, old, strict=True))
+
+
+def _minima(some: Tracks, others: Tracks, xp: ArrayNamespace) -> Tracks:
+    if xp.__name__ == "torch":
+        return xp.minimum(some, others)
+    return tuple(xp.minimum(a, b) for a, b in zip(some, others, strict=True))
+
+
+def _joined(parts: Sequence[Tracks], xp: ArrayNamespace) -> Tracks:
+    return xp.concatenate(parts) if xp.__name__ == "torch" else tuple(track for part in parts for track in part)
 
 
 def _along_rows(rows: Array, where: Array, xp: ArrayNamespace) -> Array:
@@ -284,15 +324,15 @@ def _along_rows(rows: Array, where: Array, xp: ArrayNamespace) -> Array:
     return xp.take_along_axis(rows, where, axis=0, mode="promise_in_bounds")
 
 
-def _running(op: Literal["min", "max"], first: Array, rest: Array, xp: ArrayNamespace) -> Array:
-    """Return the extrema of the first rows: one row more than `rest` has."""
+def _running(op: Literal["min", "max"], first: Array, rest: Tracks, xp: ArrayNamespace) -> Tracks:
+    """Return the extrema of the first tracks: one more than `rest` has."""
     if xp.__name__ == "torch":
         both = xp.concatenate([first[None], rest])
         return (both.cummin(0) if op == "min" else both.cummax(0)).values
     function, found = xp.minimum if op == "min" else xp.maximum, [first]
-    for row in rest:
-        found.append(function(found[-1], row))
-    return xp.stack(found)
+    for track in rest:
+        found.append(function(found[-1], track))
+    return tuple(found)
 
 
 def _doubling(length: int) -> list[int]:
