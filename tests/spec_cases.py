@@ -28,7 +28,7 @@ from rewardspec.logic.formulas import Atom, Formula
 from rewardspec.logic.quantifiers import AtomOf, Exists, Forall, Mean, Quantified
 from rewardspec.machines.effort_limit import DEFAULT_REGISTERS
 from rewardspec.spec import Pair, Spec
-from rewardspec.spec.violation_tests import veto_program
+from rewardspec.spec.veto_conditions import veto_program
 from rewardspec.synthesis.quantitative.compiler import Synthesis
 from tests.spec_definition import Bools, Floats, Paid, horizon, judged_by_definition, paid_by_definition
 from tests.strategies import ATOMS, LABELS, MONITORABLE, REALS, Language, random_batch, random_formula

@@ -12,7 +12,7 @@ from rewardspec.spec.atoms.expression_atoms import compile_atom
 from rewardspec.spec.lint.exploration import can_be_violated, compare
 from rewardspec.spec.lint.findings import Finding, LintedSpec
 from rewardspec.spec.lint.linter import RULES, findings_of, lint
-from rewardspec.spec.violation_tests import veto_program
+from rewardspec.spec.veto_conditions import veto_program
 from rewardspec.synthesis.quantitative.synthesize import synthesize
 from tests.strategies import formulas
 

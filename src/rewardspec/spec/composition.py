@@ -8,7 +8,7 @@ from dataclasses import replace
 from rewardspec.machines.program import Program, side_by_side
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.sorts import Sorts, for_each_thing, things_of
-from rewardspec.spec.violation_tests import veto_program
+from rewardspec.spec.veto_conditions import veto_program
 from rewardspec.synthesis.quantitative.compiler import Synthesis
 from rewardspec.synthesis.quantitative.progress import value_and_progress, with_progress
 from rewardspec.synthesis.quantitative.register_names import with_names
@@ -25,7 +25,7 @@ def compose(
     """One program for all formulas of a spec: registers and subexpressions that they share exist once.
 
     Its outputs are what each pair is paid for, and for each pair that can veto a number that is positive while the
-    pair's value still can be; see `rewardspec.spec.violation_tests`. A pair about things has one output a thing.
+    pair's value still can be; see `rewardspec.spec.veto_conditions`. A pair about things has one output a thing.
 
     Args:
         pairs: The pairs.

@@ -17,7 +17,7 @@ import numpy as np
 from rewardspec.machines.array_code import State
 from rewardspec.machines.expressions import ONE, all_parts
 from rewardspec.machines.monitor import Monitor
-from rewardspec.spec.violation_tests import VetoProgram
+from rewardspec.spec.veto_conditions import VetoProgram
 from rewardspec.types import Number
 
 _MOST_LETTERS = 4_096

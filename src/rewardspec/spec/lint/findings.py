@@ -15,7 +15,7 @@ from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import Payment
 from rewardspec.spec.spec import Spec
-from rewardspec.spec.violation_tests import VetoProgram, veto_program
+from rewardspec.spec.veto_conditions import VetoProgram, veto_program
 from rewardspec.synthesis.quantitative.synthesize import synthesize
 from rewardspec.types import Labels
 
