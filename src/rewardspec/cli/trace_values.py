@@ -18,22 +18,13 @@ from rewardspec.spec.atoms.column_atoms import ColumnRead
 Missing: TypeAlias = Literal["error", "hold", "skip"]
 Column: TypeAlias = NDArray[np.float64]
 Row: TypeAlias = tuple[int, Sequence[Cell]]  # the number of its line, and its cells
-Mistakes: TypeAlias = list[tuple[int, LabelError]]  # with the number of rows of the block before each
 
 _TRUTHS = {"true": 1.0, "false": 0.0}
 _NOTHING = ("", "nan", "na", "n/a", "null", "none")
 
 
 class CellReader:
-    """The numbers of the columns that are needed.
-
-    Args:
-        places: These columns, and their places in a row.
-        missing: What to do about empty cells.
-        labels: Those of the columns that are labels of atoms.
-        semantics: Whether labels are degrees or margins.
-        where: The words for a place, from the number of its line.
-    """
+    """The numbers of the columns that have these places in a row, of which some are labels of atoms."""
 
     def __init__(
         self,
@@ -47,8 +38,8 @@ class CellReader:
         self._where = where
         self._last: dict[str, float] = {}
 
-    def read(self, rows: Sequence[Row], mistakes: Mistakes) -> tuple[Sequence[Row], dict[str, Column]]:
-        """The rows that are not left out, up to the first with a mistake, and their numbers by column."""
+    def read(self, rows: Sequence[Row]) -> tuple[Sequence[Row], dict[str, Column]]:
+        """The rows that are not left out, and their numbers by column."""
         try:
             columns = {column: np.array([float(cells[place]) for _, cells in rows]) for column, place in self._places}
             if all(np.isfinite(values).all() for values in columns.values()):  # the usual case
@@ -59,11 +50,7 @@ class CellReader:
         kept: list[Row] = []
         found: list[dict[str, float]] = []
         for row in rows:
-            try:
-                values_here = self._values(*row)
-            except LabelError as error:
-                mistakes.append((len(kept), error))
-                break
+            values_here = self._values(*row)
             if values_here is not None:
                 kept.append(row)
                 found.append(values_here)
@@ -122,14 +109,9 @@ class PastColumn:
 
 
 def checked_labels(
-    labels: Column,
-    atom: str,
-    semantics: Semantics,
-    numbers: Sequence[int],
-    where: Callable[[int], str],
-    mistakes: Mistakes,
+    labels: Column, atom: str, semantics: Semantics, numbers: Sequence[int], where: Callable[[int], str]
 ) -> Column:
-    """The numbers as labels. Adds the first that is none to the mistakes."""
+    """The numbers as labels; an error names the first that is none."""
     if semantics == "robustness":
         inside, good = labels, np.isfinite(labels)
     else:
@@ -137,7 +119,7 @@ def checked_labels(
         good = np.abs(labels - inside) <= TOLERANCE
     if not good.all():
         first = int(np.argmin(good))
-        mistakes.append((first, _wrong_label(float(labels[first]), atom, semantics, where(numbers[first]))))
+        raise _wrong_label(float(labels[first]), atom, semantics, where(numbers[first]))
     return inside
 
 
