@@ -55,7 +55,6 @@ class ProductSearch:
     Atoms are called only for what can be reached: what they say of anything else does not matter.
 
     Args:
-        model: The environment.
         spec: The spec, with functions for its atoms.
         max_nodes: The most nodes to look for.
         settle: Whether configurations that pay alike for ever, those after the lowest penalty, count as one.
@@ -71,40 +70,41 @@ class ProductSearch:
     def __init__(
         self, model: FiniteModel, spec: Spec, max_nodes: int, *, settle: bool = True, one_by_one: bool = False
     ) -> None:
-        self.model, self._max_nodes = model, max_nodes
-        self._monitor = _Monitor(model, spec, settle, one_by_one)
+        self.model, self.spec = model, spec
+        self._max_nodes, self._one_by_one = max_nodes, one_by_one
+        self._remembered = [k for k, way in enumerate(spec.machine.head.payments) if PAYMENTS[way].reads_before]
+        self._lowest = min(spec.penalties, default=np.nan) if settle else np.nan
+        self._labels = np.zeros((len(spec.atoms), len(model)), dtype=np.float64)
+        self._read = np.zeros(len(model), dtype=np.bool_)
         self._known: dict[bytes, int] = {}
         self.keys: list[Matrix] = []
-        self.first = self._monitor.start()
-        self.starts = self._number(self._monitor.keys(model.starts, self.first))
+        starts = model.starts
+        self.first: State = spec.start(self._call_atoms(starts, None, starts), batch=len(starts))
+        self.starts = self._number(self._keys(starts, self.first))
 
     def layers(self) -> Iterator[Layer]:
-        """The layers, one after the other.
-
-        Raises:
-            TooManyNodesError: There are more nodes than `max_nodes`.
-        """
+        """The layers, one after the other, as long as there are at most `max_nodes` nodes."""
         model, offset = self.model, 0
         while len(layer := self.keys[-1]):
             states = layer[:, 0].astype(np.int64)
             counts = model.first[states + 1] - model.first[states]
             parent = np.repeat(np.arange(len(layer)), counts)
             row = np.arange(counts.sum()) + np.repeat(model.first[states] - (np.cumsum(counts) - counts), counts)
-            before = self._monitor.restore(layer[parent])
-            after, reward = self._monitor.step(before, row)
+            before = self._restore(layer[parent])
+            after, reward = self._step(before, row)
             successor = np.full(len(row), -1, dtype=np.int64)
             goes_on = ~model.terminated[row]
-            successor[goes_on] = self._number(self._monitor.keys(model.successor[row], after)[goes_on])
+            successor[goes_on] = self._number(self._keys(model.successor[row], after)[goes_on])
             yield Layer(parent + offset, row, successor, before, after, reward)
             offset += len(layer)
 
     def truncated_reward(self, layer: Layer) -> NDArray[np.float64]:
         """Reward of each transition if the episode is truncated there, shape (K,)."""
-        return self._monitor.step(layer.before, layer.row, truncated=True)[1]
+        return self._step(layer.before, layer.row, truncated=True)[1]
 
     def violated(self, layer: Layer) -> NDArray[np.bool_]:
         """Mask of the transitions after which a veto of the spec is in force, shape (K,)."""
-        return self._monitor.violated(layer.after)
+        return np.asarray(self.spec.violated(layer.after), dtype=np.bool_)
 
     def _number(self, keys: Matrix) -> Indices:
         """The node of each row of keys; those not seen before become the next layer."""
@@ -125,24 +125,7 @@ class ProductSearch:
         self.keys.append(unique[fresh])
         return nodes[inverse.reshape(-1)]
 
-
-class _Monitor:
-    """A spec beside a model: all that the search asks of it, and its states as rows of numbers."""
-
-    def __init__(self, model: FiniteModel, spec: Spec, settle: bool, one_by_one: bool) -> None:
-        self.model, self.spec, self.one_by_one = model, spec, one_by_one
-        self.remembered = [k for k, way in enumerate(spec.machine.head.payments) if PAYMENTS[way].reads_before]
-        self.lowest = min(spec.penalties, default=np.nan) if settle else np.nan
-        self._labels = np.zeros((len(spec.atoms), len(model)), dtype=np.float64)
-        self._read = np.zeros(len(model), dtype=np.bool_)
-
-    def start(self) -> State:
-        """The spec's state in each of the model's starts."""
-        starts = self.model.starts
-        state: State = self.spec.start(self._call_atoms(starts, None, starts), batch=len(starts))
-        return state
-
-    def step(self, before: State, rows: Indices, truncated: bool = False) -> tuple[State, NDArray[np.float64]]:
+    def _step(self, before: State, rows: Indices, truncated: bool = False) -> tuple[State, NDArray[np.float64]]:
         """The spec's states after these transitions, and what it pays for them."""
         new = np.unique(rows[~self._read[rows]])
         if new.size:  # labels are read when they are first asked for
@@ -155,32 +138,28 @@ class _Monitor:
         after, reward = self.spec.step(before, labels, self.model.reward[rows], self.model.terminated[rows], truncated)
         return after, reward
 
-    def violated(self, memory: State) -> NDArray[np.bool_]:
-        """Mask of the configurations in which a veto is in force."""
-        return np.asarray(self.spec.violated(memory), dtype=np.bool_)
-
-    def keys(self, states: Indices, memory: State) -> Matrix:
+    def _keys(self, states: Indices, memory: State) -> Matrix:
         """The environment's state, the penalty, levels where they matter, and what the spec's program remembers."""
         penalty, levels = self.spec.penalty_in_force(memory), self.spec.levels(memory)
         # After the lowest penalty nothing that the monitor still reads can change what is paid.
-        settled = penalty == self.lowest
+        settled = penalty == self._lowest
         machine = [np.where(settled, 0.0, column) for column in self.spec.machine.columns(memory)]
-        remembered = [levels[k] for k in self.remembered]
+        remembered = [levels[k] for k in self._remembered]
         keys = np.column_stack([states.astype(np.float64), penalty, *remembered, *machine])
         return keys + 0.0  # turns -0.0, which has other bytes, into 0.0
 
-    def restore(self, keys: Matrix) -> State:
+    def _restore(self, keys: Matrix) -> State:
         """The spec's states of these keys."""
         zeros = np.zeros(len(keys))
         _, penalty, *columns = keys.T
         levels = [zeros] * len(self.spec.machine.head.payments)
-        for k, column in zip(self.remembered, columns, strict=False):
+        for k, column in zip(self._remembered, columns, strict=False):
             levels[k] = column
         values = (zeros,) * len(self.spec.pairs)  # a step does not read them
-        return self.spec.machine.of_columns(columns[len(self.remembered) :], (penalty, tuple(levels), values))
+        return self.spec.machine.of_columns(columns[len(self._remembered) :], (penalty, tuple(levels), values))
 
     def _call_atoms(self, obs: Indices, action: Indices | None, next_obs: Indices) -> dict[str, NDArray[np.float64]]:
-        if not self.one_by_one:
+        if not self._one_by_one:
             return self.spec.batch_reader.read(obs, action, next_obs, len(obs))
         actions = itertools.repeat(None) if action is None else action.tolist()
         rows = [self.spec.labels(*one) for one in zip(obs.tolist(), actions, next_obs.tolist(), strict=False)]
