@@ -69,14 +69,7 @@ class OptimalPolicy:
 
 
 class Episodes:
-    """Episodes of a product with a time limit, counted backwards from their end.
-
-    Args:
-        product: The product.
-        aims: What the task is about.
-        steps: The time limit.
-        discount: The discount of `Quantity.DISCOUNTED`.
-    """
+    """Episodes of a product with a time limit, counted backwards from their end."""
 
     def __init__(self, product: Product, aims: Aims, steps: int, discount: float) -> None:
         self.product, self.steps, self.discount = product, steps, discount
@@ -85,10 +78,9 @@ class Episodes:
         self.completion = aims.completion[product.row]
 
     def best_case_policy(self, allowed: NDArray[np.bool_] | None = None) -> OptimalPolicy:
-        """The policy that serves the task best among those that take only allowed actions; see `KINDNESS`.
+        """The policy that serves the task best, by `KINDNESS`, of those that take only `allowed` actions, None for all.
 
-        Args:
-            allowed: The actions to choose from, shape (steps, N, actions) or (1, N, actions); None allows all.
+        Their shape is (steps, N, actions) or (1, N, actions).
         """
         product = self.product
         tracked = np.zeros((len(product), len(Quantity)))
@@ -180,14 +172,7 @@ class PlayedEpisode:
 
 
 def play(env: Environment, product: Product, policy: OptimalPolicy, seed: int | None = None) -> PlayedEpisode:
-    """Play one episode in the real environment, with the spec of the product as its reward.
-
-    Args:
-        env: The environment.
-        product: The product.
-        policy: What to do at its nodes.
-        seed: Seed of the reset.
-    """
+    """Play one episode in the real environment, with the spec of the product as its reward."""
     from rewardspec.wrappers import MonitorReward
 
     paid = MonitorReward(env, product.spec)

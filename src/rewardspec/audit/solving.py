@@ -63,10 +63,7 @@ def solve(product: Product, discount: float, horizon: int | None = None) -> Solu
     limit is no ending, so that its policy depends on the node alone. With one, by backward induction: the best that
     can be done in that many steps by who counts them.
 
-    Args:
-        product: The product.
-        discount: In [0, 1]; below 1 without a horizon.
-        horizon: The number of steps, or None.
+    The discount is in [0, 1], and below 1 without a horizon.
 
     Example:
         >>> from rewardspec import tasks

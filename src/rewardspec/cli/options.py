@@ -58,12 +58,7 @@ def add_formula(parser: argparse.ArgumentParser) -> None:
 
 
 def formula_of(arguments: argparse.Namespace, rewrite: Callable[[str], str] | None = None) -> Formula:
-    """The formula that was given; `rewrite` is applied to its text first.
-
-    Raises:
-        FormulaError: It cannot be read.
-        Error: It is no formula, but the name of a file.
-    """
+    """The formula that was given; `rewrite` is applied to its text first. An error says if it is a file's name."""
     try:
         text = arguments.formula if rewrite is None else rewrite(arguments.formula)
         return parse(text, syntax=arguments.syntax)
@@ -125,11 +120,7 @@ def spec_in(path: str, arguments: argparse.Namespace) -> Spec:
 
 
 def made(env_id: str) -> Environment:
-    """The Gymnasium environment of an id, `module:id` or `module:Class`.
-
-    Raises:
-        Error: There is no such environment, or it cannot be made.
-    """
+    """The Gymnasium environment of an id, `module:id` or `module:Class`."""
     import gymnasium
 
     try:
@@ -154,11 +145,7 @@ def add_env_arg(parser: argparse.ArgumentParser) -> None:
 
 
 def env_with_arguments(arguments: argparse.Namespace) -> str | None:
-    """Return the environment that was named, together with the arguments that were given for it.
-
-    Raises:
-        Error: An argument cannot be read, or there is no environment to give it to.
-    """
+    """Return the environment that was named, together with the arguments that were given for it."""
     given: JsonObject = {}
     for text in getattr(arguments, "env_args", ()):
         given |= _table_in(text) if text.endswith(".toml") and "=" not in text else dict([setting(text, "--env-arg")])

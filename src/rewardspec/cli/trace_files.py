@@ -37,12 +37,7 @@ class Table(NamedTuple):
 
 @contextmanager
 def opened_table(name: str) -> Iterator[Table]:
-    """Open a file of records; its ending says what it is, and `-` is standard input, as CSV.
-
-    Raises:
-        LabelError: The file cannot be read.
-        MissingExtraError: It is a Parquet file, and pyarrow is not installed.
-    """
+    """Open a file of records; its ending says what it is, and `-` is standard input, as CSV."""
     if Path(name).suffix.lower() == ".parquet":
         with _opened_parquet(name) as table:
             yield table

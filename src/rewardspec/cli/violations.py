@@ -62,13 +62,9 @@ def add_parser(commands: Subparsers) -> None:
 
 
 class Rules(NamedTuple):
-    """The rules, by name, and what is known of their atoms.
+    """The rules by name; the atoms of a spec file, as it writes them; and how labels in columns are read.
 
-    Attributes:
-        formulas: The rules.
-        entries: The atoms of a spec file, as it writes them.
-        semantics: Whether labels in columns are degrees or margins.
-        threshold: Where degrees count as true; None if they should be 0 or 1.
+    They are true from `threshold` on; without one, degrees should be 0 or 1.
     """
 
     formulas: Mapping[str, Formula]

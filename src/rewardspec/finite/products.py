@@ -85,15 +85,7 @@ def base_spec() -> Spec:
 
 
 def build_product(model: FiniteModel, spec: Spec, max_nodes: int = DEFAULT_NODES) -> Product:
-    """Find every node and what can happen there.
-
-    Args:
-        model: The environment.
-        spec: The spec, with functions for its atoms.
-        max_nodes: The most nodes to look for.
-
-    Raises:
-        ModelError: There are more nodes, or one where the episode goes on has no actions.
+    """Find every node and what can happen there, if there are at most `max_nodes`.
 
     Example:
         >>> from rewardspec import tasks

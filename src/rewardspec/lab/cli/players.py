@@ -43,11 +43,7 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
 
 
 def task_and_policy(arguments: argparse.Namespace) -> tuple[Task, Policy | None]:
-    """Return the task and the policy; None for random actions and for models of SB3.
-
-    Raises:
-        Error: The task or policy does not exist, or the file needs unpickling without `--unpickle`.
-    """
+    """Return the task and the policy; None for random actions and for models of SB3."""
     from rewardspec.lab import tasks
 
     policy = None

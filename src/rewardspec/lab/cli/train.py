@@ -172,11 +172,7 @@ def _config(arguments: argparse.Namespace, task: Task) -> Config:
 
 
 def _device(arguments: argparse.Namespace, task: Task, reward: Reward, config: Config) -> str:
-    """Return the device to train on.
-
-    Raises:
-        Error: The task cannot be compiled for the device that was asked for.
-    """
+    """Return the device to train on; raise an Error if the task cannot be compiled for the one that was asked for."""
     from rewardspec.lab.learning.device_training import device_for
 
     asked = device_of(arguments)

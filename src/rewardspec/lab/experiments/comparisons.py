@@ -20,14 +20,9 @@ Standing: TypeAlias = Literal["ahead", "level", "behind", "too few runs"]
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """Difference between two rewards in a task.
+    """Difference of the means over runs of two rewards in a task, with its 95 % interval.
 
-    Attributes:
-        task: Name of the task.
-        reward: The reward.
-        other: The reward it is compared with.
-        difference: Difference of the means over runs, with its 95 % interval.
-        measure: The measure of success; None for the task's first.
+    `measure` is the measure of success; None for the task's first.
     """
 
     task: str
@@ -86,10 +81,9 @@ def over_environments(results: Summaries) -> dict[str, Estimate]:
 
 
 def profiles(results: Summaries, points: int = 101) -> dict[str, Floats]:
-    """Compute performance profiles of the last tenth of training, over the tasks of `over_environments`.
+    """Compute for each reward the share of runs above each threshold from 0 to 1, shape (points,).
 
-    Returns:
-        For each reward the share of runs above each threshold from 0 to 1, shape (points,).
+    Scores are those of the last tenth of training, in the tasks of `over_environments`.
     """
     thresholds = np.linspace(0.0, 1.0, points)
     rows = results.complete()

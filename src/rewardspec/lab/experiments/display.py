@@ -29,12 +29,7 @@ def display_for(stream: TextIO) -> Display:
 
 
 class Plain:
-    """Display that prints a line for each job that ends, and a status every minute.
-
-    Args:
-        stream: Output stream.
-        clock: Clock in seconds.
-    """
+    """Display that prints a line for each job that ends, and a status every minute."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream
@@ -59,12 +54,7 @@ class Plain:
 
 
 class Terminal:
-    """Display that redraws a line for each running job and a total.
-
-    Args:
-        stream: The terminal.
-        clock: Clock in seconds.
-    """
+    """Display that redraws a line for each running job and a total."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         from rich.console import Console

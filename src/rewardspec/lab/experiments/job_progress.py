@@ -22,8 +22,6 @@ class Running:
     """Progress of one job.
 
     Attributes:
-        job: The job.
-        began: Start time.
         first: Time and progress of the first report, after preparation.
         done: Progress in the job's unit.
         total: Total in the same unit; 0 while unknown.
@@ -56,14 +54,7 @@ class Running:
 
 
 class JobProgress:
-    """Progress of all jobs, updated with the events of an engine.
-
-    Args:
-        jobs: The pending jobs.
-        workers: Number of jobs that run at the same time.
-        skipped: Number of jobs that had results already.
-        clock: Clock in seconds.
-    """
+    """Progress of all jobs, updated with the events of an engine; `skipped` had results already."""
 
     def __init__(
         self, jobs: Sequence[Job], workers: int, skipped: int = 0, clock: Callable[[], float] = time.monotonic

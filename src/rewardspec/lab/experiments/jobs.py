@@ -61,7 +61,7 @@ class Job:
     @property
     def unit(self) -> str:
         """Unit of its progress."""
-        return "episodes" if hasattr(self.config, "episodes") else "steps"
+        return self.config.unit
 
 
 def key_of(task: str, reward: str, first: int, count: int, settings: JsonObject, setup: JsonObject) -> str:

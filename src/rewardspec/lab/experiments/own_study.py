@@ -97,16 +97,7 @@ def task_with(
     show: bool = False,
     references: bool = True,
 ) -> Task:
-    """Find a task and replace its specs, measure and learner by those given.
-
-    Args:
-        env: Argument of `rewardspec.lab.tasks.get`.
-        specs: Texts of spec files by name; if empty, the task keeps its specs.
-        measure: A formula or an atom that measures success.
-        learner: The learner.
-        show: See `own_study`.
-        references: See `own_study`.
-    """
+    """Find a task and replace its specs, measure and learner by those given; see `own_study`."""
     if imports_module(env) and not references:
         raise Error(
             f"The results are of the environment {env!r}, whose module would be imported, which runs its code. If you "
@@ -119,12 +110,7 @@ def task_with(
 
 
 def measured_by(task: Task, measure: str | None) -> Task:
-    """Replace the measure of success of a task.
-
-    Args:
-        task: The task, whose specs have the atoms.
-        measure: A formula, measured at the end of an episode, or an atom, measured by its last label.
-    """
+    """Replace the measure of success of a task by a formula's value at the end, or by an atom's last label."""
     if measure is None:
         return task
     formula = as_formula(measure)

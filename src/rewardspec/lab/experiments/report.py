@@ -79,12 +79,8 @@ def report(
 ) -> str:
     """Render the report as HTML.
 
-    Args:
-        results: All summaries.
-        drawn: The learning curves.
-        picture: The figure of all curves as SVG, or None if matplotlib is missing.
-        hint: Text in place of the figure.
-        further: The figures of further measures as SVG, by measure.
+    `picture` is the figure of all learning curves as SVG; None if matplotlib is missing, and then `hint` is shown.
+    `further` has the figures of further measures, by measure.
 
     Raises:
         MissingExtraError: Jinja is not installed.
@@ -349,13 +345,7 @@ def _versions(cells: list[Summary]) -> list[tuple[str, str]]:
 
 
 def plot(svg: str, key: str, description: str) -> str:
-    """Prepare a plot for the page: page colors and unique ids.
-
-    Args:
-        svg: The plot's SVG document.
-        key: Unique name on the page.
-        description: Alternative text.
-    """
+    """Prepare a plot for the page: page colors, and ids that start with `key`, its unique name on the page."""
     body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", _without_prologue(svg), flags=re.DOTALL)
     used = set(re.findall(r"(?:url\(#|href=\"#)([^\")]+)", body))
     body = re.sub(r' id="([^"]*)"', lambda m: f' id="{key}-{m[1]}"' if m[1] in used else "", body)

@@ -44,10 +44,8 @@ def to_stderr(message: str) -> None:
 class Results:
     """The results in one directory.
 
-    Args:
-        directory: The directory.
-        report: Called with a message for each damaged, foreign or ignored file.
-        references: Whether the module of the plan's environment may be imported to read the results.
+    `report` is called with a message for each damaged, foreign or ignored file. `references` says whether the module of
+    the plan's environment may be imported to read the results.
     """
 
     def __init__(
@@ -91,23 +89,11 @@ class Results:
         return True
 
     def store(self, job: Job, content: bytes) -> None:
-        """Write a job's result.
-
-        Raises:
-            OSError: It cannot be written; no partial file is left.
-        """
+        """Write a job's result, as a whole or, with an OSError, not at all."""
         write_whole(self.path(job), content)
 
     def plan(self, jobs: Iterable[Job], study: JsonObject) -> None:
-        """Write the plan: replace the jobs of the given cells.
-
-        Args:
-            jobs: The jobs.
-            study: Description of the study.
-
-        Raises:
-            Error: The directory holds the results of another study.
-        """
+        """Write the plan: replace the jobs of the given cells. `study` is the description of the study."""
         old, planned = self._read_plan()
         cells = dict(planned)
         for job in jobs:
@@ -177,19 +163,13 @@ class Results:
 def open_results(
     directory: str | os.PathLike[str], *, report: Notify = to_stderr, references: bool = False
 ) -> tuple[Study, Iterator[Cell]]:
-    """Open a directory of results.
+    """Open a directory of results: its study, and an iterator over the cells that loads one at a time.
 
     Args:
         directory: The directory.
         report: Called with a message for each damaged, foreign or ignored file.
         references: Whether the module of an environment `module:…` may be imported, which runs its code. Functions that
             specs refer to are never imported.
-
-    Returns:
-        The study, and an iterator over its cells, which loads one at a time.
-
-    Raises:
-        Error: The directory does not exist, has no results, or its environment may not be imported.
     """
     results = Results(directory, report, references=references)
     how = f"with: rewardspec reproduce -o {directory}"

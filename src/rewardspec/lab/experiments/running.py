@@ -26,14 +26,7 @@ from rewardspec.types import JsonObject
 
 @dataclasses.dataclass(frozen=True)
 class Tally:
-    """Result of `run_jobs`.
-
-    Attributes:
-        done: Number of jobs that were run.
-        skipped: Number of jobs that had results already.
-        failed: The failures.
-        seconds: Elapsed time.
-    """
+    """How many jobs were run, how many had results already, the failures, and the elapsed seconds."""
 
     done: int
     skipped: int
@@ -63,10 +56,6 @@ def run_jobs(
         work: Runs a job.
         study: Description of the study.
         display: Progress display; by default on the standard error stream.
-
-    Raises:
-        Error: The directory is not writable, in use by another process, or has the results of another study.
-        Interrupted: Ctrl-C was pressed.
     """
     display = display_for(sys.stderr) if display is None else display
     results = Results(directory, display.message)

@@ -90,13 +90,7 @@ def own_reward(task: Task, name: str) -> Reward:
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
-    """Training budget of a cell.
-
-    Attributes:
-        seeds: Number of runs, with seeds from 0.
-        block: Number of runs in a job.
-        config: Settings of the learner.
-    """
+    """Training budget of a cell: the number of runs, with seeds from 0; of runs in a job; the learner's settings."""
 
     seeds: int
     block: int
@@ -194,11 +188,7 @@ class Study:
         return tuple((task, reward) for task in self.tasks for reward in self.rewards)
 
     def checked_reward(self, name: str) -> str:
-        """Return the name of a reward of this study.
-
-        Raises:
-            Error: There is no reward of that name.
-        """
+        """Return the name of a reward of this study, or raise an Error."""
         if name not in self.rewards:
             known = ", ".join(self.rewards)
             raise Error(f"There is no reward {name!r}; known: {known}.{did_you_mean(name, self.rewards)}")
@@ -215,17 +205,16 @@ class Study:
         source: Source = "gymnasium",
         device: str | None = "host",
     ) -> list[Job]:
-        """Return the jobs of the study.
+        """Return the jobs of some tasks and rewards, by default of all.
 
         Args:
-            tasks: Names of tasks; all by default.
-            rewards: Names of rewards; all by default.
+            tasks: Names of tasks.
+            rewards: Names of rewards.
             quick: Whether to take the small budgets.
             seeds: Number of runs of a cell; by default that of the budget.
             block: Number of runs in a job; by default that of the budget.
             source: Source of environments without array physics.
-            device: Device for the tasks that can be compiled; None for the processor where compiling pays. See
-                `rewardspec.lab.learning.device_training.device_for`.
+            device: Device for the tasks that can be compiled; see `rewardspec.lab.learning.device_training.device_for`.
         """
         chosen = [self.checked_reward(name) for name in (rewards if rewards is not None else self.rewards)]
         changes = {name: value for name, value in (("seeds", seeds), ("block", block)) if value is not None}
@@ -255,8 +244,6 @@ class Provenance:
     """What was trained in a cell of the table, how and where.
 
     Attributes:
-        task: Name of the task.
-        reward: Name of the reward.
         seconds: Wall-clock seconds of training, summed over jobs.
         config: Settings of the learner.
         observe: Part of the monitor's state that the learner observed, or None.
@@ -279,12 +266,7 @@ class Provenance:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cell(Provenance):
-    """Results of one cell of the table, merged from its jobs.
-
-    Attributes:
-        log: The episodes of all runs.
-        first: The first seed.
-    """
+    """Results of one cell of the table, merged from its jobs: the episodes of all runs, and the first seed."""
 
     log: TrainingLog
     first: int = 0
@@ -296,15 +278,10 @@ class Cell(Provenance):
 
 
 def study_of(description: JsonObject, *, show: bool = False, references: bool = True) -> Study:
-    """Rebuild a study from its description.
+    """Rebuild a study from its description, possibly from a file.
 
-    Args:
-        description: The description, possibly from a file.
-        show: Whether results are only shown; then functions that specs refer to are not imported.
-        references: Whether the module of an environment `module:…` may be imported, which runs its code.
-
-    Raises:
-        Error: The kind of study is unknown, or its environment may not be imported.
+    With `show`, results are only shown, and functions that specs refer to are not imported. `references` says whether
+    the module of an environment `module:…` may be imported, which runs its code.
     """
     kind = description.get("study")
     if kind == "paper":
@@ -320,11 +297,7 @@ def study_of(description: JsonObject, *, show: bool = False, references: bool = 
 
 
 def merged_description(old: JsonObject, new: JsonObject) -> JsonObject:
-    """Merge the descriptions of a study that is resumed, possibly with further rewards.
-
-    Raises:
-        Error: They describe different studies.
-    """
+    """Merge the descriptions of a study that is resumed, possibly with further rewards."""
     if old == new:
         return new
     if old.get("study") == new.get("study") == "own" and old["env"] == new["env"]:

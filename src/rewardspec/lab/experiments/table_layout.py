@@ -25,13 +25,7 @@ NEVER = "None"
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One number of a table.
-
-    Attributes:
-        text: The number as text; may be empty.
-        star: Whether the policy is suboptimal.
-        bold: Whether it is the best of its row.
-    """
+    """One number of a table as text, whether it is of a suboptimal policy, and whether it is the best of its row."""
 
     text: str = ""
     star: bool = False
@@ -40,13 +34,7 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """One line of a table.
-
-    Attributes:
-        task: The task.
-        source: Source of the numbers.
-        groups: The numbers by group and reward.
-    """
+    """One line of a table: the numbers of a task by group and reward, and their source."""
 
     task: Task
     source: Source

@@ -53,15 +53,8 @@ def write_arrays(header: Json, arrays: Mapping[str, NDArray[np.generic]]) -> byt
 class ArrayFile:
     """An archive open for reading, as a context manager. Nothing is unpickled.
 
-    Args:
-        path: The file.
-
-    Attributes:
-        declared: Declared shapes and types by name, without the header.
-
-    Raises:
-        OSError: The file cannot be read.
-        DamagedFileError: It is not a complete archive of arrays.
+    `declared` has the declared shapes and types by name, without the header. A file that is not a complete archive of
+    arrays raises a DamagedFileError.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -83,11 +76,7 @@ class ArrayFile:
         self._stack.close()
 
     def header(self) -> Json:
-        """Read the header.
-
-        Raises:
-            DamagedFileError: The header is missing or unreadable.
-        """
+        """Read the header."""
         if self._header is None:
             raise DamagedFileError("it has no header")
         if math.prod(self._header.shape) * self._header.dtype.itemsize > _HEADER_BYTES:
@@ -99,11 +88,7 @@ class ArrayFile:
             raise DamagedFileError(f"its header cannot be read ({type(error).__name__})") from None
 
     def read(self) -> dict[str, Array]:
-        """Read the arrays by name, without the header. Check `declared` first.
-
-        Raises:
-            DamagedFileError: An array is damaged.
-        """
+        """Read the arrays by name, without the header. Check `declared` first."""
         return {name: self._read(name) for name in self.declared}
 
     def _declaration(self, entry: zipfile.ZipInfo) -> Declared:

@@ -39,12 +39,9 @@ class Restored(NamedTuple):
 
 
 class Checkpoint:
-    """The file of one training.
+    """The file of one training, written as a whole or not at all, every `pace` seconds at most.
 
-    Args:
-        path: The file. It is written as a whole or not at all.
-        identity: What is trained, in plain values. A file of anything else is ignored and overwritten.
-        pace: Least number of seconds between two writes.
+    `identity` is what is trained, in plain values. A file of anything else is ignored and overwritten.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: JsonObject, pace: float = _PACE) -> None:
@@ -70,8 +67,7 @@ class Checkpoint:
     def load(self, tree: Any) -> Restored | None:
         """Return the content of the file, or None if there is none, it is damaged, or it is of another training.
 
-        Args:
-            tree: A state of the program; that of the file has leaves of the same shapes and types.
+        `tree` is a state of the program; that of the file has leaves of the same shapes and types.
         """
         expected = [(array.shape, array.dtype) for array in leaves_of(tree)]
         try:

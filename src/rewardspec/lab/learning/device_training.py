@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,6 @@ from rewardspec.lab.tasks.measures import Ending, formula_measures
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Action, Array, Observation
-
-if TYPE_CHECKING:
-    pass
 
 Device = Literal["host", "cpu", "gpu", "tpu"]
 """Where PPO trains: `"host"` steps environments in NumPy and compiles the update alone; the others are the platforms of
@@ -48,11 +45,7 @@ def is_compilable(task: Task) -> bool:
 
 
 def checked_device(name: str) -> Device:
-    """Return the name of a device.
-
-    Raises:
-        Error: There is none of that name.
-    """
+    """Return the name of a device, or raise an Error that lists all."""
     if name not in DEVICES:
         raise Error(f"`device` should be one of {', '.join(DEVICES)}. Received {name!r}.{did_you_mean(name, DEVICES)}")
     return name
@@ -86,11 +79,7 @@ def device_for(task: Task, spec: Spec | None, config: Config, runs: int, asked: 
 
 @contextlib.contextmanager
 def computing_on(device: Device) -> Iterator[None]:
-    """Context in which JAX computes on a device; "host" is the processor.
-
-    Raises:
-        Error: JAX finds no such device.
-    """
+    """Context in which JAX computes on a device, which may be missing; "host" is the processor."""
     jax, _, _ = import_jax()
     platform = "cpu" if device == "host" else device
     try:
@@ -108,10 +97,6 @@ class MeasuredEnv:
     """An environment of the protocol of `rewardspec.jax` with a task's measures of success in `info["measures"]`.
 
     They are those of the episode if it ended with the step.
-
-    Args:
-        env: The environment.
-        task: The task.
     """
 
     def __init__(self, env: Any, task: Task) -> None:
@@ -154,11 +139,7 @@ class MeasuredEnv:
 
 
 def compiled_ppo(task: Task, spec: Spec | None, observe: str | None, config: PPO, runs: int) -> DevicePPO:
-    """Return the program that trains runs of a task.
-
-    Raises:
-        Error: There is no environment in JAX for the task, or its measures or the spec's atoms cannot be compiled.
-    """
+    """Return the program that trains runs of a task, or raise an Error where it cannot be compiled."""
     from rewardspec.jax import SpecReward
 
     env = physics_env(task)
@@ -186,24 +167,10 @@ def learn_actors_compiled(
     device: Device = "cpu",
     checkpoint: Checkpoint | None = None,
 ) -> tuple[TrainingLog, dict[str, NDArray[Any]]]:
-    """Train one policy for each seed, in one compiled program.
+    """Train one policy for each seed of a task that `is_compilable`, in one compiled program.
 
-    The log and the arrays are those of `rewardspec.lab.learning.ppo.learn_actors`, from other random numbers. Returns
-    and measures are summed in float32.
-
-    Args:
-        task: The task, one that `is_compilable`.
-        spec: The spec that pays, or None for the environment's own reward.
-        observe: What of the monitor the policy sees.
-        config: The settings.
-        seeds: The seed of each run.
-        progress: Called now and then with the steps taken and to take, all runs together.
-        device: Platform of JAX to compute on.
-        checkpoint: File to resume from, written every few seconds and removed in the end.
-
-    Raises:
-        Error: The task cannot be compiled, or an observation, a reward or a learned number is not finite.
-        LabelError: A label is out of range.
+    Arguments are those of `rewardspec.lab.learning.training.train`. The log and the arrays are those of
+    `rewardspec.lab.learning.ppo.learn_actors`, from other random numbers. Returns and measures are summed in float32.
     """
     with computing_on(device):
         program = compiled_ppo(task, spec, observe, config, len(seeds))
@@ -258,12 +225,10 @@ class _Log:
         self.parts: list[dict[str, NDArray[Any]]] = []
 
     def append(self, rows: dict[str, NDArray[Any]], first: int, seconds: tuple[float, float]) -> None:
-        """Add the episodes of some updates.
+        """Add the episodes of the updates from number `first` on.
 
-        Args:
-            rows: What was kept of each step, arrays of shape (updates, runs, steps, envs).
-            first: Number of the first of the updates.
-            seconds: Seconds of training before and after them; what is between is interpolated.
+        `rows` are what was kept of each step, arrays of shape (updates, runs, steps, envs); `seconds` are those of
+        training before and after, between which the times of episodes are interpolated.
         """
         update, run, step, env = np.nonzero(rows["done"])
         steps = (first + update) * self.config.rollout_steps + step + 1

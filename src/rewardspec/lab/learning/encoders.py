@@ -32,63 +32,52 @@ def flat_encoder(struct: Any) -> Encoder:
     Args:
         struct: Shape and dtype of one observation, a pytree of `jax.ShapeDtypeStruct`.
     """
-    import jax
-
-    leaves = jax.tree.leaves(struct)
-
-    def apply(head: dict[str, Any], obs: Observation) -> Array:
-        return _joined([_raveled(one, leaf) for one, leaf in zip(leaves, jax.tree.leaves(obs), strict=True)])
-
-    return Encoder(sum(math.prod(leaf.shape) for leaf in leaves), apply)
+    return _encoder(struct, ())
 
 
 def grid_encoder(struct: Any, counts: Sequence[int]) -> Encoder:
     """Return an encoder of grids of categories, such as those of MiniGrid, by one-hot vectors.
 
     Args:
-        struct: Shape and dtype of one observation, a pytree of `jax.ShapeDtypeStruct`. Integer arrays of shape
-            (height, width, len(counts)) are grids; other arrays are raveled.
+        struct: As for `flat_encoder`. Integer arrays of shape (height, width, len(counts)) are grids; other arrays are
+            raveled.
         counts: Number of categories of each channel, such as `(13, 12)` for kinds of tiles and colors.
 
     Raises:
         Error: No array of an observation is such a grid.
     """
     import jax
-    import jax.numpy as jnp
 
-    leaves = jax.tree.leaves(struct)
-
-    def is_grid(leaf: Any) -> bool:
-        return np.issubdtype(leaf.dtype, np.integer) and len(leaf.shape) == 3 and leaf.shape[-1] == len(counts)
-
-    if not any(map(is_grid, leaves)):
+    if not any(_is_grid(leaf, counts) for leaf in jax.tree.leaves(struct)):
         raise Error(
             f"An observation should have an integer array of shape (height, width, {len(counts)}), one number for each "
             f"of `counts`. Received {struct}."
         )
+    return _encoder(struct, counts)
+
+
+def _is_grid(leaf: Any, counts: Sequence[int]) -> bool:
+    return np.issubdtype(leaf.dtype, np.integer) and len(leaf.shape) == 3 and leaf.shape[-1] == len(counts) > 0
+
+
+def _encoder(struct: Any, counts: Sequence[int]) -> Encoder:
+    import jax
+    import jax.numpy as jnp
+
+    leaves = jax.tree.leaves(struct)
 
     def encoded(one: Any, leaf: Array) -> Array:
-        if not is_grid(one):
-            return _raveled(one, leaf)
+        if not _is_grid(one, counts):
+            return leaf.reshape(*leaf.shape[: leaf.ndim - len(one.shape)], -1).astype(np.float32)
         batch = leaf.shape[:-3]
         hot = jnp.concatenate([jax.nn.one_hot(leaf[..., k], count) for k, count in enumerate(counts)], axis=-1)
         return hot.reshape(*batch, -1)
 
     def apply(head: dict[str, Any], obs: Observation) -> Array:
-        return _joined([encoded(one, leaf) for one, leaf in zip(leaves, jax.tree.leaves(obs), strict=True)])
+        parts = [encoded(one, leaf) for one, leaf in zip(leaves, jax.tree.leaves(obs), strict=True)]
+        return parts[0] if len(parts) == 1 else jnp.concatenate(parts, axis=-1)
 
     def size(leaf: Any) -> int:
-        return math.prod(leaf.shape[:-1]) * sum(counts) if is_grid(leaf) else math.prod(leaf.shape)
+        return math.prod(leaf.shape[:-1]) * sum(counts) if _is_grid(leaf, counts) else math.prod(leaf.shape)
 
     return Encoder(sum(map(size, leaves)), apply)
-
-
-def _raveled(one: Any, leaf: Array) -> Array:
-    """Return an array as floats of shape (…, numbers), given shape and dtype for one observation."""
-    return leaf.reshape(*leaf.shape[: leaf.ndim - len(one.shape)], -1).astype(np.float32)
-
-
-def _joined(parts: list[Array]) -> Array:
-    import jax.numpy as jnp
-
-    return parts[0] if len(parts) == 1 else jnp.concatenate(parts, axis=-1)

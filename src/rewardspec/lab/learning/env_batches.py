@@ -76,17 +76,7 @@ class EnvBatch(Protocol):
 
 
 def make_batch(task: Task, seeds: Sequence[int], source: Source = "gymnasium") -> EnvBatch:
-    """Make the fastest batch of a task: the task's own, else array physics, else EnvPool or a loop.
-
-    Args:
-        task: The task.
-        seeds: The seed of each copy's first reset.
-        source: `"gymnasium"` for a loop over its environments; `"envpool"` for EnvPool, where it has them.
-
-    Raises:
-        Error: There is no such source.
-        MissingExtraError: It is not installed.
-    """
+    """Make the fastest batch of a task: its own, else array physics, else from the source, which needs its package."""
     from rewardspec.lab.learning.array_physics import physics_of
     from rewardspec.lab.learning.envpool_batch import PooledBatch, is_pooled
     from rewardspec.lab.learning.physics_batch import PhysicsBatch
@@ -107,12 +97,7 @@ class LoopedBatch:
     """Copies of a task's environment, stepped in a loop, without the wrappers that a batch does not need.
 
     The batch applies the time limit and the learner computes the measures. Checking every action would cost more than
-    a step of some environments.
-
-    Args:
-        task: The task.
-        seeds: The seed of each copy's first reset.
-        **options: Further arguments of `task.make`, such as `render_mode`.
+    a step of some environments. Options are further arguments of `task.make`, such as `render_mode`.
     """
 
     def __init__(self, task: Task, seeds: Sequence[int], **options: Any) -> None:

@@ -82,14 +82,10 @@ def train_jax_envs(
         seeds: The seed of each run.
         success: How well an episode did, by the environment's own criterion.
         measures: What else is measured of an episode.
-        encoder: What the networks see of observations; by default all their numbers. `grid_encoder` of
-            `rewardspec.lab.learning.encoders` is for grids of categories.
+        encoder: What the networks see of observations; by default all their numbers.
         hidden: Sizes of the networks' hidden layers.
         chunk: Updates of one call of the program; a fiftieth of all by default.
         progress: Called after each call with the steps taken and to take, all runs together.
-
-    Raises:
-        LabelError: A label is out of range.
 
     Example:
         >>> from rewardspec import tasks

@@ -29,12 +29,7 @@ class MonitoredBatch:
 
     The environments of a run are consecutive.
 
-    Args:
-        task: The task, whose measures of success are logged.
-        batch: The n environments.
-        runs: Number of runs.
-        spec: The spec, or None for the environment's own reward.
-        observe: Part of the monitor's state that is appended to observations; see `rewardspec.lab.learning.observing`.
+    `observe` is what of the monitor is appended to observations; see `rewardspec.lab.learning.observing`.
 
     Attributes:
         observation_size: Size of an observation, with the monitor's features.
@@ -84,11 +79,7 @@ class MonitoredBatch:
         return self._shown(self.obs)
 
     def step(self, actions: Action) -> tuple[Floats, NDArray[np.float64], Bools, Bools]:
-        """Step every environment; return observations, rewards, terminations and truncations.
-
-        Raises:
-            Error: An observation or a reward is NaN or infinite.
-        """
+        """Step every environment; return observations, rewards, terminations and truncations, all finite."""
         step = self.batch.step(actions)
         reward = step.reward
         self._length += 1

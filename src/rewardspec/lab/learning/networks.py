@@ -28,12 +28,7 @@ def initial_parameters(
 ) -> Parameters:
     """Orthogonal weights: gain √2 for the hidden layers, 0.01 for the policy's output, 1 for the value's.
 
-    Args:
-        seeds: The seed of each run.
-        inputs: Size of an observation.
-        outputs: Number of actions, or size of a continuous one.
-        continuous: Whether to add a standard deviation, which does not depend on the observation.
-        hidden: Sizes of the hidden layers.
+    Continuous policies also have a standard deviation, which does not depend on the observation.
     """
     sizes, values = (inputs, *hidden, outputs), (inputs, *hidden, 1)
     runs = [

@@ -18,13 +18,7 @@ Floats = NDArray[np.float32]
 
 
 class PhysicsBatch:
-    """Copies of an environment as one array.
-
-    Args:
-        task: The task.
-        seeds: The seed of each copy's first reset.
-        physics: How its environment moves.
-    """
+    """Copies of an environment as one array."""
 
     def __init__(self, task: Task, seeds: Sequence[int], physics: Physics) -> None:
         env = task.make()

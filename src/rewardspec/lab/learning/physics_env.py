@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 class PhysicsEnv:
     """One environment of the protocol of `rewardspec.jax`, in float32; it never resets itself.
 
-    Args:
-        physics: How it moves.
-        task: The task it belongs to, whose `base_bonus` is added to the reward.
-
     Example:
         >>> import jax
         >>> from rewardspec import tasks

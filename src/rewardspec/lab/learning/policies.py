@@ -180,11 +180,7 @@ def _needed_shapes(policy: Policy, normalized: bool) -> dict[str, tuple[int, ...
 
 
 def _rebuilding(settings: JsonObject) -> JsonObject:
-    """Select the settings of SB3 that determine its policy's parameters.
-
-    Raises:
-        PolicyFileError: The network is too large.
-    """
+    """Select the settings of SB3 that determine its policy's parameters; refuse too large networks."""
     kwargs = dict(settings["options"]).get("policy_kwargs", {})
     sizes = [int(size[:9]) for size in re.findall(r"\d+", json.dumps(kwargs))]
     if sum(size * size for size in sizes) > _LARGEST:

@@ -34,11 +34,7 @@ def _is_text(space: AnySpace) -> bool:
 
 
 def observation_size(space: AnySpace) -> int:
-    """Return the size of a flattened observation.
-
-    Raises:
-        Error: Observations of this space have no fixed size.
-    """
+    """Return the size of a flattened observation, or raise an Error if it has no fixed size."""
     whole = numbers_of(space)
     try:
         flat = None if _is_text(whole) or not whole.is_np_flattenable else gym.spaces.flatten_space(whole)
@@ -79,15 +75,9 @@ def _flat(space: AnySpace, batch: Observation) -> Array:
 class Actions:
     """Actions of an environment, as outputs of PPO.
 
-    Args:
-        space: The environment's action space.
-
     Attributes:
         continuous: Whether actions are continuous.
         outputs: Size of a continuous action, or number of discrete actions.
-
-    Raises:
-        Error: The space is neither Box nor Discrete.
     """
 
     def __init__(self, space: AnySpace) -> None:

@@ -179,11 +179,7 @@ def default_config(task: Task, changes: Mapping[str, Any] | None = None, *, quic
 
 
 def with_learner(task: Task, learner: str | None) -> Task:
-    """The task, to be learned by another learner than its own.
-
-    Raises:
-        Error: There is no such learner.
-    """
+    """The task, to be learned by another learner than its own."""
     if learner is None:
         return task
     if learner not in ("ppo", "q-learning") and not learner.startswith("sb3:"):
@@ -216,9 +212,6 @@ def check_trainable(
     """Check, before long work, that a learner takes a task's environment and that specs can be read in it.
 
     Each spec is read at the first state and after one step. `observe` is what of the monitor the learner sees.
-
-    Raises:
-        Error: The spaces or settings are none that the learner takes, or a spec was written for another environment.
     """
     if isinstance(config, SB3):
         from rewardspec.lab.learning.sb3_training import counterfactual_options, parameter_shapes
@@ -242,15 +235,9 @@ def check_trainable(
 
 
 def check_extras(tasks: Iterable[Task], *, source: Source = "gymnasium", extra: str | None = None) -> None:
-    """Check that training these environments is possible.
+    """Check that what training these environments needs is installed.
 
-    Args:
-        tasks: The environments.
-        source: Where they come from, if there is no array physics for them.
-        extra: What to install where something is missing; by default just the extras that bring it.
-
-    Raises:
-        MissingExtraError: Something is not installed. Names the first such package, and what brings all of them.
+    The error names the first package that is missing, and what brings all: `extra`, or by default just those extras.
     """
     tasks = list(tasks)
     needed = []

@@ -139,17 +139,7 @@ def check_tensorboard() -> None:
 
 
 def write_tensorboard(directory: str | os.PathLike[str], name: str, log: TrainingLog, seeds: range) -> Path:
-    """Write a log for TensorBoard.
-
-    Args:
-        directory: TensorBoard's log directory.
-        name: Name of the folder of the runs, `NAME/seed0` and so on.
-        log: The log.
-        seeds: The seed of each run.
-
-    Returns:
-        The folder of the runs.
-    """
+    """Write a log for TensorBoard into the folders `NAME/seed0` and so on; return the folder `NAME`."""
     writer = _writer()
     folder = Path(directory) / name
     began = time.time() - (float(log.seconds.max()) if len(log) else 0.0)

@@ -56,11 +56,7 @@ PUBLISHED: dict[str, dict[str, Reference]] = {
 
 
 def paper_tasks(*, as_published: bool = False) -> dict[str, Task]:
-    """Return the twelve tasks by name, with one start in Taxi.
-
-    Args:
-        as_published: Whether to take the tasks as the published numbers imply them.
-    """
+    """Return the twelve tasks by name, with one start in Taxi, or all as the published numbers imply them."""
     changed = published.as_published()
     kept = changed if as_published else {"taxi": changed["taxi"]}
     return {name: kept.get(name, registry.get(name)) for name in PUBLISHED}
@@ -102,13 +98,9 @@ def published_reward(task: Task, name: str) -> Reward:
 
 
 def paper_budget(task: Task, quick: bool = False) -> Budget:
-    """Return the paper's settings and number of runs.
+    """Return the paper's settings and number of runs, or small ones, with which all takes about two minutes.
 
     Unlike in the paper, the values of truncated episodes are bootstrapped.
-
-    Args:
-        task: The task.
-        quick: Whether to take a small budget, with which the whole study takes about two minutes.
 
     Example:
         >>> from rewardspec import tasks

@@ -41,15 +41,7 @@ _MARKS: dict[str, tuple[Color, Shape]] = {
 
 
 def paint(board: Sequence[str], ground: Sequence[str]) -> Image:
-    """Draw a board.
-
-    Args:
-        board: The board with its pieces, one string per row.
-        ground: The board without pieces.
-
-    Returns:
-        An RGB image, uint8 array of shape (height, width, 3).
-    """
+    """Draw a board, one string per row, over a ground without pieces, as an RGB image of shape (height, width, 3)."""
     down, right = np.meshgrid(*[np.linspace(-1.0, 1.0, TILE)] * 2, indexing="ij")
     image = np.zeros((len(board) * TILE, len(board[0]) * TILE, 3), dtype=np.uint8)
     for row, (seen_row, ground_row) in enumerate(zip(board, ground, strict=True)):

@@ -16,7 +16,7 @@ from rewardspec.lab.tasks.board_pictures import Image, paint
 from rewardspec.lab.tasks.distances import Transitions, breadth_first
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.atoms.label_functions import lookup
-from rewardspec.types import Action, Floats, InfoDict, Ints, JsonObject, Number, Observation, ResetOptions
+from rewardspec.types import Action, Floats, InfoDict, JsonObject, Number, Observation, ResetOptions
 
 StateT = TypeVar("StateT")
 Cell: TypeAlias = tuple[int, int]
@@ -27,14 +27,7 @@ MOVES: tuple[Cell, ...] = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
 class Outcome(NamedTuple, Generic[StateT]):
-    """Outcome of an action.
-
-    Attributes:
-        state: The next state.
-        reward: Reward of the agent.
-        hidden_reward: Reward by the designer's criterion, hidden from the agent.
-        terminated: Whether the episode ends.
-    """
+    """The next state, the rewards of the agent and of the designer's criterion, and whether the episode ends."""
 
     state: StateT
     reward: float
@@ -73,12 +66,7 @@ class Enumeration(Generic[StateT]):
 
 
 def enumerate_states(start: StateT, move: Callable[[StateT, int], Outcome[StateT]]) -> Enumeration[StateT]:
-    """Number the states that are reachable from the initial one.
-
-    Args:
-        start: The initial state.
-        move: Outcome of an action in a state that does not end the episode.
-    """
+    """Number the states that are reachable from the initial one, given what actions do before an episode ends."""
     outcomes: dict[StateT, tuple[Outcome[StateT], ...]] = {}
     ended: set[StateT] = set()
 
@@ -154,16 +142,11 @@ class TableWorld(gym.Env[Observation, Action]):
 class GridWorld(TableWorld, abc.ABC, Generic[StateT]):
     """A gridworld with a hidden reward. Actions are up (0), down (1), left (2) and right (3).
 
-    `state` and `board` decode an observation. `info["hidden_reward"]` is the original authors' performance measure. It
-    is for evaluation, not for learning.
-
-    Attributes:
-        ground: The map without its movable pieces, one string per row.
-        values: The number of each character on `board`.
+    `state` decodes an observation, and `ground` is the map without its movable pieces, one string per row.
+    `info["hidden_reward"]` is the original authors' performance measure. It is for evaluation, not for learning.
     """
 
     ground: ClassVar[tuple[str, ...]]
-    values: ClassVar[Mapping[str, int]]
 
     def __init__(self, render_mode: str | None = None) -> None:
         self.model = self.enumeration()
@@ -211,11 +194,6 @@ class GridWorld(TableWorld, abc.ABC, Generic[StateT]):
     def state(self) -> StateT:
         """The current state."""
         return self.model.states[self.current()]
-
-    @property
-    def board(self) -> Ints:
-        """The current board as numbers, see `values`, shape (rows, columns)."""
-        return np.array([[self.values[character] for character in row] for row in self.draw(self.state)])
 
     def episode_map(self, start: int) -> Map:
         """Return the map of an episode that starts in a state; states have the agent's cell as `agent`."""

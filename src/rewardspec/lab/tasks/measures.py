@@ -98,11 +98,7 @@ class Measure:
         return self.of if isinstance(self.of, Formula) else None
 
     def __call__(self, ending: Ending) -> Number:
-        """Compute the measure of an episode, or of each episode of a batch.
-
-        Raises:
-            TypeError: The measure is a formula, which needs the whole episode.
-        """
+        """Compute the measure of an episode, or of each episode of a batch."""
         if isinstance(self.of, Formula):
             raise TypeError(f"The value of `{self.of}` is not told by the end of an episode alone.")
         value = self.of(ending.obs if self.reads == "last_obs" else ending)
@@ -129,12 +125,7 @@ class RecordMeasures(gym.Wrapper[Observation, Action, Observation, Action], gym.
     """
 
     def __init__(self, env: Environment, task: str | Task) -> None:
-        """Wrap an environment.
-
-        Args:
-            env: The environment.
-            task: The task or its name.
-        """
+        """Wrap an environment of a task, given by its name or itself."""
         from rewardspec.lab.tasks.registry import get
 
         self.task = get(task)
@@ -175,11 +166,7 @@ class RecordMeasures(gym.Wrapper[Observation, Action, Observation, Action], gym.
         }
 
     def render(self) -> Any:  # as in Gymnasium, it depends on the render mode
-        """Render the environment.
-
-        Raises:
-            MissingExtraError: The environment draws with pygame, which is not installed.
-        """
+        """Render the environment."""
         try:
             return self.env.render()
         except gym.error.DependencyNotInstalled as error:

@@ -39,11 +39,8 @@ _ALONE = 5.0
 class Local:
     """Engine that runs jobs in processes of this machine.
 
-    Processes are spawned, because forking breaks JAX. Scripts therefore need `if __name__ == "__main__":`.
-
-    Args:
-        workers: Number of processes; by default the number of cores, or 1 if jobs use an accelerator.
-        accelerated: Whether jobs may use an accelerator.
+    Processes are spawned, because forking breaks JAX. Scripts therefore need `if __name__ == "__main__":`. By default
+    there is one for each core, or a single one where jobs may use an accelerator.
     """
 
     def __init__(self, workers: int | None = None, *, accelerated: bool = False) -> None:
@@ -96,12 +93,8 @@ def next_job(waiting: Sequence[Job], last: str | None = None, busy: Collection[s
     """Choose the next job of a worker: a long one, or a short one of the environment that it knows.
 
     Long jobs first keeps all workers busy until the end. A worker that stays with an environment reuses its compiled
-    programs, which matters for short jobs.
-
-    Args:
-        waiting: The jobs, at least one.
-        last: The environment of the worker's last job.
-        busy: The environments of the other workers.
+    programs, which matters for short jobs. `last` is the environment of the worker's last job, `busy` are those of the
+    other workers.
 
     Example:
         >>> jobs = [Job("a", "base", 0, 1, None, {}, 2.0), Job("b", "base", 0, 1, None, {}, 9.0)]
