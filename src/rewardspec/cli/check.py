@@ -57,11 +57,9 @@ def add_parser(commands: Subparsers) -> None:
         rewardspec check "G(request -> F grant)"
         rewardspec check spec.toml --env CartPole-v1
         """,
-    )
-    parser.epilog = (
-        f"{parser.epilog}\n\nAn argument that ends in .toml is a spec file.\n"
+        "An argument that ends in .toml is a spec file.\n"
         "Exit status: 0 when there is nothing worse than warnings, 1 when a spec has errors,\n"
-        "2 when the formula or the file cannot be read."
+        "2 when the formula or the file cannot be read.",
     )
     add_formula(parser)
     add_no_references(parser)

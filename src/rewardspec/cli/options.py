@@ -8,7 +8,7 @@ import re
 import sys
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,13 +25,13 @@ OBSERVE_CHOICES = ("nothing", "registers", "control", "values")
 """What a learner may see of the monitor."""
 
 
-def command(commands: Subparsers, name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    """A parser for one command, whose help ends with an example."""
+def command(commands: Subparsers, name: str, summary: str, example: str, notes: str = "") -> argparse.ArgumentParser:
+    """A parser for one command, whose help ends with an example and notes."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog="example:\n" + textwrap.indent(textwrap.dedent(example).strip(), "  "),
+        epilog="example:\n" + textwrap.indent(textwrap.dedent(example).strip(), "  ") + (notes and f"\n\n{notes}"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(parser=parser)  # so that a mistake is told with the usage of this command
@@ -181,6 +181,13 @@ def setting(text: str, option: str) -> tuple[str, Json]:
         if re.fullmatch(r"[\w.:+-]+", value.strip()):
             return name.strip(), value.strip()
         raise Error(f"The value of {name.strip()!r} should be written as in TOML. Received {value!r}.") from None
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Align the columns of rows; yield a line for each."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 @contextmanager

@@ -14,8 +14,17 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from rewardspec.cli.trace_files import Cell, Table, opened_table
-from rewardspec.cli.trace_values import CellReader, Column, Missing, PastColumn, Row, checked_labels
+from rewardspec.cli.trace_files import (
+    Cell,
+    CellReader,
+    Column,
+    Missing,
+    PastColumn,
+    Row,
+    Table,
+    checked_labels,
+    opened_table,
+)
 from rewardspec.errors import LabelError, SpecError, did_you_mean
 from rewardspec.logic.durations import has_durations, in_steps
 from rewardspec.logic.unknown_atoms import atom_hint

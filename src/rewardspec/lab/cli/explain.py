@@ -48,10 +48,8 @@ def add_parser(commands: Subparsers) -> None:
         rewardspec explain spec.toml --env CartPole-v1 --policy CartPole-v1-spec.npz
         rewardspec explain "F(key & F door)" --trace episode.csv
         """,
-    )
-    parser.epilog = (
-        f"{parser.epilog}\n\n{TRACE_HELP} Its\nfirst row is the state after reset; "
-        "columns base_reward, terminated and truncated are read where there are any."
+        f"{TRACE_HELP} Its\nfirst row is the state after reset; "
+        "columns base_reward, terminated and truncated are read where there are any.",
     )
     add_formula(parser)
     add_no_references(parser)

@@ -13,12 +13,12 @@ from rewardspec.cli.options import (
     OBSERVE_CHOICES,
     add_env_arg,
     add_no_references,
+    aligned,
     command,
     importing_from_here,
     spec_in,
 )
 from rewardspec.errors import Error
-from rewardspec.lab.cli.audit import aligned
 from rewardspec.lab.cli.options import (
     add_device,
     add_learner_options,
@@ -94,7 +94,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from rewardspec.lab.experiments.own_study import measured_by
     from rewardspec.lab.experiments.study import Budget
     from rewardspec.lab.learning.animation import check_recording, check_target, record
-    from rewardspec.lab.learning.training import check_extras, with_learner
+    from rewardspec.lab.learning.training import check_extras, default_config, with_learner
     from rewardspec.lab.learning.training_log import check_tensorboard, write_tensorboard
     from rewardspec.spec.toml_writing import dumps_spec
 
@@ -105,7 +105,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.measure is not None:
         task = measured_by(task if reward.spec is None else task.replace(specs={name: reward.spec}), arguments.measure)
     with options_for(seeds="--seeds", total_steps="--steps", episodes="--episodes"):
-        config = Budget(arguments.seeds, arguments.seeds, _config(arguments, task)).config
+        settings = default_config(task, config_changes(arguments, task))
+        config = Budget(arguments.seeds, arguments.seeds, settings).config
     target = arguments.output or f"{task.name}-{name}.npz"
     # Check before training what would fail after it.
     check_target(target)
@@ -163,12 +164,6 @@ def _reward(arguments: argparse.Namespace, task: Task) -> tuple[str, Reward]:
         observe = None if arguments.observe == "nothing" else arguments.observe
         reward = dataclasses.replace(reward, observe=observe)
     return name, reward
-
-
-def _config(arguments: argparse.Namespace, task: Task) -> Config:
-    from rewardspec.lab.learning.training import default_config
-
-    return default_config(task, config_changes(arguments, task))
 
 
 def _device(arguments: argparse.Namespace, task: Task, reward: Reward, config: Config) -> str:
