@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,22 +20,6 @@ FORMAT = "rewardspec checkpoint 1"
 _PACE = 5.0
 """Seconds between two checkpoints."""
 Tree = TypeVar("Tree")
-
-
-class Restored(NamedTuple):
-    """Content of a checkpoint.
-
-    Attributes:
-        leaves: Arrays of the program's state, in the order of its leaves.
-        columns: The log so far, arrays by the name of their column.
-        done: Number of updates done.
-        seconds: Seconds of training so far.
-    """
-
-    leaves: list[NDArray[Any]]
-    columns: dict[str, NDArray[Any]]
-    done: int
-    seconds: float
 
 
 class Checkpoint:
@@ -64,9 +48,10 @@ class Checkpoint:
         write_whole(self.path, write_arrays(header, arrays))
         self._last = time.monotonic()
 
-    def load(self, tree: Any) -> Restored | None:
-        """Return the content of the file, or None if there is none, it is damaged, or it is of another training.
+    def load(self, tree: Any) -> tuple[list[NDArray[Any]], dict[str, NDArray[Any]], int, float] | None:
+        """Return leaves of the state, columns of the log, updates done and seconds, or None where they are not there.
 
+        So it is where there is no file, it is damaged, or it is of another training.
         `tree` is a state of the program; that of the file has leaves of the same shapes and types.
         """
         expected = [(array.shape, array.dtype) for array in leaves_of(tree)]
@@ -83,7 +68,7 @@ class Checkpoint:
         except (OSError, DamagedFileError, KeyError, TypeError, ValueError):
             return None
         columns = {name.removeprefix("column_"): array for name, array in arrays.items() if name.startswith("column_")}
-        return Restored([arrays[f"leaf{k}"] for k in range(len(expected))], columns, done, seconds)
+        return [arrays[f"leaf{k}"] for k in range(len(expected))], columns, done, seconds
 
     def remove(self) -> None:
         """Remove the file, when the training is over."""

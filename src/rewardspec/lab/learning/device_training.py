@@ -103,11 +103,7 @@ class MeasuredEnv:
         self.env = env
         self.task = task
         self.formulas = formula_measures(task)
-
-    @property
-    def action_space(self) -> Any:
-        """Space of the actions."""
-        return self.env.action_space
+        self.action_space = env.action_space
 
     def reset(self, key: Array) -> tuple[Any, Observation]:
         """Return the first state of an episode, and its observation."""
@@ -187,8 +183,9 @@ def _learn(
     done, passed = 0, 0.0
     restored = None if checkpoint is None else checkpoint.load(carry)
     if restored is not None:
-        carry, done, passed = restored_tree(carry, restored.leaves), restored.done, restored.seconds
-        log.parts.append(restored.columns)
+        leaves, columns, done, passed = restored
+        carry = restored_tree(carry, leaves)
+        log.parts.append(columns)
     began = time.perf_counter() - passed
     while done < updates:
         count = min(program.chunk, updates - done)

@@ -79,7 +79,7 @@ def make_batch(task: Task, seeds: Sequence[int], source: Source = "gymnasium") -
     """Make the fastest batch of a task: its own, else array physics, else from the source, which needs its package."""
     from rewardspec.lab.learning.array_physics import physics_of
     from rewardspec.lab.learning.envpool_batch import PooledBatch, is_pooled
-    from rewardspec.lab.learning.physics_batch import PhysicsBatch
+    from rewardspec.lab.learning.physics_env import PhysicsBatch
 
     if source not in get_args(Source):
         known = get_args(Source)

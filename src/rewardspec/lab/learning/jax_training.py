@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.lab.learning.device_ppo import Carry, DevicePPO
-from rewardspec.lab.learning.encoders import Encoder
-from rewardspec.lab.learning.networks import HIDDEN
+from rewardspec.lab.learning.networks import HIDDEN, Encoder
 from rewardspec.lab.learning.ppo_update import import_jax
 from rewardspec.lab.learning.settings import PPO
 from rewardspec.lab.learning.training_log import Progress

@@ -13,8 +13,7 @@ from rewardspec.episodes.engine import BatchEngine, Transition
 from rewardspec.episodes.features import Features
 from rewardspec.lab.learning.env_batches import EnvBatch
 from rewardspec.lab.learning.finite_numbers import require_finite
-from rewardspec.lab.learning.observing import counts_steps, features_of
-from rewardspec.lab.learning.spaces import Actions, flattener, observation_size
+from rewardspec.lab.learning.spaces import Actions, counts_steps, features_of, flattener, observation_size
 from rewardspec.lab.learning.training_log import TrainingLog
 from rewardspec.lab.tasks.measures import Ending, formula_measures
 from rewardspec.lab.tasks.task import Task
@@ -29,7 +28,7 @@ class MonitoredBatch:
 
     The environments of a run are consecutive.
 
-    `observe` is what of the monitor is appended to observations; see `rewardspec.lab.learning.observing`.
+    `observe` is what of the monitor is appended to observations; see `rewardspec.lab.learning.spaces`.
 
     Attributes:
         observation_size: Size of an observation, with the monitor's features.

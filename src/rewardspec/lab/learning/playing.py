@@ -17,10 +17,9 @@ from rewardspec.errors import Error
 from rewardspec.lab.learning.finite_tables import finite_tables
 from rewardspec.lab.learning.networks import HIDDEN, forward
 from rewardspec.lab.learning.normalization import normalized
-from rewardspec.lab.learning.observing import counts_steps, features_of
 from rewardspec.lab.learning.policies import Policy
 from rewardspec.lab.learning.settings import SB3
-from rewardspec.lab.learning.spaces import Actions, batched, flattener
+from rewardspec.lab.learning.spaces import Actions, batched, counts_steps, features_of, flattener
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Action, AnySpace, Environment, Info, MachineState, Observation

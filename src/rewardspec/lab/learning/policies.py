@@ -17,9 +17,8 @@ from rewardspec.errors import Error, MissingExtraError, PolicyFileError
 from rewardspec.lab.learning.array_files import ArrayFile, DamagedFileError, Declared, write_arrays
 from rewardspec.lab.learning.finite_tables import finite_tables
 from rewardspec.lab.learning.networks import HIDDEN
-from rewardspec.lab.learning.observing import counts_steps, features_of
 from rewardspec.lab.learning.settings import SB3
-from rewardspec.lab.learning.spaces import Actions, observation_size
+from rewardspec.lab.learning.spaces import Actions, counts_steps, features_of, observation_size
 from rewardspec.lab.tasks import registry
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
@@ -171,7 +170,8 @@ def _check_declared(policy: Policy, declared: dict[str, Declared]) -> None:
 
 def _needed_shapes(policy: Policy, normalized: bool) -> dict[str, tuple[int, ...]]:
     if policy.kind == "table":
-        return _table_shape(policy)
+        tables = finite_tables(policy.task, policy.spec, policy.observe)
+        return {"table": (tables.observations, tables.successor.shape[1])}
     if policy.learner is None:
         return _network_shapes(policy, normalized)
     from rewardspec.lab.learning.sb3_training import parameter_shapes
@@ -187,11 +187,6 @@ def _rebuilding(settings: JsonObject) -> JsonObject:
         raise PolicyFileError("The layers of its network are too large.")
     options = {"policy_kwargs": kwargs} if kwargs else {}
     return {"algorithm": str(settings["algorithm"]), "policy": str(settings["policy"]), "options": options}
-
-
-def _table_shape(policy: Policy) -> dict[str, tuple[int, ...]]:
-    tables = finite_tables(policy.task, policy.spec, policy.observe)
-    return {"table": (tables.observations, tables.successor.shape[1])}
 
 
 def _network_shapes(policy: Policy, normalized: bool) -> dict[str, tuple[int, ...]]:

@@ -18,12 +18,11 @@ from rewardspec.lab.learning.device_training import checked_device, learn_actors
 from rewardspec.lab.learning.env_batches import Source
 from rewardspec.lab.learning.envpool_batch import is_pooled
 from rewardspec.lab.learning.finite_tables import TABLE_OBSERVE, finite_tables
-from rewardspec.lab.learning.observing import NETWORK_OBSERVE
 from rewardspec.lab.learning.policies import Policy
 from rewardspec.lab.learning.ppo import learn_actors
 from rewardspec.lab.learning.q_learning import learn_tables
 from rewardspec.lab.learning.settings import PPO, SB3, Config, QLearning, learner_words
-from rewardspec.lab.learning.spaces import Actions, observation_size
+from rewardspec.lab.learning.spaces import NETWORK_OBSERVE, Actions, observation_size
 from rewardspec.lab.learning.training_log import Progress, TrainingLog
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
@@ -249,11 +248,7 @@ def check_extras(tasks: Iterable[Task], *, source: Source = "gymnasium", extra: 
     if source == "envpool" and any(map(is_pooled, tasks)):
         needed.append(("envpool", "envpool", "The source `envpool`"))
     needed += [(_MODULES.get(task.extra, task.extra), task.extra, task.title) for task in tasks if task.extra]
-    missing = [need for need in needed if not _is_there(need[0])]
+    missing = [need for need in needed if importlib.util.find_spec(need[0]) is None]
     if missing:
         package, _, purpose = missing[0]
         raise MissingExtraError(package, extra or ",".join(dict.fromkeys(name for _, name, _ in missing)), purpose)
-
-
-def _is_there(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None

@@ -39,13 +39,7 @@ from rewardspec.types import Action, Floats, JsonObject, Number, Observation
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """A difference between the paper's text and its published numbers.
-
-    Attributes:
-        about: Title of a task, or name of a learner.
-        words: The difference.
-        known_from: The evidence.
-    """
+    """A difference between the paper's text and its published numbers, about a task or a learner, and the evidence."""
 
     about: str
     words: str

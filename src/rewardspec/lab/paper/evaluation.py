@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from rewardspec.lab.experiments.convergence import ConvergenceRule
 from rewardspec.lab.experiments.study import BASE, Budget, Contrast, Reference, Reward, Study, own_reward
-from rewardspec.lab.learning.observing import STEPS
 from rewardspec.lab.learning.settings import PPO, QLearning
+from rewardspec.lab.learning.spaces import STEPS
 from rewardspec.lab.learning.training import default_config
 from rewardspec.lab.paper import as_published as published
 from rewardspec.lab.paper.best import BEST
@@ -23,9 +23,7 @@ from rewardspec.types import JsonObject
 PAPER_REWARDS = (BASE, "boolean", "quantitative")
 """The rewards that the paper compares."""
 
-
-_N: None = None
-"""No value: the published table prints None."""
+_N: None = None  # the published table prints None
 
 
 def _row(*cells: tuple[float | None, float | None, float, float, str]) -> dict[str, Reference]:
@@ -116,14 +114,7 @@ def paper_budget(task: Task, quick: bool = False) -> Budget:
 
 
 def published_budget(task: Task, quick: bool = False) -> Budget:
-    """Return the settings that the published numbers imply: no bootstrapping, no reward normalization.
-
-    Example:
-        >>> from rewardspec import tasks
-        >>> config = published_budget(tasks.get("pendulum")).config
-        >>> config.bootstrap_truncated, config.normalize_observations, config.normalize_rewards
-        (False, True, False)
-    """
+    """Return the settings that the published numbers imply: no bootstrapping, no reward normalization."""
     budget = paper_budget(task, quick)
     config = budget.config
     if isinstance(config, PPO):
