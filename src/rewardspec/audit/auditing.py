@@ -30,11 +30,7 @@ SAME = 1e-6
 class Spread:
     """The least and the most, over all optimal policies, of what they achieve.
 
-    Attributes:
-        goal: Probability of reaching the goal.
-        hazard: Probability that what must not happen does.
-        completion: Task completion.
-        wait: Steps to the goal, where the time limit stands for never.
+    `goal` and `hazard` are probabilities. `wait` are steps to the goal, where the time limit stands for never.
     """
 
     goal: tuple[float, float]

@@ -34,15 +34,9 @@ KINDNESS = ((Quantity.GOAL, 1.0), (Quantity.HAZARD, -1.0), (Quantity.COMPLETION,
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """Exact expectations of a policy's results in an episode with a time limit.
+    """Exact expectations of what a policy achieves in an episode with a time limit.
 
-    Attributes:
-        completion: Task completion.
-        hazard: Probability that what must not happen does.
-        goal: Probability that the goal is reached.
-        steps: Steps to the goal, in the episodes that reach it; NaN when none does.
-        total: Sum of the rewards.
-        discounted: Discounted sum of the rewards.
+    `goal` and `hazard` are probabilities. `steps` are those to the goal, in episodes that reach it; NaN when none does.
     """
 
     completion: float
@@ -149,14 +143,10 @@ class Episodes:
 
 @dataclasses.dataclass(frozen=True)
 class PlayedEpisode:
-    """An episode of a policy in the real environment.
+    """An episode of a policy in the real environment; its states are the observations, the first included.
 
-    Attributes:
-        states: The observations, the first included.
-        actions: The actions.
-        rewards: What each step paid.
-        expected: The exact expectation of their sum, from the start that came up.
-        completion: The first of the measures that the environment told at the end, or None.
+    `expected` is the exact expectation of the sum of rewards, from the start that came up. `completion` is the first
+    of the measures that the environment told at the end, or None.
     """
 
     states: tuple[int, ...]

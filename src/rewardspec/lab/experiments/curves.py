@@ -39,12 +39,8 @@ def colors_of(study: Study) -> dict[str, str]:
 class Curve:
     """The learning curve of a cell: the mean over runs and its 95 % interval over runs, each of shape (P,).
 
-    Attributes:
-        unit: Unit of the training budget.
-        position: Amount of training.
-        mean: Mean of the runs' measure of success, each smoothed over 21 episodes.
-        low: Lower end of the interval; the mean itself for a single run.
-        high: Upper end of the interval.
+    Each run's measure of success is smoothed over 21 episodes. `position` is the amount of training, in the unit of the
+    budget. Of too few runs for an interval, its ends are the mean itself.
     """
 
     unit: Unit

@@ -20,11 +20,8 @@ class Job:
     """Runs that one worker trains together. A cell of a study has one or more jobs, and each writes one result file.
 
     Attributes:
-        task: Name of the task.
-        reward: Name of the reward.
         first: The first seed.
         count: Number of consecutive seeds.
-        config: Settings of the learner.
         setup: Description of the reward as JSON data: formulas, payment and observation of the monitor.
         cost: Expected seconds on one core.
     """

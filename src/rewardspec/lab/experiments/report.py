@@ -102,6 +102,7 @@ def report(
     totals = comparisons.over_environments(results) if shares else {}
     said = "Learning curves for all environments and rewards; the table above has the numbers."
     profiles = comparisons.profiles(results) if picture is not None and totals else {}
+    share_words = "For each reward, the share of runs that complete more than a given part of the task."
     page = environment.get_template("report.html").render(
         study=study,
         colors=colors,
@@ -123,7 +124,7 @@ def report(
         compared={name for contrast in contrasts for name in contrast["by_task"]},
         totals=totals,
         complete=len(results.complete()),
-        profiles=safe(plot(to_svg(figure_of_profiles(study, profiles)), "profiles", _PROFILES)) if profiles else None,
+        profiles=safe(plot(to_svg(figure_of_profiles(study, profiles)), "profiles", share_words)) if profiles else None,
         tasks=[_task_page(results, drawn if picture is not None else {}, name, safe) for name in study.tasks],
         statistics=statistics,
         convergence=convergence,
@@ -134,9 +135,6 @@ def report(
         duration=duration(sum(cell.seconds for cell in cells)),
     )
     return page[page.index("<!doctype html>") :] + "\n"
-
-
-_PROFILES = "For each reward, the share of runs that complete more than a given part of the task."
 
 
 def _sections(study: Study, tables: Mapping[str, Table]) -> list[Content]:

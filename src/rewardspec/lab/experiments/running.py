@@ -49,13 +49,7 @@ def run_jobs(
 ) -> Tally:
     """Run the jobs that have no result yet. After an interruption, the same call resumes.
 
-    Args:
-        directory: Directory of the results.
-        jobs: The jobs.
-        engine: The engine that runs them.
-        work: Runs a job.
-        study: Description of the study.
-        display: Progress display; by default on the standard error stream.
+    `study` is the description of the study. By default, progress is shown on the standard error stream.
     """
     display = display_for(sys.stderr) if display is None else display
     results = Results(directory, display.message)
@@ -105,10 +99,8 @@ def _store(results: Results, event: Finished, stored: int) -> None:
 class Trainer:
     """Work function that trains. It is sent to workers, so its attributes are JSON data.
 
-    Attributes:
-        command: The command line, stored with the results.
-        study: Description of the study.
-        checkpoints: Directory for the checkpoints of compiled training, if workers share one with this process.
+    `command` is the command line, stored with the results; `checkpoints` the directory for the checkpoints of compiled
+    training, if workers share one with this process.
     """
 
     command: str

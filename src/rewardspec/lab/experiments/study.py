@@ -104,14 +104,9 @@ class Budget:
 
 @dataclasses.dataclass(frozen=True)
 class Contrast:
-    """A comparison of one reward with the best of some others.
+    """A comparison of one reward with the best of some others, by a measure of success, by default a task's first.
 
-    Attributes:
-        name: Key in files.
-        title: Name for display.
-        reward: The reward.
-        others: The rewards it is compared with.
-        measure: The measure of success; by default the first measure of a task.
+    `name` is its key in files, and `title` its name for display.
     """
 
     name: str
@@ -123,15 +118,9 @@ class Contrast:
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
-    """Published numbers of a cell.
+    """Published numbers of a cell: mean episode and seconds of convergence, and task completion in percent.
 
-    Attributes:
-        episode: Mean episode of convergence, or None as printed.
-        seconds: Mean seconds until then.
-        completion: Task completion in percent.
-        half_width: Half the width of its 95 % interval.
-        episode_star: Whether the episode has the star of a suboptimal policy.
-        seconds_star: Whether the seconds have it.
+    `half_width` is half the width of the completion's 95 % interval. Stars mark a suboptimal policy.
     """
 
     episode: float | None

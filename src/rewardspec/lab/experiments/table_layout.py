@@ -45,12 +45,7 @@ class Line:
 class Table:
     """A table, independent of its format.
 
-    Attributes:
-        title: Title.
-        groups: Titles of the groups of columns; each group has a column for every reward.
-        columns: Titles of the rewards.
-        lines: Lines in the study's order, published ones after ours.
-        notes: Notes below the table.
+    Each group of columns has a column for every reward. Lines are in the study's order, published ones after ours.
     """
 
     title: str

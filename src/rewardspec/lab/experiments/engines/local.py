@@ -11,7 +11,6 @@ import contextlib
 import multiprocessing
 import multiprocessing.connection
 import os
-import pickle
 import signal
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
@@ -51,7 +50,6 @@ class Local:
 
     def run(self, jobs: Sequence[Job], work: Work) -> Iterator[Event]:
         """Run jobs and yield events."""
-        _check_portable(work)
         waiting = list(jobs)
         attempts: dict[str, int] = {}
         workers: list[_Worker] = []
@@ -165,15 +163,6 @@ def _without_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _check_portable(work: Work) -> None:
-    try:
-        pickle.dumps(work)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise Error(
-            f"Work should be a function or object of a module, so that processes can import it: {error}"
-        ) from None
 
 
 def _exit_reason(code: int | None) -> str:
