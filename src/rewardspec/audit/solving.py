@@ -15,8 +15,7 @@ from rewardspec.types import Array
 Floats = NDArray[np.float64]
 TIE = 1e-9
 """Actions whose values differ by less, relative to the sizes of what was added up for them, are equally good."""
-_SETTLED = 1e-13
-"""Value iteration stops when no value changes by more than this, likewise."""
+_SETTLED = 1e-13  # value iteration stops when no value changes by more than this, likewise
 
 
 @dataclasses.dataclass(frozen=True)

@@ -147,7 +147,7 @@ def add_env_arg(parser: argparse.ArgumentParser) -> None:
 def env_with_arguments(arguments: argparse.Namespace) -> str | None:
     """Return the environment that was named, together with the arguments that were given for it."""
     given: JsonObject = {}
-    for text in getattr(arguments, "env_args", ()):
+    for text in arguments.env_args:
         given |= _table_in(text) if text.endswith(".toml") and "=" not in text else dict([setting(text, "--env-arg")])
     env: str | None = getattr(arguments, "env", None)
     if env is None and given:

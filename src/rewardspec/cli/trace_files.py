@@ -31,10 +31,8 @@ JSON_SUFFIXES = (".jsonl", ".ndjson")
 class Table(NamedTuple):
     """A file of records that is being read.
 
-    Attributes:
-        columns: The names of its columns.
-        rows: For each row the number of its line, from 1, and a cell for each column.
-        unit: What the numbers of rows count: "line" or "row".
+    Each row has the number of its line, from 1, and a cell for each column. `unit` is what the numbers count: "line" or
+    "row".
     """
 
     columns: list[str]

@@ -77,13 +77,9 @@ class TraceRow(NamedTuple):
 
 
 class TraceBlock(NamedTuple):
-    """Consecutive rows of a trace.
+    """Consecutive rows of a trace: labels of each atom and numbers of other columns, float arrays of shape (rows,).
 
-    Attributes:
-        labels: For each atom its labels, a float array of shape (rows,).
-        others: The numbers of other columns that were asked for and are there, likewise.
-        length: The number of rows.
-        stamps: The times, as the record writes them; None where nothing needs them.
+    `stamps` are the times, as the record writes them; None where nothing needs them.
     """
 
     labels: dict[str, Column]

@@ -133,10 +133,8 @@ def convergence_of(log: TrainingLog, seconds: float, rule: ConvergenceRule = DEF
 def first_convergence(rewards: Floats, lengths: Ints | None = None, rule: ConvergenceRule = DEFAULT) -> Ints:
     """Return the number of episodes until each run converged, 0 for never, shape (runs,).
 
-    Args:
-        rewards: Returns of each run's episodes, shape (runs, episodes).
-        lengths: Number of episodes of each run, the rest being padding, shape (runs,); None for no padding.
-        rule: The convergence criterion.
+    Rewards are the returns of each run's episodes, shape (runs, episodes); `lengths` are the numbers of episodes, shape
+    (runs,), the rest being padding, or None for no padding.
 
     Example:
         >>> first_convergence(np.array([[7.0] * 400, [-7.0] * 400, list(range(400))]))

@@ -13,13 +13,10 @@ from rewardspec.lab.experiments.job_progress import JobProgress, Running
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_REDRAW = 0.1
-"""Seconds between redraws on a terminal."""
-_REMIND = 60.0
-"""Seconds without output after which a plain display prints a status."""
+_REDRAW = 0.1  # seconds between redraws on a terminal
+_REMIND = 60.0  # seconds without output after which a plain display prints a status
 _BAR = 20
-_WIDE = 100
-"""Minimum number of columns for progress bars."""
+_WIDE = 100  # minimum number of columns for progress bars
 
 
 def display_for(stream: TextIO) -> Display:

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from rewardspec.lab.experiments.engines import Advanced, Event, Failed, Finished, Lost, Started
 from rewardspec.lab.experiments.jobs import Job
 
-_ENOUGH = 0.02
-"""Fraction of a job after which its speed is extrapolated."""
+_ENOUGH = 0.02  # fraction of a job after which its speed is extrapolated
 
 
 @dataclasses.dataclass

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 _PACKAGES = ("rewardspec", "numpy", "jax", "optax", "gymnasium")
-_PRIVATE = ("--address",)
-"""Options whose values are private."""
+_PRIVATE = ("--address",)  # options whose values are private
 
 
 def versions() -> dict[str, str]:

@@ -28,8 +28,7 @@ from rewardspec.types import JsonObject
 
 PLAN = "plan.json"
 _PLAN_FORMAT = 1
-_PAPER: JsonObject = {"study": "paper"}
-"""The study of a directory without a description."""
+_PAPER: JsonObject = {"study": "paper"}  # the study of a directory without a description
 Notify = Callable[[str], None]
 """Callback that takes a message for the user."""
 Plan = Mapping[tuple[str, str], tuple[str, ...]]
@@ -58,11 +57,7 @@ class Results:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the lock of the directory.
-
-        Raises:
-            Error: Another process is writing here, or nothing can be written here.
-        """
+        """Hold the lock of the directory, in which nobody else writes meanwhile."""
         _check_writable(self.jobs)
         with _locked(self.directory):
             # The process that left these has ended: it would hold the lock.

@@ -30,13 +30,10 @@ BASE = "base"
 
 @dataclasses.dataclass(frozen=True)
 class Reward:
-    """A reward and the learner's observation of its monitor.
+    """A reward, and what of its monitor's state the learner observes, as the wrapper's `observe`.
 
-    Attributes:
-        spec: The spec, or None for the environment's own reward.
-        observe: Part of the monitor's state that the learner observes, as the wrapper's `observe`.
-        note: The idea in a sentence.
-        text: Text of the spec file, if any. A change of it changes the names of results.
+    `spec` is None for the environment's own reward. `note` is the idea in a sentence. `text` is that of the spec file,
+    if any; a change of it changes the names of results.
     """
 
     spec: Spec | None

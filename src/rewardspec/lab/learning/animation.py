@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 ENDINGS = (".gif", ".png")
-_WIDTH = 320
-"""Maximum width of a frame in pixels."""
-_FRAMES = 200
-"""Maximum number of frames; longer episodes are subsampled."""
+_WIDTH = 320  # maximum width of a frame in pixels
+_FRAMES = 200  # maximum number of frames; longer episodes are subsampled
 _STILLS = 8
 _GAP, _FRAME = 3, "#dddddd"
 

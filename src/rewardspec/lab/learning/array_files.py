@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 
 from rewardspec.types import Array, Json
 
-_HEADER_BYTES = 2**22
-"""Maximum size of a header, which holds settings and a spec as text."""
-_PREFIX_BYTES = 2**14
-"""Maximum size of the NumPy header of an array."""
+_HEADER_BYTES = 2**22  # maximum size of a header, which holds settings and a spec as text
+_PREFIX_BYTES = 2**14  # maximum size of the NumPy header of an array
 _DATE = (1980, 1, 1, 0, 0, 0)  # the content does not depend on the time of writing
 _LEVEL = 1  # the fastest level compresses logs to a tenth; others gain little
 

@@ -17,8 +17,7 @@ from rewardspec.lab.learning.array_files import ArrayFile, DamagedFileError, wri
 from rewardspec.types import JsonObject
 
 FORMAT = "rewardspec checkpoint 1"
-_PACE = 5.0
-"""Seconds between two checkpoints."""
+_PACE = 5.0  # seconds between two checkpoints
 Tree = TypeVar("Tree")
 
 

@@ -19,7 +19,7 @@ from rewardspec.lab.learning.physics_env import physics_env
 from rewardspec.lab.learning.ppo_update import import_jax
 from rewardspec.lab.learning.settings import PPO, Config
 from rewardspec.lab.learning.training_log import Progress, TrainingLog
-from rewardspec.lab.tasks.measures import Ending, formula_measures
+from rewardspec.lab.tasks.measures import Ending, formula_measures, measured
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Action, Array, Observation
@@ -33,8 +33,7 @@ WORTH_COMPILING = 2**20
 `benchmarks/device_training.py`."""
 _CHUNKS = 50
 """Least number of calls of the compiled program, between which progress is told and checkpoints are written."""
-_KEPT_STEPS = 2**22
-"""Most steps whose episodes are held on the device."""
+_KEPT_STEPS = 2**22  # most steps whose episodes are held on the device
 _COLUMNS = {"length": "length", "reward": "return", "base_reward": "base_return", "violated": "violated"}
 """Columns of the log, and what they are called in the `info` of `rewardspec.jax.SpecReward`."""
 
@@ -52,15 +51,10 @@ def checked_device(name: str) -> Device:
 
 
 def device_for(task: Task, spec: Spec | None, config: Config, runs: int, asked: str | None) -> Device:
-    """Return the device to train runs of a task on.
+    """Return the device to train runs of a task on, so many of them together.
 
-    Args:
-        task: The task.
-        spec: The spec that pays, or None for the environment's own reward.
-        config: The settings.
-        runs: Number of runs trained together.
-        asked: A device, which is taken where the task can be compiled. None compiles for the processor where that pays
-            and the spec's atoms can be compiled. Otherwise it is `"host"`.
+    The one that was `asked` for is taken where the task can be compiled. None compiles for the processor where that
+    pays and the spec's atoms can be compiled. Otherwise it is `"host"`.
     """
     if asked is not None and checked_device(asked) == "host":
         return "host"
@@ -121,15 +115,11 @@ class MeasuredEnv:
         inner, before, monitor, length, base_return = state
         inner, obs, reward, terminated, truncated, info = self.env.step(key, inner, action)
         length, base_return = length + 1, base_return + reward
-        values: Iterator[Any] = iter(())
+        values: Sequence[Any] = ()
         if self.formulas is not None:
             monitor, _ = self.formulas.step(monitor, self.formulas.labels(before, action, obs))
-            values = iter(self.formulas.values(monitor))
-        ending = Ending(obs, length, base_return, terminated)
-        measures = {
-            name: next(values) if measure.formula is not None else measure(ending)
-            for name, measure in self.task.measures.items()
-        }
+            values = self.formulas.values(monitor)
+        measures = measured(self.task, Ending(obs, length, base_return, terminated), values)
         state = (inner, obs, monitor, length, base_return)
         return state, obs, reward, terminated, truncated, {**info, "measures": measures}
 

@@ -48,12 +48,7 @@ class BatchStep(NamedTuple):
 
 
 class EnvBatch(Protocol):
-    """Copies of one environment, stepped together, with autoreset in the same step.
-
-    Attributes:
-        observation_space: The observations of one environment.
-        action_space: The actions of one environment.
-    """
+    """Copies of one environment, stepped together, with autoreset in the same step; spaces are those of one."""
 
     observation_space: AnySpace
     action_space: AnySpace

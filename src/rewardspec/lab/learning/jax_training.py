@@ -47,12 +47,7 @@ class Curves(NamedTuple):
     parameters: Any
 
     def final(self, name: str, share: float = 0.1) -> NDArray[np.float64]:
-        """Return the mean of the episodes that ended in the last part of each run, shape (runs,).
-
-        Args:
-            name: Name of a mean.
-            share: Which part of the updates counts.
-        """
+        """Return the mean of the episodes that ended in the last share of each run's updates, shape (runs,)."""
         first = int(len(self.steps) * (1.0 - share))
         weights = self.episodes[:, first:]
         sums = np.where(weights > 0, self.means[name][:, first:] * weights, 0.0).sum(axis=1)

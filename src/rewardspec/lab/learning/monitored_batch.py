@@ -15,7 +15,7 @@ from rewardspec.lab.learning.env_batches import EnvBatch
 from rewardspec.lab.learning.finite_numbers import require_finite
 from rewardspec.lab.learning.spaces import Actions, counts_steps, features_of, flattener, observation_size
 from rewardspec.lab.learning.training_log import TrainingLog
-from rewardspec.lab.tasks.measures import Ending, formula_measures
+from rewardspec.lab.tasks.measures import Ending, formula_measures, measured
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Action, Array, Bools, MachineState, Observation
@@ -121,9 +121,8 @@ class MonitoredBatch:
         }
         obs = take(self.batch.observation_space, last_obs, ended)
         ending = Ending(obs, row["length"], row["base_reward"], terminated[ended])
-        values = iter(() if self._measurer is None else self._measurer.spec.values(self._measured))
-        for name, measure in self.task.measures.items():
-            value = next(values)[ended] if measure.formula is not None else measure(ending)
+        values = () if self._measurer is None else self._measurer.spec.values(self._measured)
+        for name, value in measured(self.task, ending, (value[ended] for value in values)).items():
             row[name] = np.broadcast_to(np.asarray(value), len(ended))
         self._rows.append(row)
         self._length[ended] = 0

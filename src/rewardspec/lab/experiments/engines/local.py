@@ -23,16 +23,11 @@ from rewardspec.lab.experiments.jobs import Job
 from rewardspec.lab.experiments.provenance import usable_cores
 
 _ATTEMPTS = 2
-_PATIENCE = 0.25
-"""Timeout in seconds of waiting for events."""
-_GRACE = 5.0
-"""Seconds to wait for the exit of a worker that closed its pipe."""
-_TAIL = 2_000
-"""Bytes of a dead worker's output that are shown."""
-_WARM = 10.0
-"""Priority bonus, in seconds, for a job of the task that the worker ran last."""
-_ALONE = 5.0
-"""Priority bonus, in seconds, for a job of a task that no other worker runs."""
+_PATIENCE = 0.25  # timeout in seconds of waiting for events
+_GRACE = 5.0  # seconds to wait for the exit of a worker that closed its pipe
+_TAIL = 2_000  # bytes of a dead worker's output that are shown
+_WARM = 10.0  # priority bonus, in seconds, for a job of the task that the worker ran last
+_ALONE = 5.0  # priority bonus, in seconds, for a job of a task that no other worker runs
 
 
 class Local:

@@ -24,12 +24,9 @@ if TYPE_CHECKING:
     from ray import ObjectRef
     from ray.actor import ActorHandle
 
-_RETRIES = 5
-"""Number of restarts of a job whose node or process dies."""
-_PATIENCE = 0.5
-"""Timeout in seconds of waiting for results."""
-_PACE = 1.0
-"""Seconds between progress reports of a job."""
+_RETRIES = 5  # number of restarts of a job whose node or process dies
+_PATIENCE = 0.5  # timeout in seconds of waiting for results
+_PACE = 1.0  # seconds between progress reports of a job
 
 
 class Ray:

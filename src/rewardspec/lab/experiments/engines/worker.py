@@ -19,8 +19,7 @@ from rewardspec.lab.experiments.engines import Work
 from rewardspec.lab.experiments.jobs import Job
 from rewardspec.lab.learning.training_log import Progress
 
-_PACE = 0.2
-"""Seconds between progress reports."""
+_PACE = 0.2  # seconds between progress reports
 _ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
