@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rewardspec.episodes.features import Observe
 from rewardspec.errors import Error, did_you_mean
-from rewardspec.lab.learning.checkpoints import Checkpoint, restored_tree
+from rewardspec.lab.learning.array_files import Checkpoint, restored_tree
 from rewardspec.lab.learning.device_ppo import Carry, DevicePPO
 from rewardspec.lab.learning.finite_numbers import require_finite_policy
 from rewardspec.lab.learning.physics_env import physics_env

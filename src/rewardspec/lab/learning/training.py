@@ -13,7 +13,7 @@ from typing import Any
 
 from rewardspec.episodes.features import OBSERVE
 from rewardspec.errors import Error, MissingExtraError, did_you_mean
-from rewardspec.lab.learning.checkpoints import Checkpoint
+from rewardspec.lab.learning.array_files import Checkpoint
 from rewardspec.lab.learning.device_training import checked_device, learn_actors_compiled
 from rewardspec.lab.learning.env_batches import Source
 from rewardspec.lab.learning.envpool_batch import is_pooled
