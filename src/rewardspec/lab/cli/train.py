@@ -138,7 +138,7 @@ def _run(arguments: argparse.Namespace) -> int:
         episode = record(training.policy, arguments.record, run=_best_run(training.log, config.unit))
         print(
             f"Wrote {arguments.record}: an episode of {len(episode.actions)} steps, "
-            f"{_words(task)} {episode.task_completion:.2f}"
+            f"{next(iter(task.measures)).replace('_', ' ')} {episode.task_completion:.2f}"
         )
     return 0
 
@@ -191,10 +191,9 @@ def _train(
     checkpoint: Path,
 ) -> Training:
     """Train with the progress display of `reproduce`, for one job."""
-    from rewardspec.lab.experiments.display import display_for
+    from rewardspec.lab.experiments.display import JobProgress, display_for
     from rewardspec.lab.experiments.engines import Advanced, Event, Started
     from rewardspec.lab.experiments.engines.worker import throttled
-    from rewardspec.lab.experiments.job_progress import JobProgress
     from rewardspec.lab.experiments.jobs import Job
     from rewardspec.lab.learning.training import train
 
@@ -255,11 +254,6 @@ def _summary(task: Task, name: str, config: Config, training: Training) -> Itera
             f"Only {ended} episode{'s' * (ended != 1)} ended in the last tenth of {runs}, too few to judge by. "
             "Play more with `rewardspec probe --policy`, or train for longer."
         )
-
-
-def _words(task: Task) -> str:
-    """Return the name of the first measure."""
-    return next(iter(task.measures)).replace("_", " ")
 
 
 def _best_run(log: TrainingLog, unit: Unit) -> int:

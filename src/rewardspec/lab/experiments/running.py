@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 from rewardspec.errors import Error
 from rewardspec.lab.experiments import provenance
-from rewardspec.lab.experiments.display import Display, display_for
+from rewardspec.lab.experiments.display import Display, JobProgress, display_for
 from rewardspec.lab.experiments.engines import Engine, Failed, Finished, Work
-from rewardspec.lab.experiments.job_progress import JobProgress
 from rewardspec.lab.experiments.jobs import Job
 from rewardspec.lab.experiments.result_files import encode
 from rewardspec.lab.experiments.results import Results
