@@ -20,11 +20,9 @@ _SETTLED = 1e-13  # value iteration stops when no value changes by more than thi
 
 @dataclasses.dataclass(frozen=True)
 class Solution:
-    """The optimal values, and all actions that attain them.
+    """The optimal value of each node at the start of an episode, shape (N,), and all actions that attain them.
 
-    Attributes:
-        values: The optimal value of every node at the start of an episode, shape (N,).
-        optimal: Which actions are optimal at each node, shape (horizon, N, actions), or (1, N, actions) when endless.
+    Which these are at each node has the shape (horizon, N, actions), or (1, N, actions) when endless.
     """
 
     values: Floats

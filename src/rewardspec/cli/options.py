@@ -63,9 +63,14 @@ def formula_of(arguments: argparse.Namespace, rewrite: Callable[[str], str] | No
         text = arguments.formula if rewrite is None else rewrite(arguments.formula)
         return parse(text, syntax=arguments.syntax)
     except FormulaError:
-        if looks_like_a_file(arguments.formula):
-            raise _no_formula(arguments.formula) from None
-        raise
+        name = arguments.formula
+        if not looks_like_a_file(name):
+            raise
+        what = f"{name!r} looks like a file, and there is none of that name in {os.getcwd()!r}."
+        if Path(name).exists():
+            what = f"{name!r} is a file, and a formula is wanted here."
+        remedy = "Give a formula, such as 'F goal', or a spec file, whose name ends in .toml."
+        raise Error(f"{what} {remedy}") from None
 
 
 def looks_like_a_file(text: str) -> bool:
@@ -78,14 +83,6 @@ def looks_like_a_file(text: str) -> bool:
     return (
         re.fullmatch(r"(?:[\w.~:-]*[/\\])*[\w.~-]+", text) is not None and re.search(r"[/\\]|\.\w+$", text) is not None
     )
-
-
-def _no_formula(name: str) -> Error:
-    if Path(name).exists():
-        what = f"{name!r} is a file, and a formula is wanted here."
-    else:
-        what = f"{name!r} looks like a file, and there is none of that name in {os.getcwd()!r}."
-    return Error(f"{what} Give a formula, such as 'F goal', or a spec file, whose name ends in .toml.")
 
 
 def add_no_references(parser: argparse.ArgumentParser) -> None:

@@ -99,12 +99,8 @@ def opened_trace(arguments: argparse.Namespace) -> Iterator[Trace]:
 class Trace:
     """A trace that is being read, and never held as a whole.
 
-    Args:
-        table: The file.
-        name: What messages call it.
-        time: The column of times; None for `time`, where there is one.
-        missing: What to do about empty cells.
-        live: Whether rows come while they are being recorded. Then each is given as soon as it is there.
+    Messages call it by its name. `time` is the column of times; None for `time`, where there is one. With `live`, rows
+    come while they are being recorded, and each is given as soon as it is there.
     """
 
     def __init__(
@@ -176,13 +172,10 @@ class Trace:
         semantics: Semantics = "degree",
         timed: bool = False,
     ) -> Iterator[TraceRow]:
-        """The rows, as they come.
+        """The rows, as they come, and numbers of `others`, columns that may be there or not.
 
-        Args:
-            readings: How each atom is read.
-            others: Columns of any numbers, which may be there or not.
-            semantics: Whether labels are degrees from 0 to 1 or, as robustness, any finite numbers.
-            timed: Whether to read the times even if no expression needs them.
+        Labels are degrees from 0 to 1 or, for robustness, any finite numbers. Times are read where an expression needs
+        them or with `timed`.
         """
         for block in self.blocks(readings, others, semantics, timed, 1 if self.live else _ROWS_AT_ONCE):
             names, labels = list(block.labels), [column.tolist() for column in block.labels.values()]

@@ -46,18 +46,13 @@ class Layer:
 
 
 class ProductSearch:
-    """Finds the nodes, and numbers them in the order in which they are found.
+    """Finds the nodes, and numbers them in the order in which they are found, up to `max_nodes`.
 
-    Atoms are called only for what can be reached: what they say of anything else does not matter.
-
-    Args:
-        spec: The spec, with functions for its atoms.
-        max_nodes: The most nodes to look for.
-        settle: Whether configurations that pay alike for ever, those after the lowest penalty, count as one.
-        one_by_one: Whether atoms take single transitions only.
+    Atoms are called only for what can be reached: what they say of anything else does not matter. They take single
+    transitions only if `one_by_one`. With `settle`, configurations that pay alike for ever, those after the lowest
+    penalty, count as one.
 
     Attributes:
-        model: The environment.
         starts: The node of each of the model's `starts`.
         first: The spec's state in each of them.
         keys: For each layer found so far, one row for each node: the environment's state, then the configuration.

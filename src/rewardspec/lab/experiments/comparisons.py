@@ -44,16 +44,13 @@ class Comparison:
 def compare(results: Summaries, contrast: Contrast) -> list[Comparison]:
     """Compare a reward with the best of the others, in every task with results of all of them."""
     found = []
+    measure = contrast.measure
     for row in map(results.of, results.study.tasks):
         cells = [row.get(name) for name in (contrast.reward, *contrast.others)]
-        if all(cell is not None and _has(cell, contrast.measure) for cell in cells):
-            other = max((row[name] for name in contrast.others), key=lambda cell: _mean(cell, contrast.measure).value)
-            found.append(_compare_cells(row[contrast.reward], other, contrast.measure))
+        if all(cell is not None and (measure is None or measure in cell.further_measures) for cell in cells):
+            other = max((row[name] for name in contrast.others), key=lambda cell: _mean(cell, measure).value)
+            found.append(_compare_cells(row[contrast.reward], other, measure))
     return found
-
-
-def _has(cell: Summary, measure: str | None) -> bool:
-    return measure is None or measure in cell.further_measures
 
 
 def _mean(cell: Summary, measure: str | None) -> Estimate:

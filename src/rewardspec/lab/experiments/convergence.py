@@ -60,12 +60,9 @@ DEFAULT = ConvergenceRule()
 
 @dataclasses.dataclass(frozen=True)
 class Convergence:
-    """Convergence of the runs of a cell.
+    """Convergence of the runs of a cell: episodes until then and each run's share of the seconds, 0 and NaN for none.
 
-    Attributes:
-        episodes: Number of episodes until convergence, 0 for none, shape (runs,).
-        seconds: Each run's share of the wall-clock time until then, NaN for none, shape (runs,).
-        rule: The rule, which defines the means.
+    Both have the shape (runs,). The rule defines the means.
 
     Example:
         >>> seen = Convergence(np.array([192, 0, 256]), np.array([0.1, np.nan, 0.3]))

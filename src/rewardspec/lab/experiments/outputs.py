@@ -35,9 +35,6 @@ def write_outputs(directory: Path, study: Study, cells: Iterable[Cell], *, width
 
     Missing cells leave gaps. Without matplotlib there are no curves. Cells come in any order, are iterated once and
     need not fit in memory together. Lines of the text table have at most `width` characters.
-
-    Raises:
-        Error: There are no cells, two are the same, or a file cannot be written.
     """
     summaries: list[Summary] = []
     curves: dict[tuple[str, str], Curve] = {}

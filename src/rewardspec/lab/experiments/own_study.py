@@ -52,9 +52,6 @@ def own_study(
         learner: `"ppo"`, `"q-learning"` or `"sb3:NAME"`; by default the task's own.
         show: Whether results are only shown; then functions that specs refer to are not imported.
         references: Whether the module of an environment `module:…` may be imported.
-
-    Raises:
-        Error: The environment does not exist, there is no reward, or a spec or setting is invalid.
     """
     task = task_with(env, specs, measure, learner, show=show, references=references)
     rules = _rules(task, specs)

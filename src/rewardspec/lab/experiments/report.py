@@ -81,9 +81,6 @@ def report(
 
     `picture` is the figure of all learning curves as SVG; None if matplotlib is missing, and then `hint` is shown.
     `further` has the figures of further measures, by measure.
-
-    Raises:
-        MissingExtraError: Jinja is not installed.
     """
     try:
         import jinja2

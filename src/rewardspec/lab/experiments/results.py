@@ -104,15 +104,12 @@ class Results:
 
     def study(self) -> Study:
         """Load the study, without importing the functions that its specs refer to."""
-        return self._shown(self._read_plan()[0])
-
-    def _shown(self, description: JsonObject) -> Study:
-        return study_of(description, show=True, references=self.references)
+        return study_of(self._read_plan()[0], show=True, references=self.references)
 
     def cells(self) -> Iterator[Cell]:
         """Yield the finished cells in the order of the table; a planned cell has only its planned jobs."""
         description, plan = self._read_plan()
-        known = self._shown(description).cells
+        known = study_of(description, show=True, references=self.references).cells
         found = self._by_cell(known)
         for cell in known:
             stored, planned = found.get(cell, []), plan.get(cell)
@@ -160,11 +157,8 @@ def open_results(
 ) -> tuple[Study, Iterator[Cell]]:
     """Open a directory of results: its study, and an iterator over the cells that loads one at a time.
 
-    Args:
-        directory: The directory.
-        report: Called with a message for each damaged, foreign or ignored file.
-        references: Whether the module of an environment `module:…` may be imported, which runs its code. Functions that
-            specs refer to are never imported.
+    `report` is called with a message for each damaged, foreign or ignored file. `references` says whether the module of
+    an environment `module:…` may be imported, which runs its code. Functions that specs refer to are never imported.
     """
     results = Results(directory, report, references=references)
     how = f"with: rewardspec reproduce -o {directory}"

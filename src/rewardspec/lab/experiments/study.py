@@ -137,7 +137,6 @@ class Study:
     """Tasks and rewards that are compared.
 
     Attributes:
-        title: Title.
         lead: Summary in a few sentences.
         tasks: The tasks by name, the rows of the table.
         rewards: The titles of the rewards by name, the columns of the table.
@@ -193,14 +192,8 @@ class Study:
     ) -> list[Job]:
         """Return the jobs of some tasks and rewards, by default of all.
 
-        Args:
-            tasks: Names of tasks.
-            rewards: Names of rewards.
-            quick: Whether to take the small budgets.
-            seeds: Number of runs of a cell; by default that of the budget.
-            block: Number of runs in a job; by default that of the budget.
-            source: Source of environments without array physics.
-            device: Device for the tasks that can be compiled; see `rewardspec.lab.learning.device_training.device_for`.
+        `quick` takes the small budgets; `seeds` and `block` replace numbers of the budgets. `source` is that of
+        environments without array physics; for `device` see `rewardspec.lab.learning.device_training.device_for`.
         """
         chosen = [self.checked_reward(name) for name in (rewards if rewards is not None else self.rewards)]
         changes = {name: value for name, value in (("seeds", seeds), ("block", block)) if value is not None}
@@ -231,11 +224,8 @@ class Provenance:
 
     Attributes:
         seconds: Wall-clock seconds of training, summed over jobs.
-        config: Settings of the learner.
         observe: Part of the monitor's state that the learner observed, or None.
         payment: Payment of the spec; None for the environment's own reward.
-        commands: The commands that trained it.
-        versions: Versions of the packages.
         devices: The kinds of machine that trained it.
     """
 

@@ -29,7 +29,6 @@ class Summary(Provenance):
 
     Attributes:
         full_budget: Whether the cell had the budget of the study's references.
-        runs: Number of runs.
         episodes: Number of finished episodes of all runs.
         steps: Number of steps in these episodes.
         completion: Mean task completion over all episodes of all runs; the interval treats episodes as independent.

@@ -241,12 +241,8 @@ def _further(name: str, title: str, *, late: bool) -> _Group:
     return _Group(title, show, value)
 
 
-def _is_share(study: Study) -> bool:
-    return all(task.measure.share for task in study.tasks.values())
-
-
 def _unit(study: Study) -> str:
-    return " (%)" if _is_share(study) else ""
+    return " (%)" if all(task.measure.share for task in study.tasks.values()) else ""
 
 
 def _measured(study: Study) -> str:

@@ -32,7 +32,6 @@ class Carry(NamedTuple):
     """All that an update starts from; a pytree whose arrays have the runs as their first axis.
 
     Attributes:
-        parameters: Parameters of the networks.
         memory: State of the optimizer.
         envs: State of the environments and of the spec.
         obs: The observations that the next actions are chosen on, normalized where the settings say so.

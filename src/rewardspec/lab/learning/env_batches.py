@@ -26,13 +26,11 @@ Source = Literal["gymnasium", "envpool"]
 class BatchStep(NamedTuple):
     """Result of stepping every environment; n is their number.
 
-    Observations are batches of the environment's observation space: arrays of shape (n, size) for a vector.
+    Observations are batches of the environment's observation space: arrays of shape (n, size) for a vector. Rewards are
+    the environment's own, and with the ends of episodes have the shape (n,).
 
     Attributes:
         next_obs: The observations after the actions, before autoreset.
-        reward: The environment's own rewards, shape (n,).
-        terminated: Whether an episode terminated, shape (n,).
-        truncated: Whether an episode was truncated, shape (n,).
         obs: The observations after autoreset: the initial ones of new episodes, otherwise `next_obs`.
         info: The infos of `next_obs`.
         first_info: The infos of the resets.

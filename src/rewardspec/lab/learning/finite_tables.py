@@ -29,10 +29,6 @@ TABLE_OBSERVE = (None, "registers", "registers-and-steps", "start-and-parity")
 class Phases(NamedTuple):
     """Phases of an episode: 0, 1, 2, …, each for one step, where the last is followed by `back`.
 
-    Attributes:
-        number: Number of phases.
-        back: The phase after the last.
-
     Example:
         >>> [START_AND_PARITY.after(steps) for steps in range(6)]
         [0, 1, 2, 1, 2, 1]
@@ -205,14 +201,11 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
     if observe == "start-and-parity":
         return _phased(tables, START_AND_PARITY)
     if observe == "registers-and-steps":
-        return _phased(tables, _step_count(task))
+        limit = task.max_episode_steps
+        if limit is None:
+            raise Error(f"A table of the number of steps needs a limit of steps, and {task.title} has none.")
+        return _phased(tables, Phases(limit, limit - 1))
     return tables
-
-
-def _step_count(task: Task) -> Phases:
-    if task.max_episode_steps is None:
-        raise Error(f"A table of the number of steps needs a limit of steps, and {task.title} has none.")
-    return Phases(task.max_episode_steps, task.max_episode_steps - 1)
 
 
 def _require_finite(task: Task, product: Product) -> None:

@@ -87,12 +87,10 @@ def forward(head: dict[str, Any], observations: Any, xp: Any) -> Any:
 
 
 class Encoder(NamedTuple):
-    """A function of observations.
+    """A function of observations, and the number of features of one.
 
-    Attributes:
-        size: Number of features of an observation.
-        apply: Function `(head, obs) -> features`, from the parameters of a network, which it need not read, and
-            observations, a pytree of arrays of shape (…, *shape), to floats of shape (…, size).
+    `apply(head, obs) -> features` takes the parameters of a network, which it need not read, and observations, a pytree
+    of arrays of shape (…, *shape), to floats of shape (…, size).
     """
 
     size: int

@@ -39,8 +39,7 @@ def learn_actors(
 ) -> tuple[TrainingLog, dict[str, NDArray[Any]]]:
     """Train one policy for each seed; see `rewardspec.lab.learning.training.train` for the arguments.
 
-    Returns:
-        The log, and the arrays of the learned actors as `rewardspec.lab.learning.policies` keeps them.
+    The log comes with the arrays of the learned actors, as `rewardspec.lab.learning.policies` keeps them.
     """
     with contextlib.closing(make_batch(task, _environment_seeds(seeds, config.envs), source)) as batch:
         return _learn(MonitoredBatch(task, batch, len(seeds), spec, observe), config, seeds, progress)

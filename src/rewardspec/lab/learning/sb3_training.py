@@ -142,8 +142,7 @@ def learn_models(
 ) -> tuple[TrainingLog, dict[str, Array]]:
     """Train one model for each seed, one after the other; see `rewardspec.lab.learning.training.train`.
 
-    Returns:
-        The log, and the parameters of the models' policies by name, with the runs as first axis.
+    The log comes with the parameters of the models' policies by name, with the runs as first axis.
     """
     algorithm(config.algorithm)  # raises its errors first
     replay = {} if spec is None or not config.counterfactual else counterfactual_options(task, spec, observe, config)

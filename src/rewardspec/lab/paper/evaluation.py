@@ -147,34 +147,27 @@ def _is_full(budget: Callable[[Task], Budget]) -> Callable[[Task, JsonObject, in
 has_full_budget = _is_full(paper_budget)
 
 
+@functools.cache
 def paper_study(*, as_published: bool = False) -> Study:
     """Return the study; as published, it has no fourth column."""
-    return _study_as_published() if as_published else _study()
-
-
-@functools.cache
-def _study_as_published() -> Study:
-    return Study(
-        title="The paper's table, cell by cell",
-        lead="Twelve environments, each learned from its own reward, from a Boolean and from a quantitative "
-        "specification, in the setting that the numbers of “Expressive Temporal Specifications for Reward "
-        "Monitoring” (Adalat and Belardinelli, AAAI-26) speak for, beside the paper's own numbers.",
-        tasks=paper_tasks(as_published=True),
-        rewards={BASE: "Base", "boolean": "Boolean", "quantitative": "Quant."},
-        budget=published_budget,
-        reward=published_reward,
-        contrasts=(Contrast("quantitative_and_boolean", "Quant. − Boolean", "quantitative", ("boolean",)),),
-        references=PUBLISHED,
-        rivals=PAPER_REWARDS,
-        is_full=_is_full(published_budget),
-        convergence=published_convergence,
-        notes=tuple(f"{one.about}: {one.words} Known from: {one.known_from}." for one in published.READINGS),
-        description={"study": "paper", "as_published": True},
-    )
-
-
-@functools.cache
-def _study() -> Study:
+    if as_published:
+        return Study(
+            title="The paper's table, cell by cell",
+            lead="Twelve environments, each learned from its own reward, from a Boolean and from a quantitative "
+            "specification, in the setting that the numbers of “Expressive Temporal Specifications for Reward "
+            "Monitoring” (Adalat and Belardinelli, AAAI-26) speak for, beside the paper's own numbers.",
+            tasks=paper_tasks(as_published=True),
+            rewards={BASE: "Base", "boolean": "Boolean", "quantitative": "Quant."},
+            budget=published_budget,
+            reward=published_reward,
+            contrasts=(Contrast("quantitative_and_boolean", "Quant. − Boolean", "quantitative", ("boolean",)),),
+            references=PUBLISHED,
+            rivals=PAPER_REWARDS,
+            is_full=_is_full(published_budget),
+            convergence=published_convergence,
+            notes=tuple(f"{one.about}: {one.words} Known from: {one.known_from}." for one in published.READINGS),
+            description={"study": "paper", "as_published": True},
+        )
     return Study(
         title="Rewards from temporal specifications: the evaluation, redone",
         lead="Twelve environments, each learned from its own reward, from a Boolean and from a quantitative "
