@@ -1,4 +1,7 @@
-"""The tasks of the reward-machine benchmark: the machines are the environment's reward, the formulas are specs."""
+"""The tasks of the reward-machine benchmark: the machines are the environment's reward, the formulas are specs.
+
+Further tasks of Office World need reward machines with many states, or cannot be expressed by any.
+"""
 
 from __future__ import annotations
 
