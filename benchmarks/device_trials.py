@@ -58,8 +58,8 @@ def train(trial: Trial, config: Any, seeds: Sequence[int], played: int) -> Train
     import jax
 
     from rewardspec.lab.learning.device_ppo import DevicePPO
-    from rewardspec.lab.learning.encoders import flat_encoder
     from rewardspec.lab.learning.jax_training import train_jax_envs
+    from rewardspec.lab.learning.networks import flat_encoder
 
     envs = trial.make(config.envs)
     encoder = (trial.encoder or flat_encoder)(envs.observation_struct)

@@ -126,7 +126,7 @@ def _grid_trial(env_name: str, reward: Reward) -> Trial:
     import xminigrid
     from xminigrid.core.constants import NUM_COLORS, NUM_TILES, Tiles
 
-    from rewardspec.lab.learning.encoders import grid_encoder
+    from rewardspec.lab.learning.networks import grid_encoder
 
     def key(obs: Any, action: Any, next_obs: Any, info: Any) -> Any:
         return info["state"].state.agent.pocket[0] == Tiles.KEY
@@ -169,7 +169,7 @@ def _corridor_trial(env_name: str, reward: Reward) -> Trial:
     import navix
     from navix.grid import translate
 
-    from rewardspec.lab.learning.encoders import grid_encoder
+    from rewardspec.lab.learning.networks import grid_encoder
 
     world = CORRIDORS[env_name]
     pickup = [action.__name__ for action in navix.actions.DEFAULT_ACTION_SET].index("pickup")

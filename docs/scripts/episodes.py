@@ -109,7 +109,7 @@ def planned(task: Task) -> Callable[[Any, Any], Any]:
     """The policy that serves a finite task best."""
     model = finite_model(task.make())
     product = build_product(model, base_spec())
-    policy = Episodes(product, aims_of(task, model), task.max_episode_steps, 1.0).kindest()
+    policy = Episodes(product, aims_of(task, model), task.max_episode_steps, 1.0).best_case_policy()
     nodes = {int(state): node for node, state in enumerate(product.state)}  # one node a state: base has no memory
     steps = iter(range(task.max_episode_steps))
     return lambda obs, env: int(policy.actions[next(steps)][nodes[int(obs)]])

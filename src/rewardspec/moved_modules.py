@@ -18,6 +18,7 @@ MOVED = {
     "rewardspec.learning": "rewardspec.lab.learning",
     "rewardspec.experiments": "rewardspec.lab.experiments",
     "rewardspec.experiments.paper": "rewardspec.lab.paper",
+    "rewardspec.lab.learning.encoders": "rewardspec.lab.learning.networks",
 }
 """Former and present names of packages and modules; what is inside a package moved with it, unless it is listed too."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rewardspec.cli import main
-from rewardspec.cli.trace_values import PastColumn
+from rewardspec.cli.trace_files import PastColumn
 from rewardspec.errors import SpecError
 from rewardspec.export.c_code import to_c
 from rewardspec.export.c_columns import columns_to_c

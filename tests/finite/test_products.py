@@ -8,8 +8,7 @@ import pytest
 from rewardspec import Spec, tasks
 from rewardspec.errors import ModelError
 from rewardspec.finite.models import finite_model
-from rewardspec.finite.product_search import ProductSearch
-from rewardspec.finite.products import Product, build_product
+from rewardspec.finite.products import Product, ProductSearch, build_product
 from rewardspec.spec.payments import PAYMENTS
 
 FINITE = ("cliff_walking", "frozen_lake", "taxi", "island_navigation", "conveyor_belt", "sokoban")

@@ -111,12 +111,7 @@ def _taxi(env: Any, start: int) -> Map:
 
 
 def draw_path(board: Map, states: Sequence[int], mark: Callable[[str], str] = str) -> list[str]:
-    """The map with the way the agent took: on each cell the direction in which it was last left.
-
-    Args:
-        board: The map.
-        states: The states that were visited.
-        mark: What to make of a mark, such as coloring it.
+    """The map with the way the agent took: on each cell the direction in which it was last left, as `mark` shows it.
 
     Example:
         >>> from rewardspec import tasks
@@ -148,12 +143,7 @@ def draw_path(board: Map, states: Sequence[int], mark: Callable[[str], str] = st
 def plot_paths(
     title: str, env: Environment, findings: Sequence[AuditFinding], episodes: Sequence[PlayedEpisode]
 ) -> Plot:
-    """A matplotlib figure of what was played for each finding, side by side; wide maps stand below each other.
-
-    Raises:
-        Error: The environment has no map.
-        MissingExtraError: matplotlib is not installed.
-    """
+    """A matplotlib figure of what was played for each finding, side by side; wide maps stand below each other."""
     figure_class, _ = matplotlib_classes()
     boards = [board for episode in episodes if (board := map_of(env, episode.states[0])) is not None]
     if not boards:

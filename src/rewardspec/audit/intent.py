@@ -70,12 +70,9 @@ class AuditedTask(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Aims:
-    """The goal, the hazard and the measure of success on every transition of a model, each of shape (K,).
+    """Whether each transition of a model reaches the goal, or does what must not happen, and the task completion.
 
-    Attributes:
-        goal: Whether the transition reaches the goal.
-        hazard: Whether it does what must not happen.
-        completion: The task completion, in [0, 1], if the episode ends after it.
+    That is in [0, 1], for an episode that ends after the transition. Each has the shape (K,).
     """
 
     goal: NDArray[np.bool_]
@@ -91,16 +88,8 @@ def read_aims(
 ) -> Aims:
     """Evaluate an intent on the transitions of a model.
 
-    Args:
-        intent: Goal and hazard.
-        model: The environment.
-        atoms: The functions of the atoms that goal and hazard read. A formula holds where its value is nearly 1.
-        completion: The task completion, a function of the last observation; by default, whether the episode ends at
-            the goal.
-
-    Raises:
-        FormulaError: Goal or hazard reads another atom.
-        SpecError: Goal or hazard has temporal operators.
+    Goal and hazard hold where the values of their formulas are nearly 1. Without a `completion`, a function of the last
+    observation, it is whether the episode ends at the goal.
     """
     goal, hazard = (_where(formula, model, atoms) for formula in (intent.goal, intent.hazard))
     if completion is None:
@@ -110,11 +99,7 @@ def read_aims(
 
 
 def aims_of(task: AuditedTask, model: FiniteModel) -> Aims:
-    """Evaluate the intent of a task.
-
-    Raises:
-        ModelError: The task has none.
-    """
+    """Evaluate the intent of a task."""
     return read_aims(required_intent(task), model, task.atoms, task.completion)
 
 

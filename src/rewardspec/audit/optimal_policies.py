@@ -34,15 +34,9 @@ KINDNESS = ((Quantity.GOAL, 1.0), (Quantity.HAZARD, -1.0), (Quantity.COMPLETION,
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """Exact expectations of a policy's results in an episode with a time limit.
+    """Exact expectations of what a policy achieves in an episode with a time limit.
 
-    Attributes:
-        completion: Task completion.
-        hazard: Probability that what must not happen does.
-        goal: Probability that the goal is reached.
-        steps: Steps to the goal, in the episodes that reach it; NaN when none does.
-        total: Sum of the rewards.
-        discounted: Discounted sum of the rewards.
+    `goal` and `hazard` are probabilities. `steps` are those to the goal, in episodes that reach it; NaN when none does.
     """
 
     completion: float
@@ -69,14 +63,7 @@ class OptimalPolicy:
 
 
 class Episodes:
-    """Episodes of a product with a time limit, counted backwards from their end.
-
-    Args:
-        product: The product.
-        aims: What the task is about.
-        steps: The time limit.
-        discount: The discount of `Quantity.DISCOUNTED`.
-    """
+    """Episodes of a product with a time limit, counted backwards from their end."""
 
     def __init__(self, product: Product, aims: Aims, steps: int, discount: float) -> None:
         self.product, self.steps, self.discount = product, steps, discount
@@ -85,10 +72,9 @@ class Episodes:
         self.completion = aims.completion[product.row]
 
     def best_case_policy(self, allowed: NDArray[np.bool_] | None = None) -> OptimalPolicy:
-        """The policy that serves the task best among those that take only allowed actions; see `KINDNESS`.
+        """The policy that serves the task best, by `KINDNESS`, of those that take only `allowed` actions, None for all.
 
-        Args:
-            allowed: The actions to choose from, shape (steps, N, actions) or (1, N, actions); None allows all.
+        Their shape is (steps, N, actions) or (1, N, actions).
         """
         product = self.product
         tracked = np.zeros((len(product), len(Quantity)))
@@ -157,14 +143,10 @@ class Episodes:
 
 @dataclasses.dataclass(frozen=True)
 class PlayedEpisode:
-    """An episode of a policy in the real environment.
+    """An episode of a policy in the real environment; its states are the observations, the first included.
 
-    Attributes:
-        states: The observations, the first included.
-        actions: The actions.
-        rewards: What each step paid.
-        expected: The exact expectation of their sum, from the start that came up.
-        completion: The first of the measures that the environment told at the end, or None.
+    `expected` is the exact expectation of the sum of rewards, from the start that came up. `completion` is the first
+    of the measures that the environment told at the end, or None.
     """
 
     states: tuple[int, ...]
@@ -180,14 +162,7 @@ class PlayedEpisode:
 
 
 def play(env: Environment, product: Product, policy: OptimalPolicy, seed: int | None = None) -> PlayedEpisode:
-    """Play one episode in the real environment, with the spec of the product as its reward.
-
-    Args:
-        env: The environment.
-        product: The product.
-        policy: What to do at its nodes.
-        seed: Seed of the reset.
-    """
+    """Play one episode in the real environment, with the spec of the product as its reward."""
     from rewardspec.wrappers import MonitorReward
 
     paid = MonitorReward(env, product.spec)

@@ -15,17 +15,14 @@ from rewardspec.types import Array
 Floats = NDArray[np.float64]
 TIE = 1e-9
 """Actions whose values differ by less, relative to the sizes of what was added up for them, are equally good."""
-_SETTLED = 1e-13
-"""Value iteration stops when no value changes by more than this, likewise."""
+_SETTLED = 1e-13  # value iteration stops when no value changes by more than this, likewise
 
 
 @dataclasses.dataclass(frozen=True)
 class Solution:
-    """The optimal values, and all actions that attain them.
+    """The optimal value of each node at the start of an episode, shape (N,), and all actions that attain them.
 
-    Attributes:
-        values: The optimal value of every node at the start of an episode, shape (N,).
-        optimal: Which actions are optimal at each node, shape (horizon, N, actions), or (1, N, actions) when endless.
+    Which these are at each node has the shape (horizon, N, actions), or (1, N, actions) when endless.
     """
 
     values: Floats
@@ -63,10 +60,7 @@ def solve(product: Product, discount: float, horizon: int | None = None) -> Solu
     limit is no ending, so that its policy depends on the node alone. With one, by backward induction: the best that
     can be done in that many steps by who counts them.
 
-    Args:
-        product: The product.
-        discount: In [0, 1]; below 1 without a horizon.
-        horizon: The number of steps, or None.
+    The discount is in [0, 1], and below 1 without a horizon.
 
     Example:
         >>> from rewardspec import tasks

@@ -5,19 +5,46 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Iterator
+from typing import TypeAlias
 
-from rewardspec.cli.check_spec import add_spec_options, check_spec, kind_of, section, sizes_of
-from rewardspec.cli.options import add_formula, command, formula_of
+import numpy as np
+
+from rewardspec.cli.options import (
+    OBSERVE_CHOICES,
+    add_env_arg,
+    add_formula,
+    add_no_references,
+    command,
+    draft_in,
+    formula_of,
+    importing_from_here,
+    made,
+)
 from rewardspec.errors import FormulaError, SpecError, SynthesisError
-from rewardspec.logic.formulas import Formula
+from rewardspec.logic.formulas import LAST, Formula
+from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe
 from rewardspec.logic.quantifiers import Quantified
 from rewardspec.logic.words import paraphrase
 from rewardspec.machines.monitor import Monitor
-from rewardspec.machines.program import Semantics
+from rewardspec.machines.program import Program, Semantics
+from rewardspec.spec.atoms.components import why_unreadable
+from rewardspec.spec.lint.findings import Finding, LintedSpec
+from rewardspec.spec.lint.linter import findings_of
+from rewardspec.spec.pairs import Pair
+from rewardspec.spec.payments import Payment
+from rewardspec.spec.spec import Spec
+from rewardspec.spec.toml_reading import SpecDraft
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 from rewardspec.synthesis.diagnosis import warnings_about
 from rewardspec.synthesis.quantitative.synthesize import synthesize
-from rewardspec.types import Subparsers
+from rewardspec.types import Info, Number, Observation, Subparsers
+from rewardspec.wrappers.monitor_reward import episode_limit
+
+FirstState: TypeAlias = tuple[Observation, Info]
+
+_INDENT = 12
+_WIDTH = 88
+_RESETS = 100
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -30,34 +57,47 @@ def add_parser(commands: Subparsers) -> None:
         rewardspec check "G(request -> F grant)"
         rewardspec check spec.toml --env CartPole-v1
         """,
-    )
-    parser.epilog = (
-        f"{parser.epilog}\n\nAn argument that ends in .toml is a spec file.\n"
+        "An argument that ends in .toml is a spec file.\n"
         "Exit status: 0 when there is nothing worse than warnings, 1 when a spec has errors,\n"
-        "2 when the formula or the file cannot be read."
+        "2 when the formula or the file cannot be read.",
     )
     add_formula(parser)
-    add_spec_options(parser)
+    add_no_references(parser)
+    parser.add_argument(
+        "--env",
+        metavar="ID",
+        help="for a spec file: reset this Gymnasium environment, and look for named components that it does not have, "
+        "for safety objectives violated at once, and for bounds that its episodes do not reach",
+    )
+    add_env_arg(parser)
+    parser.add_argument(
+        "--observe",
+        choices=OBSERVE_CHOICES,
+        help="for a spec file: what of the monitors the learner will see; look for windows that it does not see",
+    )
+    parser.add_argument(
+        "--resets", metavar="N", type=int, default=_RESETS, help="how many resets to look at (default: %(default)s)"
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what there is to know about the formula, or the spec."""
     if arguments.formula.endswith(".toml"):
-        return check_spec(arguments)
+        return _check_spec(arguments)
     if arguments.env is not None:
         raise SpecError("--env goes with a spec file, whose atoms read observations. Received a formula.")
     formula = formula_of(arguments)
-    for title, text in _report(formula, arguments.semantics):
+    for title, text in _formula_report(formula, arguments.semantics):
         print(section(title, text))
     return 0
 
 
-def _report(formula: Formula, semantics: Semantics) -> Iterator[tuple[str, str]]:
+def _formula_report(formula: Formula, semantics: Semantics) -> Iterator[tuple[str, str]]:
     yield "Formula", _shortened(str(formula))
     in_words = paraphrase(formula)
     if in_words is not None:
-        yield "In words", textwrap.fill(in_words, 88)
+        yield "In words", textwrap.fill(in_words, _WIDTH)
     yield "Atoms", ", ".join(formula.atoms) or "none"
     yield "Kind", kind_of(formula)
     if isinstance(formula, Quantified):
@@ -67,23 +107,23 @@ def _report(formula: Formula, semantics: Semantics) -> Iterator[tuple[str, str]]
     try:
         monitor = synthesize(formula, semantics=semantics)
     except (SynthesisError, FormulaError) as error:  # the latter where robustness has no such operator
-        yield "Monitor", textwrap.fill(f"refused: {error}", 88)
+        yield "Monitor", textwrap.fill(f"refused: {error}", _WIDTH)
     if monitor is not None:
         yield "Monitor", _machine(monitor)
         try:
             lower, upper = monitor.bounds(monitor.initial_state())
             yield "Range", f"constant {lower:g}" if lower == upper else f"{lower:g} to {upper:g}"
         except SynthesisError as error:
-            yield "Range", textwrap.fill(f"not known: {error}", 88)
+            yield "Range", textwrap.fill(f"not known: {error}", _WIDTH)
             monitor = None
     try:
         boolean = synthesize_boolean(formula)
         count = len(boolean.states)
         yield "Automaton", f"{count} state{'s' * (count != 1)}, {len(boolean.accepting)} accepting (Boolean labels)"
     except SynthesisError as error:
-        yield "Automaton", textwrap.fill(f"refused: {error}", 88)
+        yield "Automaton", textwrap.fill(f"refused: {error}", _WIDTH)
     for warning in warnings_about(formula, monitor):
-        yield "Warning", textwrap.fill(warning, 88)
+        yield "Warning", textwrap.fill(warning, _WIDTH)
 
 
 def _machine(monitor: Monitor, most_lines: int = 12) -> str:
@@ -103,3 +143,119 @@ def _machine(monitor: Monitor, most_lines: int = 12) -> str:
 
 def _shortened(text: str, longest: int = 500) -> str:
     return text if len(text) <= longest else f"{text[:longest]} … ({len(text):,} characters)"
+
+
+def _check_spec(arguments: argparse.Namespace) -> int:
+    """Print what there is to know about the spec; 1 where it has errors, else 0."""
+    with importing_from_here():
+        draft = draft_in(arguments.formula, arguments)
+        firsts, limit = ([], None) if arguments.env is None else _first_states(arguments.env, arguments.resets)
+        missing = list(_missing_components(draft, arguments.env, firsts))
+        # Where the observation is not what the file says, labels would be those of other numbers, or none at all.
+        initial_labels = _initial_labels(draft.spec(), firsts) if firsts and not missing else None
+        # Without its atoms' functions the spec can be made even where one is missing.
+        spec = Spec(draft.pairs, **draft.options)
+        findings = missing + findings_of(LintedSpec(spec, draft.atoms, initial_labels, limit, arguments.observe))
+        for title, text in _spec_report(arguments.formula, draft, spec, findings):
+            print(section(title, text))
+    return 1 if any(finding.severity == "error" for finding in findings) else 0
+
+
+def section(title: str, text: str) -> str:
+    """A title and what there is to say, indented."""
+    return f"{title:<{_INDENT}}{textwrap.indent(text, ' ' * _INDENT).lstrip()}"
+
+
+def kind_of(formula: Formula) -> str:
+    """Name the kind of a formula, and explain it."""
+    if is_propositional(formula):
+        return "propositional: decided by the first state alone"
+    safe, cosafe = is_safe(formula), is_cosafe(formula)
+    if LAST in formula.subformulas():
+        safe = cosafe = False  # what is said of the last step is judged anew at every step
+    if safe and cosafe:
+        return "bounded: decided within a fixed number of steps"
+    if safe:
+        return "safety: asks only that something bad never happens, so it can veto a reward"
+    if cosafe:
+        return "co-safety: asks only that something good happens some day"
+    return "mixed: neither safety nor goal, it can still turn either way"
+
+
+def _spec_report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding]) -> Iterator[tuple[str, str]]:
+    yield "Spec", path
+    labels = "" if draft.threshold is None else f"; labels from {draft.threshold:g} on count as 1, others as 0"
+    yield "Payment", f"{spec.payment}{labels}"
+    yield "Atoms", ", ".join(draft.atoms or spec.atoms) or "none"
+    for number, pair in enumerate(spec.pairs, start=1):
+        yield f"Pair {number}", _pair(pair, spec.penalty, spec.payment)
+    try:
+        yield "Machine", sizes_of(spec.program)
+    except SynthesisError as error:
+        yield "Machine", textwrap.fill(f"refused: {error}", _WIDTH)
+    for finding in findings:
+        text = f"[{finding.rule}] {finding.message} {finding.remedy}"
+        yield finding.severity.capitalize(), textwrap.fill(text, _WIDTH, break_on_hyphens=False)
+    errors = sum(finding.severity == "error" for finding in findings)
+    warnings = len(findings) - errors
+    found = f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
+    yield "Found", found if findings else "nothing that looks wrong"
+
+
+def sizes_of(program: Program) -> str:
+    """Count the registers, windows and control states of a program, in words."""
+    sizes = {"register": len(program.registers), "window": len(program.windows), "control state": len(program.steps)}
+    return ", ".join(f"{n} {noun}{'s' * (n != 1)}" for noun, n in sizes.items() if n or noun != "window")
+
+
+_AFTER_VIOLATION: dict[Payment, str] = {
+    "value": "once violated, every step pays {penalty:g}, whatever the other pairs are worth",
+    "delta": "once violated, what all pairs were paid is taken back, down to {penalty:g}, and nothing more is paid",
+    "potential": "once violated, the level of all pairs together is {penalty:g} to the end of the episode",
+    "final": "once violated, the episode pays {penalty:g} at its end, whatever the other pairs are worth",
+}
+
+
+def _pair(pair: Pair, penalty: float, payment: Payment) -> str:
+    name = "" if pair.name is None else f"{pair.name}: "
+    paid = "" if pair.payment is None else f", payment {pair.payment}"
+    paid += ", for progress" if pair.progress else ""
+    kind = kind_of(pair.formula)
+    if not pair.vetoes:
+        kind = kind.removesuffix(", so it can veto a reward")
+    lines = [f"{name}{pair.formula}", f"weight {pair.weight:g}{paid}; {kind}"]
+    if pair.vetoes:
+        charged = penalty if pair.penalty is None else pair.penalty
+        lines.append(f"safety objective: {_AFTER_VIOLATION[payment].format(penalty=charged)}")
+        if pair.veto is None:
+            lines.append("with veto = false, a violation would cost what this pair pays, and no more")
+    elif pair.veto is False:
+        lines.append("no safety objective (veto = false): a violation costs what this pair pays, and no more")
+    return "\n".join(lines)
+
+
+def _first_states(env_id: str, resets: int) -> tuple[list[FirstState], int | None]:
+    """The observations after some resets of an environment, each with its info; and its episodes' limit, if any."""
+    if resets < 1:
+        raise SpecError(f"--resets should be at least 1. Received {resets}.")
+    env = made(env_id)
+    try:
+        return [env.reset(seed=seed) for seed in range(resets)], episode_limit(env)
+    finally:
+        env.close()
+
+
+def _missing_components(draft: SpecDraft, env_id: str, firsts: list[FirstState]) -> Iterator[Finding]:
+    """Components that the file names and an environment's observations do not have."""
+    for name, path in draft.components.items() if firsts else ():
+        why = why_unreadable(firsts[0][0], path)
+        if why is not None:
+            message = f"The observation component {name!r} cannot be read in {env_id}: it is {why}."
+            remedy = "Correct `observation` in the file, or give the environment that it was written for."
+            yield Finding("missing-component", "error", None, message, remedy)
+
+
+def _initial_labels(spec: Spec, firsts: list[FirstState]) -> dict[str, Number]:
+    """The labels of the states after some resets."""
+    rows = [spec.labels(obs, None, obs, info, step=0) for obs, info in firsts]
+    return {atom: np.array([row[atom] for row in rows]) for atom in spec.atoms}

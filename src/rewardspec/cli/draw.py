@@ -29,10 +29,8 @@ def add_parser(commands: Subparsers) -> None:
         rewardspec draw "!a U (a & F b)" --boolean -o automaton.svg
         rewardspec draw spec.toml -o spec.svg
         """,
-    )
-    parser.epilog = (
-        f"{parser.epilog}\n\nAn argument that ends in .toml is a spec file. Each of several pairs has a picture of\n"
-        "its own: with -o spec.svg, spec-1.svg, spec-2.svg and so on."
+        "An argument that ends in .toml is a spec file. Each of several pairs has a picture of\n"
+        "its own: with -o spec.svg, spec-1.svg, spec-2.svg and so on.",
     )
     add_formula(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help=".svg, .png, .pdf, .dot or .mmd")

@@ -32,11 +32,9 @@ def add_parser(commands: Subparsers) -> None:
         rewardspec export spec.toml --to js -o reward.js
         rewardspec export 'G !G[0s,10s] "pressure > 5"' --trace log.csv --verdicts -o pressure.c
         """,
-    )
-    parser.epilog = (
-        f"{parser.epilog}\n\nAn argument that ends in .toml is a spec file; its atoms' functions stay behind, and a\n"
+        "An argument that ends in .toml is a spec file; its atoms' functions stay behind, and a\n"
         "step is given the labels. The file says how it is used. With --trace, the C file also has\n"
-        "NAME_record_step, which takes the sensor values of a row of such a record and computes the labels."
+        "NAME_record_step, which takes the sensor values of a row of such a record and computes the labels.",
     )
     add_formula(parser)
     parser.add_argument("--to", choices=("c", "js"), help="the language (default: as FILE ends)")

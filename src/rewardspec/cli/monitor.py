@@ -34,11 +34,9 @@ def add_parser(commands: Subparsers) -> None:
         rewardspec monitor 'G !G[0s,10s] "pressure > 5"' --trace log.csv
         rewardspec monitor spec.toml --trace episode.csv
         """,
-    )
-    parser.epilog = (
-        f"{parser.epilog}\n\n{TRACE_HELP}\n\nLabels are in [0, 1], or with --semantics robustness any numbers. An "
+        f"{TRACE_HELP}\n\nLabels are in [0, 1], or with --semantics robustness any numbers. An "
         "argument that ends in .toml\nis a spec file. Then the first row is the state after reset, which pays nothing, "
-        "and columns\nbase_reward, terminated and truncated are read where there are any."
+        "and columns\nbase_reward, terminated and truncated are read where there are any.",
     )
     add_formula(parser)
     add_trace_options(parser)

@@ -8,7 +8,7 @@ import re
 import sys
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,13 +25,13 @@ OBSERVE_CHOICES = ("nothing", "registers", "control", "values")
 """What a learner may see of the monitor."""
 
 
-def command(commands: Subparsers, name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    """A parser for one command, whose help ends with an example."""
+def command(commands: Subparsers, name: str, summary: str, example: str, notes: str = "") -> argparse.ArgumentParser:
+    """A parser for one command, whose help ends with an example and notes."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog="example:\n" + textwrap.indent(textwrap.dedent(example).strip(), "  "),
+        epilog="example:\n" + textwrap.indent(textwrap.dedent(example).strip(), "  ") + (notes and f"\n\n{notes}"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(parser=parser)  # so that a mistake is told with the usage of this command
@@ -58,19 +58,19 @@ def add_formula(parser: argparse.ArgumentParser) -> None:
 
 
 def formula_of(arguments: argparse.Namespace, rewrite: Callable[[str], str] | None = None) -> Formula:
-    """The formula that was given; `rewrite` is applied to its text first.
-
-    Raises:
-        FormulaError: It cannot be read.
-        Error: It is no formula, but the name of a file.
-    """
+    """The formula that was given; `rewrite` is applied to its text first. An error says if it is a file's name."""
     try:
         text = arguments.formula if rewrite is None else rewrite(arguments.formula)
         return parse(text, syntax=arguments.syntax)
     except FormulaError:
-        if looks_like_a_file(arguments.formula):
-            raise _no_formula(arguments.formula) from None
-        raise
+        name = arguments.formula
+        if not looks_like_a_file(name):
+            raise
+        what = f"{name!r} looks like a file, and there is none of that name in {os.getcwd()!r}."
+        if Path(name).exists():
+            what = f"{name!r} is a file, and a formula is wanted here."
+        remedy = "Give a formula, such as 'F goal', or a spec file, whose name ends in .toml."
+        raise Error(f"{what} {remedy}") from None
 
 
 def looks_like_a_file(text: str) -> bool:
@@ -83,14 +83,6 @@ def looks_like_a_file(text: str) -> bool:
     return (
         re.fullmatch(r"(?:[\w.~:-]*[/\\])*[\w.~-]+", text) is not None and re.search(r"[/\\]|\.\w+$", text) is not None
     )
-
-
-def _no_formula(name: str) -> Error:
-    if Path(name).exists():
-        what = f"{name!r} is a file, and a formula is wanted here."
-    else:
-        what = f"{name!r} looks like a file, and there is none of that name in {os.getcwd()!r}."
-    return Error(f"{what} Give a formula, such as 'F goal', or a spec file, whose name ends in .toml.")
 
 
 def add_no_references(parser: argparse.ArgumentParser) -> None:
@@ -125,11 +117,7 @@ def spec_in(path: str, arguments: argparse.Namespace) -> Spec:
 
 
 def made(env_id: str) -> Environment:
-    """The Gymnasium environment of an id, `module:id` or `module:Class`.
-
-    Raises:
-        Error: There is no such environment, or it cannot be made.
-    """
+    """The Gymnasium environment of an id, `module:id` or `module:Class`."""
     import gymnasium
 
     try:
@@ -154,13 +142,9 @@ def add_env_arg(parser: argparse.ArgumentParser) -> None:
 
 
 def env_with_arguments(arguments: argparse.Namespace) -> str | None:
-    """Return the environment that was named, together with the arguments that were given for it.
-
-    Raises:
-        Error: An argument cannot be read, or there is no environment to give it to.
-    """
+    """Return the environment that was named, together with the arguments that were given for it."""
     given: JsonObject = {}
-    for text in getattr(arguments, "env_args", ()):
+    for text in arguments.env_args:
         given |= _table_in(text) if text.endswith(".toml") and "=" not in text else dict([setting(text, "--env-arg")])
     env: str | None = getattr(arguments, "env", None)
     if env is None and given:
@@ -194,6 +178,13 @@ def setting(text: str, option: str) -> tuple[str, Json]:
         if re.fullmatch(r"[\w.:+-]+", value.strip()):
             return name.strip(), value.strip()
         raise Error(f"The value of {name.strip()!r} should be written as in TOML. Received {value!r}.") from None
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Align the columns of rows; yield a line for each."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 @contextmanager

@@ -25,8 +25,8 @@ def add_parser(commands: Subparsers) -> None:
         rewardspec play "G(request -> F[0,20] grant)"
         rewardspec play spec.toml
         """,
+        "Only this machine can reach it. Ctrl-C ends it.",
     )
-    parser.epilog = f"{parser.epilog}\n\nOnly this machine can reach it. Ctrl-C ends it."
     parser.add_argument("formula", metavar="FORMULA", nargs="?", help="a formula, or a spec file, to start with")
     parser.add_argument("--syntax", choices=tuple(DIALECTS), default="rewardspec", help="how the formula is written")
     parser.add_argument(

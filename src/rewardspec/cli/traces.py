@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import copy
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,8 +14,17 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from rewardspec.cli.trace_files import Cell, Table, opened_table
-from rewardspec.cli.trace_values import CellReader, Column, Missing, Mistakes, PastColumn, Row, checked_labels
+from rewardspec.cli.trace_files import (
+    Cell,
+    CellReader,
+    Column,
+    Missing,
+    PastColumn,
+    Row,
+    Table,
+    checked_labels,
+    opened_table,
+)
 from rewardspec.errors import LabelError, SpecError, did_you_mean
 from rewardspec.logic.durations import has_durations, in_steps
 from rewardspec.logic.unknown_atoms import atom_hint
@@ -60,25 +70,16 @@ def add_trace_options(parser: argparse._ActionsContainer, required: bool = True)
 
 
 class TraceRow(NamedTuple):
-    """A row of a trace.
-
-    Attributes:
-        labels: The label of each atom.
-        others: The numbers of other columns that were asked for and are there.
-    """
+    """The labels of a row of a trace, and the numbers of other columns that were asked for and are there."""
 
     labels: dict[str, float]
     others: dict[str, float]
 
 
 class TraceBlock(NamedTuple):
-    """Consecutive rows of a trace.
+    """Consecutive rows of a trace: labels of each atom and numbers of other columns, float arrays of shape (rows,).
 
-    Attributes:
-        labels: For each atom its labels, a float array of shape (rows,).
-        others: The numbers of other columns that were asked for and are there, likewise.
-        length: The number of rows.
-        stamps: The times, as the record writes them; None where nothing needs them.
+    `stamps` are the times, as the record writes them; None where nothing needs them.
     """
 
     labels: dict[str, Column]
@@ -89,11 +90,7 @@ class TraceBlock(NamedTuple):
 
 @contextmanager
 def opened_trace(arguments: argparse.Namespace) -> Iterator[Trace]:
-    """Open the trace that the options name.
-
-    Raises:
-        LabelError: The file cannot be read.
-    """
+    """Open the trace that the options name."""
     with opened_table(arguments.trace) as table:
         live = not Path(arguments.trace).is_file()  # a pipe, whose rows are wanted as they come
         yield Trace(table, arguments.trace, arguments.time, arguments.missing, live)
@@ -102,17 +99,8 @@ def opened_trace(arguments: argparse.Namespace) -> Iterator[Trace]:
 class Trace:
     """A trace that is being read, and never held as a whole.
 
-    Args:
-        table: The file.
-        name: What messages call it.
-        time: The column of times; None for `time`, where there is one.
-        missing: What to do about empty cells.
-        live: Whether rows come while they are being recorded. Then each is given as soon as it is there.
-
-    Attributes:
-        columns: The names of its columns.
-        has_time: Whether there is a column of times.
-        live: Whether rows come while they are being recorded.
+    Messages call it by its name. `time` is the column of times; None for `time`, where there is one. With `live`, rows
+    come while they are being recorded, and each is given as soon as it is there.
     """
 
     def __init__(
@@ -155,13 +143,7 @@ class Trace:
     ) -> dict[str, Reading]:
         """How each atom is read: from a column of its name, by the expression of a spec file, or by its own name.
 
-        Args:
-            atoms: The atoms.
-            entries: The atoms of a spec file, as it writes them.
-            margin: Whether comparisons give their margins, as for robustness.
-
-        Raises:
-            LabelError: An atom can be read in none of these ways.
+        `entries` are the atoms of a spec file, as it writes them. With `margin`, comparisons give their margins.
         """
         return {atom: self._reading(atom, (entries or {}).get(atom), margin) for atom in atoms}
 
@@ -190,16 +172,10 @@ class Trace:
         semantics: Semantics = "degree",
         timed: bool = False,
     ) -> Iterator[TraceRow]:
-        """The rows, as they come.
+        """The rows, as they come, and numbers of `others`, columns that may be there or not.
 
-        Args:
-            readings: How each atom is read.
-            others: Columns of any numbers, which may be there or not.
-            semantics: Whether labels are degrees from 0 to 1 or, as robustness, any finite numbers.
-            timed: Whether to read the times even if no expression needs them.
-
-        Raises:
-            LabelError: There is no row, or a cell is no number or no label. Names the line.
+        Labels are degrees from 0 to 1 or, for robustness, any finite numbers. Times are read where an expression needs
+        them or with `timed`.
         """
         for block in self.blocks(readings, others, semantics, timed, 1 if self.live else _ROWS_AT_ONCE):
             names, labels = list(block.labels), [column.tolist() for column in block.labels.values()]
@@ -229,17 +205,15 @@ class Trace:
         past = {read: PastColumn(read) for read in dict.fromkeys(reads) if read.ago}
         before: float | None = None
         is_first = True
-        mistakes: Mistakes = []
-        while (taken := self._taken(size, mistakes)) or mistakes:
-            rows, now = cells.read(taken, mistakes)
+
+        def block_of(taken: Sequence[Row]) -> TraceBlock:
+            nonlocal before, is_first
+            rows, now = cells.read(taken)
             numbers = [number for number, _ in rows]
-            length, times, stamps = len(rows), None, None
+            times, stamps = None, None
             if time_place is not None:
                 stamps = [row[time_place] for _, row in rows]
-                times = self._times(stamps, before, numbers, mistakes)
-                length = len(times)  # after a wrong time nothing can be read
-                before = times[-1] if length else before
-                now = {column: values[:length] for column, values in now.items()}
+                times = self._times(stamps, before, numbers)
             earlier = {read: column.step(now[read.column], times) for read, column in past.items()}
             labels: dict[str, Column] = {}
             for atom, reading in readings.items():
@@ -247,44 +221,48 @@ class Trace:
                     label = now[reading]
                 else:
                     label = reading.on_columns([earlier[r] if r.ago else now[r.column] for r in reading.reads])
-                    label = np.broadcast_to(label, (length,))
-                    if is_first and length and reading.at_reset is not None:
+                    label = np.broadcast_to(label, (len(rows),))
+                    if is_first and rows and reading.at_reset is not None:
                         label = np.concatenate([[reading.at_reset], label[1:]])
-                labels[atom] = checked_labels(label, atom, semantics, numbers, self._where, mistakes)
-            good = min([length, *(count for count, _ in mistakes)])
-            if good:
-                yield TraceBlock(
-                    {atom: column[:good] for atom, column in labels.items()},
-                    {column: now[column][:good] for column in others if column in now},
-                    good,
-                    None if stamps is None else stamps[:good],
-                )
-                is_first = False
-            if mistakes:
-                raise min(mistakes, key=lambda mistake: mistake[0])[1]
+                labels[atom] = checked_labels(label, atom, semantics, numbers, self._where)
+            is_first = is_first and not rows
+            if times is not None and rows:
+                before = times[-1]
+            return TraceBlock(labels, {column: now[column] for column in others if column in now}, len(rows), stamps)
+
+        for taken in self._taken(size):
+            unread = copy.copy(cells), {read: copy.copy(column) for read, column in past.items()}
+            try:
+                blocks: Iterable[TraceBlock] = [block_of(taken)]
+            except LabelError:
+                cells, past = unread
+                blocks = (block_of([row]) for row in taken)
+            for block in blocks:
+                if block.length:
+                    yield block
         if is_first:
             raise LabelError(
                 f"The trace {self._name!r} has a header and no rows. It should have one row for each step."
             )
 
-    def _taken(self, size: int, mistakes: Mistakes) -> list[Row]:
-        """The next rows of the file, up to the first that cannot be read."""
+    def _taken(self, size: int) -> Iterator[list[Row]]:
+        """The rows of the file, many at once. One that cannot be read is told after the rows before it."""
         rows: list[Row] = []
         try:
-            for row in itertools.islice(self._rows, size):
-                rows.append(row)  # noqa: PERF402 (what came before an error is kept)
-        except LabelError as error:
-            mistakes.append((len(rows), error))
-        return rows
+            for row in self._rows:
+                rows.append(row)
+                if len(rows) == size:
+                    yield rows
+                    rows = []
+        except LabelError:
+            if rows:
+                yield rows
+            raise
+        if rows:
+            yield rows
 
-    def _times(
-        self,
-        stamps: Sequence[Cell],
-        before: float | None,
-        numbers: Sequence[int],
-        mistakes: Mistakes,
-    ) -> Column:
-        """The times of rows, up to the first that is wrong."""
+    def _times(self, stamps: Sequence[Cell], before: float | None, numbers: Sequence[int]) -> Column:
+        """The times of rows."""
         try:
             times = np.array(list(map(float, stamps)))  # the usual case
             distances = np.diff(times, prepend=np.nan if before is None else before)[before is None :]
@@ -295,11 +273,7 @@ class Trace:
             pass  # dates, or a mistake
         found: list[float] = []
         for number, cell in zip(numbers, stamps, strict=True):
-            try:
-                before = self._next_time(cell, before, number)
-            except LabelError as error:
-                mistakes.append((len(found), error))
-                break
+            before = self._next_time(cell, before, number)
             found.append(before)
         return np.array(found)
 

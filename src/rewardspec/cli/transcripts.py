@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from rewardspec.cli.options import add_no_references, command, spec_in
+from rewardspec.cli.options import add_no_references, aligned, command, spec_in
 from rewardspec.transcripts.checking import Finding, check
 from rewardspec.transcripts.messages import load_conversations
 from rewardspec.transcripts.rewards import Scorer
@@ -23,10 +23,8 @@ def add_parser(commands: Subparsers) -> None:
         rewardspec transcripts rules.toml conversations.jsonl
         rewardspec transcripts rules.toml conversations.jsonl --format json
         """,
-    )
-    parser.epilog = (
-        f"{parser.epilog}\n\nA file is JSON, or JSON lines with a conversation on each line. The exit status is 0 if "
-        "every\nconversation keeps every rule, 1 if one does not, and 2 for bad input."
+        "A file is JSON, or JSON lines with a conversation on each line. The exit status is 0 if "
+        "every\nconversation keeps every rule, 1 if one does not, and 2 for bad input.",
     )
     parser.add_argument("rules", metavar="RULES", help="the spec file with the rules")
     parser.add_argument("files", metavar="FILE", nargs="+", help="files of conversations")
@@ -70,6 +68,4 @@ def _table(rows: list[dict[str, object]]) -> str:
     if not rows:
         return ""
     lines = [list(rows[0]), *([str(cell) for cell in row.values()] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    shown = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
-    return "".join(f"{line}\n" for line in shown)
+    return "".join(f"{line}\n" for line in aligned(lines))

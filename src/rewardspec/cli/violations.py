@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.atomic_files import write_whole
-from rewardspec.cli.options import add_formula, command, formula_of
-from rewardspec.cli.trace_files import Cell
-from rewardspec.cli.trace_values import Column
+from rewardspec.cli.options import add_formula, aligned, command, formula_of
+from rewardspec.cli.trace_files import Cell, Column
 from rewardspec.cli.traces import TRACE_HELP, Reading, Trace, add_trace_options, opened_trace
 from rewardspec.episodes.violations import CRISP, Violation, ViolationFinder
 from rewardspec.errors import LabelError
@@ -45,12 +44,10 @@ def add_parser(commands: Subparsers) -> None:
         rewardspec violations 'G("alarm == 1" -> F[0s,30s] "valve == 0")' --trace log.csv --format json
         rewardspec violations rules.toml --trace log.csv --html report.html
         """,
-    )
-    parser.epilog = (
-        f"{parser.epilog}\n\n{TRACE_HELP}\n\nA rule G φ is broken at each step at which φ is false. "
+        f"{TRACE_HELP}\n\nA rule G φ is broken at each step at which φ is false. "
         "Consecutive such steps are one\nviolation. What is still open at the end of the record, such as a deadline "
         "behind it, is listed and\nnot counted. The exit status is 0 without violations, 1 with violations, and 2 for "
-        "bad input."
+        "bad input.",
     )
     add_formula(parser)
     add_trace_options(parser)
@@ -62,13 +59,9 @@ def add_parser(commands: Subparsers) -> None:
 
 
 class Rules(NamedTuple):
-    """The rules, by name, and what is known of their atoms.
+    """The rules by name; the atoms of a spec file, as it writes them; and how labels in columns are read.
 
-    Attributes:
-        formulas: The rules.
-        entries: The atoms of a spec file, as it writes them.
-        semantics: Whether labels in columns are degrees or margins.
-        threshold: Where degrees count as true; None if they should be 0 or 1.
+    They are true from `threshold` on; without one, degrees should be 0 or 1.
     """
 
     formulas: Mapping[str, Formula]
@@ -78,14 +71,9 @@ class Rules(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What was found in a record.
+    """The violations of each rule in a record, its number of rows, and the times of its first and last row.
 
-    Attributes:
-        violations: For each rule its violations.
-        stamps: The times of the steps that these name, as the record writes them; None without times.
-        length: The number of rows.
-        first: The time of the first row, as the record writes it.
-        last: That of the last.
+    Times are as the record writes them. `stamps` has those of the steps that violations name; None without times.
     """
 
     violations: Mapping[str, list[Violation]]
@@ -220,9 +208,7 @@ def _to_table(rows: list[dict[str, Cell]]) -> str:
     titles = {key: key.replace("_", " ").replace(" step", "") for key in rows[0] if key not in ("rule", "status")}
     lines = [["rule", "status", *titles.values()]]
     lines.extend([str(row["rule"]), str(row["status"]), *(_shown(row[key]) for key in titles)] for row in rows)
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    shown = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
-    return "".join(f"{line}\n" for line in shown)
+    return "".join(f"{line}\n" for line in aligned(lines))
 
 
 def _shown(cell: Cell) -> str:

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from rewardspec.errors import ModelError
 from rewardspec.types import Environment
 
-_RESETS = 32
-"""Seeds with which an environment that does not tell its first state is asked for it."""
-_ROUNDING = 1e-6
-"""Largest difference between 1 and a sum of probabilities."""
+_RESETS = 32  # seeds with which an environment that does not tell its first state is asked for it
+_ROUNDING = 1e-6  # largest difference between 1 and a sum of probabilities
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

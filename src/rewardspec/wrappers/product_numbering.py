@@ -1,7 +1,7 @@
 """The pairs of state and configuration that a Discrete observation has to number.
 
 An environment that publishes its transition table as `P`, as Gymnasium's toy-text environments do, has finitely many of
-them with a spec beside it: see `rewardspec.finite.product_search`. They are numbered in the order in which they are
+them with a spec beside it: see `rewardspec.finite.products`. They are numbered in the order in which they are
 found, the same way on every run.
 """
 
@@ -17,7 +17,7 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from rewardspec.episodes.features import Features
 from rewardspec.errors import ModelError
 from rewardspec.finite.models import FiniteModel, finite_model
-from rewardspec.finite.product_search import ProductSearch, TooManyNodesError
+from rewardspec.finite.products import ProductSearch, TooManyNodesError
 from rewardspec.spec import Spec
 from rewardspec.types import AnySpace, Environment, VectorEnvironment
 from rewardspec.wrappers.observations import Extension, Pair, extension

@@ -23,6 +23,7 @@ from rewardspec.lab.learning.training_log import Progress, TrainingLog
 class Settings:
     """What a learner's settings look like."""
 
+    unit = "episodes"
     episodes: int = 5
     rate: float = 0.1
 

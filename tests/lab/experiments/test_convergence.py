@@ -195,12 +195,12 @@ def test_a_log_without_episodes_has_not_converged():
 
 def test_a_rule_may_bound_the_change_itself_and_count_runs_that_do_not_converge_as_nothing():
     still, drifting = np.full(800, -200.0), np.linspace(0.0, 800.0, 800)
-    rewards = np.stack([still, drifting])
-    assert first_convergence(rewards, span=100, most_change=0.1).tolist() == [600, 0]
+    rewards, tight = np.stack([still, drifting]), ConvergenceRule(span=100, most_change=0.1)
+    assert first_convergence(rewards, rule=tight).tolist() == [600, 0]
     # A change of a thousandth of the level passes the relative tolerance, and not that of a tenth of a reward.
     slow = np.linspace(1000.0, 1008.0, 800)[None]
-    assert first_convergence(slow, span=100)[0] == 600
-    assert first_convergence(slow, span=100, most_change=0.1)[0] == 0
+    assert first_convergence(slow, rule=ConvergenceRule(span=100))[0] == 600
+    assert first_convergence(slow, rule=tight)[0] == 0
     seen = Convergence(np.array([192, 0]), np.array([0.1, np.nan]), ConvergenceRule(first=0, counts_all=True))
     assert (seen.mean_episode, seen.mean_seconds) == (95.5, 0.05)
     assert Convergence(np.array([0, 0]), np.full(2, np.nan), ConvergenceRule(counts_all=True)).mean_episode is None

@@ -56,7 +56,7 @@ def test_runs_of_ppo_are_aligned_by_steps():
     columns = log_of([np.linspace(0, 1, 200), np.linspace(0, 1, 100)]).columns()
     columns["length"] = np.repeat([10, 20], [200, 100])
     columns["end_step"] = np.concatenate([np.arange(1, 201) * 10, np.arange(1, 101) * 20])
-    curve = curve_of(cell_of(type(log_of([[1.0]])).of(2, columns), "cart_pole"))
+    curve = curve_of(cell_of(type(log_of([[1.0]])).from_columns(2, columns), "cart_pole"))
     assert curve.unit == "steps"
     assert (curve.position[0], curve.position[-1]) == (20, 2000)
     middle = np.argmin(abs(curve.position - 1000))

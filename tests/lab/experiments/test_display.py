@@ -5,9 +5,8 @@ import re
 
 import pytest
 
-from rewardspec.lab.experiments.display import Plain, Terminal, display_for
+from rewardspec.lab.experiments.display import JobProgress, Plain, Terminal, display_for
 from rewardspec.lab.experiments.engines import Advanced, Failed, Finished, Idle, Lost, Started
-from rewardspec.lab.experiments.job_progress import JobProgress
 from tests.lab.experiments.fakes import job, several
 from tests.lab.experiments.test_job_progress import Clock
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from rewardspec.lab.experiments.display import JobProgress
 from rewardspec.lab.experiments.engines import Advanced, Failed, Finished, Idle, Lost, Started
-from rewardspec.lab.experiments.job_progress import JobProgress
 from tests.lab.experiments.fakes import job
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from rewardspec import tasks
 from rewardspec.errors import Error, LabelError
-from rewardspec.lab.learning.checkpoints import Checkpoint
+from rewardspec.lab.learning.array_files import Checkpoint
 from rewardspec.lab.learning.device_training import checked_device, computing_on, is_compilable, learn_actors_compiled
 from rewardspec.lab.learning.settings import PPO
 from rewardspec.lab.learning.training import train

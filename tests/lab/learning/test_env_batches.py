@@ -10,7 +10,7 @@ from gymnasium import spaces
 from rewardspec import tasks
 from rewardspec.errors import Error, MissingExtraError
 from rewardspec.lab.learning.env_batches import LoopedBatch, make_batch
-from rewardspec.lab.learning.physics_batch import PhysicsBatch
+from rewardspec.lab.learning.physics_env import PhysicsBatch
 
 SEEDS = [3, 1, 4, 159]
 CLASSIC = ("acrobot", "cart_pole", "mountain_car", "pendulum")

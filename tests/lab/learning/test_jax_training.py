@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rewardspec.errors import Error
-from rewardspec.lab.learning.encoders import flat_encoder, grid_encoder
 from rewardspec.lab.learning.jax_training import train_jax_envs
+from rewardspec.lab.learning.networks import flat_encoder, grid_encoder
 from rewardspec.lab.learning.settings import PPO
 from rewardspec.spec import Spec
 

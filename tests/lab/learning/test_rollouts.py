@@ -7,7 +7,7 @@ from rewardspec.lab.learning.env_batches import make_batch
 from rewardspec.lab.learning.monitored_batch import MonitoredBatch
 from rewardspec.lab.learning.networks import initial_parameters
 from rewardspec.lab.learning.normalization import Moments, RewardScale
-from rewardspec.lab.learning.rollouts import Rollouts
+from rewardspec.lab.learning.ppo import Rollouts
 from rewardspec.lab.learning.settings import PPO
 from rewardspec.spec import Spec
 

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rewardspec.cli.options import add_env_arg, add_no_references, command, importing_from_here, spec_in
+from rewardspec.cli.options import add_env_arg, add_no_references, aligned, command, importing_from_here, spec_in
 from rewardspec.drawing.run_plot import check_picture_path
 from rewardspec.errors import Error, SpecError, UnknownEnvironmentError
 from rewardspec.types import Environment, Subparsers
@@ -183,10 +183,3 @@ def unsafe_of(finding: AuditFinding) -> str:
     if high < 1e-6:
         return "no"
     return "yes" if low > 1.0 - 1e-6 else "may be" if low < 1e-6 else "in part"
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Align the columns of rows."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

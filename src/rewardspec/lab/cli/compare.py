@@ -85,11 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def spec_texts(arguments: argparse.Namespace) -> dict[str, str]:
-    """Read the spec files; return their texts by name.
-
-    Raises:
-        Error: A file cannot be read, or two have the same name.
-    """
+    """Read the spec files; return their texts by name."""
     texts: dict[str, str] = {}
     for file in arguments.spec:
         spec_in(file, arguments)  # checks the spec and its imports

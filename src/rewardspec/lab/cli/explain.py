@@ -48,10 +48,8 @@ def add_parser(commands: Subparsers) -> None:
         rewardspec explain spec.toml --env CartPole-v1 --policy CartPole-v1-spec.npz
         rewardspec explain "F(key & F door)" --trace episode.csv
         """,
-    )
-    parser.epilog = (
-        f"{parser.epilog}\n\n{TRACE_HELP} Its\nfirst row is the state after reset; "
-        "columns base_reward, terminated and truncated are read where there are any."
+        f"{TRACE_HELP} Its\nfirst row is the state after reset; "
+        "columns base_reward, terminated and truncated are read where there are any.",
     )
     add_formula(parser)
     add_no_references(parser)
@@ -80,8 +78,8 @@ def add_parser(commands: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table and write the output file."""
-    if arguments.output is not None:
-        _check_output(arguments.output)
+    if arguments.output is not None and Path(arguments.output).suffix.lower() not in (".csv", ".html"):
+        check_picture_path(arguments.output)
     if (arguments.trace is None) == (arguments.env is None and arguments.policy is None):
         raise Error("Give an episode: either --trace FILE.csv, or --env ID to play one.")
     with importing_from_here():
@@ -94,12 +92,6 @@ def run(arguments: argparse.Namespace) -> int:
         _write(explanation, frames, arguments.output)
         print(f"Wrote {arguments.output}", file=sys.stderr)
     return 0
-
-
-def _check_output(path: str) -> None:
-    """Raise an Error unless the suffix of the output file is supported."""
-    if Path(path).suffix.lower() not in (".csv", ".html"):
-        check_picture_path(path)
 
 
 def _write(explanation: Explanation, frames: list[Array] | None, path: str) -> None:

@@ -86,11 +86,7 @@ def add_learner_options(parser: argparse.ArgumentParser) -> None:
 
 
 def config_changes(arguments: argparse.Namespace, task: Task) -> JsonObject:
-    """Return the settings given by --steps, --episodes and --set.
-
-    Raises:
-        Error: The learner counts in the other unit, or a setting is invalid or given twice.
-    """
+    """Return the settings given by --steps, --episodes and --set, each once and in the learner's unit."""
     words = learner_words(task.learner)
     if task.learner == "q-learning" and arguments.steps is not None:
         raise Error(f"{task.title} is learned by {words}, which is counted in episodes. Give --episodes.")

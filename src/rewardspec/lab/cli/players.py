@@ -43,15 +43,11 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
 
 
 def task_and_policy(arguments: argparse.Namespace) -> tuple[Task, Policy | None]:
-    """Return the task and the policy; None for random actions and for models of SB3.
-
-    Raises:
-        Error: The task or policy does not exist, or the file needs unpickling without `--unpickle`.
-    """
+    """Return the task and the policy; None for random actions and for models of SB3."""
     from rewardspec.lab import tasks
 
     policy = None
-    if arguments.policy is not None and _is_zip(arguments):
+    if arguments.policy is not None and str(arguments.policy).endswith(".zip"):
         if arguments.unpickle is None:
             raise Error(
                 f"{arguments.policy!r} is a model that Stable-Baselines3 saved, and loading it unpickles: that can run "
@@ -97,7 +93,3 @@ def player(
         print(f"Unpickling {arguments.policy}.", file=sys.stderr)
         return ModelPlayer(load_zip(arguments.policy, arguments.unpickle), task, spec, arguments.observe)
     return Player(policy, env, arguments.number)
-
-
-def _is_zip(arguments: argparse.Namespace) -> bool:
-    return str(arguments.policy).endswith(".zip")

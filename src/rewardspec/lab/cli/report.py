@@ -42,13 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
 def write_report(directory: str, *, references: bool) -> None:
     """Write the outputs of a directory of results, and print the table and the names of the files.
 
-    Args:
-        directory: The directory.
-        references: Whether the module of its environment may be imported.
-
-    Raises:
-        Error: There are no results, or their environment may not be imported.
-        KeyboardInterrupt: Ctrl-C was pressed; the message tells how to resume.
+    `references` says whether the module of its environment may be imported.
     """
     from rewardspec.lab.experiments.outputs import write_outputs
     from rewardspec.lab.experiments.results import open_results

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from rewardspec.lab.experiments.study import Study
     from rewardspec.lab.learning.env_batches import Source
 
-_ENGINES = ("local", "ray")
-
 
 def add_running_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the engine."""
@@ -36,7 +34,9 @@ def add_running_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="take Lunar Lander and Bipedal Walker from EnvPool: two to three times as quick, other random numbers",
     )
-    parser.add_argument("--engine", choices=_ENGINES, default="local", help="where jobs run (default: %(default)s)")
+    parser.add_argument(
+        "--engine", choices=("local", "ray"), default="local", help="where jobs run (default: %(default)s)"
+    )
     parser.add_argument("--address", metavar="ADDRESS", help="the Ray cluster, for engine ray (default: this machine)")
 
 

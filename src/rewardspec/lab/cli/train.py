@@ -13,12 +13,12 @@ from rewardspec.cli.options import (
     OBSERVE_CHOICES,
     add_env_arg,
     add_no_references,
+    aligned,
     command,
     importing_from_here,
     spec_in,
 )
 from rewardspec.errors import Error
-from rewardspec.lab.cli.audit import aligned
 from rewardspec.lab.cli.options import (
     add_device,
     add_learner_options,
@@ -94,7 +94,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from rewardspec.lab.experiments.own_study import measured_by
     from rewardspec.lab.experiments.study import Budget
     from rewardspec.lab.learning.animation import check_recording, check_target, record
-    from rewardspec.lab.learning.training import check_extras, with_learner
+    from rewardspec.lab.learning.training import check_extras, default_config, with_learner
     from rewardspec.lab.learning.training_log import check_tensorboard, write_tensorboard
     from rewardspec.spec.toml_writing import dumps_spec
 
@@ -105,7 +105,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.measure is not None:
         task = measured_by(task if reward.spec is None else task.replace(specs={name: reward.spec}), arguments.measure)
     with options_for(seeds="--seeds", total_steps="--steps", episodes="--episodes"):
-        config = Budget(arguments.seeds, arguments.seeds, _config(arguments, task)).config
+        settings = default_config(task, config_changes(arguments, task))
+        config = Budget(arguments.seeds, arguments.seeds, settings).config
     target = arguments.output or f"{task.name}-{name}.npz"
     # Check before training what would fail after it.
     check_target(target)
@@ -137,7 +138,7 @@ def _run(arguments: argparse.Namespace) -> int:
         episode = record(training.policy, arguments.record, run=_best_run(training.log, config.unit))
         print(
             f"Wrote {arguments.record}: an episode of {len(episode.actions)} steps, "
-            f"{_words(task)} {episode.task_completion:.2f}"
+            f"{next(iter(task.measures)).replace('_', ' ')} {episode.task_completion:.2f}"
         )
     return 0
 
@@ -165,18 +166,8 @@ def _reward(arguments: argparse.Namespace, task: Task) -> tuple[str, Reward]:
     return name, reward
 
 
-def _config(arguments: argparse.Namespace, task: Task) -> Config:
-    from rewardspec.lab.learning.training import default_config
-
-    return default_config(task, config_changes(arguments, task))
-
-
 def _device(arguments: argparse.Namespace, task: Task, reward: Reward, config: Config) -> str:
-    """Return the device to train on.
-
-    Raises:
-        Error: The task cannot be compiled for the device that was asked for.
-    """
+    """Return the device to train on; raise an Error if the task cannot be compiled for the one that was asked for."""
     from rewardspec.lab.learning.device_training import device_for
 
     asked = device_of(arguments)
@@ -200,10 +191,9 @@ def _train(
     checkpoint: Path,
 ) -> Training:
     """Train with the progress display of `reproduce`, for one job."""
-    from rewardspec.lab.experiments.display import display_for
+    from rewardspec.lab.experiments.display import JobProgress, display_for
     from rewardspec.lab.experiments.engines import Advanced, Event, Started
     from rewardspec.lab.experiments.engines.worker import throttled
-    from rewardspec.lab.experiments.job_progress import JobProgress
     from rewardspec.lab.experiments.jobs import Job
     from rewardspec.lab.learning.training import train
 
@@ -264,11 +254,6 @@ def _summary(task: Task, name: str, config: Config, training: Training) -> Itera
             f"Only {ended} episode{'s' * (ended != 1)} ended in the last tenth of {runs}, too few to judge by. "
             "Play more with `rewardspec probe --policy`, or train for longer."
         )
-
-
-def _words(task: Task) -> str:
-    """Return the name of the first measure."""
-    return next(iter(task.measures)).replace("_", " ")
 
 
 def _best_run(log: TrainingLog, unit: Unit) -> int:

@@ -20,14 +20,9 @@ Standing: TypeAlias = Literal["ahead", "level", "behind", "too few runs"]
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """Difference between two rewards in a task.
+    """Difference of the means over runs of two rewards in a task, with its 95 % interval.
 
-    Attributes:
-        task: Name of the task.
-        reward: The reward.
-        other: The reward it is compared with.
-        difference: Difference of the means over runs, with its 95 % interval.
-        measure: The measure of success; None for the task's first.
+    `measure` is the measure of success; None for the task's first.
     """
 
     task: str
@@ -49,16 +44,13 @@ class Comparison:
 def compare(results: Summaries, contrast: Contrast) -> list[Comparison]:
     """Compare a reward with the best of the others, in every task with results of all of them."""
     found = []
+    measure = contrast.measure
     for row in map(results.of, results.study.tasks):
         cells = [row.get(name) for name in (contrast.reward, *contrast.others)]
-        if all(cell is not None and _has(cell, contrast.measure) for cell in cells):
-            other = max((row[name] for name in contrast.others), key=lambda cell: _mean(cell, contrast.measure).value)
-            found.append(_compare_cells(row[contrast.reward], other, contrast.measure))
+        if all(cell is not None and (measure is None or measure in cell.further_measures) for cell in cells):
+            other = max((row[name] for name in contrast.others), key=lambda cell: _mean(cell, measure).value)
+            found.append(_compare_cells(row[contrast.reward], other, measure))
     return found
-
-
-def _has(cell: Summary, measure: str | None) -> bool:
-    return measure is None or measure in cell.further_measures
 
 
 def _mean(cell: Summary, measure: str | None) -> Estimate:
@@ -86,10 +78,9 @@ def over_environments(results: Summaries) -> dict[str, Estimate]:
 
 
 def profiles(results: Summaries, points: int = 101) -> dict[str, Floats]:
-    """Compute performance profiles of the last tenth of training, over the tasks of `over_environments`.
+    """Compute for each reward the share of runs above each threshold from 0 to 1, shape (points,).
 
-    Returns:
-        For each reward the share of runs above each threshold from 0 to 1, shape (points,).
+    Scores are those of the last tenth of training, in the tasks of `over_environments`.
     """
     thresholds = np.linspace(0.0, 1.0, points)
     rows = results.complete()

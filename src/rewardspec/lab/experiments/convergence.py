@@ -60,12 +60,9 @@ DEFAULT = ConvergenceRule()
 
 @dataclasses.dataclass(frozen=True)
 class Convergence:
-    """Convergence of the runs of a cell.
+    """Convergence of the runs of a cell: episodes until then and each run's share of the seconds, 0 and NaN for none.
 
-    Attributes:
-        episodes: Number of episodes until convergence, 0 for none, shape (runs,).
-        seconds: Each run's share of the wall-clock time until then, NaN for none, shape (runs,).
-        rule: The rule, which defines the means.
+    Both have the shape (runs,). The rule defines the means.
 
     Example:
         >>> seen = Convergence(np.array([192, 0, 256]), np.array([0.1, np.nan, 0.3]))
@@ -114,16 +111,11 @@ class Convergence:
 def convergence_of(log: TrainingLog, seconds: float, rule: ConvergenceRule = DEFAULT) -> Convergence:
     """Find the convergence of the runs of a cell, in episodes and in seconds.
 
-    Runs are trained together, so a run's seconds are amortized: an equal part of the cell's training time, times the
-    share that had passed when the run converged.
-
-    Args:
-        log: The cell's episodes.
-        seconds: Wall-clock seconds of the cell's training.
-        rule: The convergence criterion.
+    Runs are trained together, so a run's seconds are amortized: an equal part of `seconds`, the cell's training time,
+    times the share that had passed when the run converged.
     """
     rewards, lengths = by_run(log, log.reward)
-    episodes = first_convergence(rewards, lengths, span=rule.span, pairs=rule.pairs, most_change=rule.most_change)
+    episodes = first_convergence(rewards, lengths, rule)
     ends = np.cumsum(lengths)
     found = np.full(log.runs, np.nan)
     met = episodes > 0
@@ -135,40 +127,29 @@ def convergence_of(log: TrainingLog, seconds: float, rule: ConvergenceRule = DEF
     return Convergence(episodes, found, rule)
 
 
-def first_convergence(
-    rewards: Floats,
-    lengths: Ints | None = None,
-    *,
-    span: int = SPAN,
-    pairs: int = PAIRS,
-    most_change: float | None = None,
-) -> Ints:
+def first_convergence(rewards: Floats, lengths: Ints | None = None, rule: ConvergenceRule = DEFAULT) -> Ints:
     """Return the number of episodes until each run converged, 0 for never, shape (runs,).
 
-    Args:
-        rewards: Returns of each run's episodes, shape (runs, episodes).
-        lengths: Number of episodes of each run, the rest being padding, shape (runs,); None for no padding.
-        span: Span of the moving average, and distance of the checkpoints.
-        pairs: Number of pairs of checkpoints that must agree.
-        most_change: Greatest change between checkpoints, instead of the tolerance that adapts to noise.
+    Rewards are the returns of each run's episodes, shape (runs, episodes); `lengths` are the numbers of episodes, shape
+    (runs,), the rest being padding, or None for no padding.
 
     Example:
         >>> first_convergence(np.array([[7.0] * 400, [-7.0] * 400, list(range(400))]))
         array([192, 192,   0])
     """
-    averages = checkpoints(rewards, span)
-    changes = _relative_changes(averages) if most_change is None else np.diff(averages, axis=1)
+    averages, pairs = checkpoints(rewards, rule.span), rule.pairs
+    changes = _relative_changes(averages) if rule.most_change is None else np.diff(averages, axis=1)
     runs, count = changes.shape
     if count < pairs:
         return np.zeros(runs, dtype=np.int64)
     recent = np.lib.stride_tricks.sliding_window_view(changes, pairs, axis=1)
     with np.errstate(invalid="ignore"):  # an infinite change has no deviation and never passes
         adapted = np.clip(NOISE * recent.std(axis=2), *TOLERANCE)
-        tolerance = adapted if most_change is None else np.full_like(adapted, most_change)
+        tolerance = adapted if rule.most_change is None else np.full_like(adapted, rule.most_change)
         settled = (np.abs(recent) <= tolerance[:, :, None]).all(axis=2)
     if lengths is not None:
-        settled &= (np.arange(pairs + 1, count + 2) * span)[None] <= np.asarray(lengths)[:, None]
-    first = (settled.argmax(axis=1) + pairs + 1) * span
+        settled &= (np.arange(pairs + 1, count + 2) * rule.span)[None] <= np.asarray(lengths)[:, None]
+    first = (settled.argmax(axis=1) + pairs + 1) * rule.span
     return np.where(settled.any(axis=1), first, 0).astype(np.int64)
 
 

@@ -26,8 +26,6 @@ INK, SOFT_INK, GRID = "#333344", "#6a6a85", "#e4e4ef"
 """Colors of the text and of the grid."""
 _COLUMNS = 4
 _FONT = "'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif"
-
-
 _LONGEST_LABEL = 40  # characters of the label of an axis
 
 
@@ -41,12 +39,8 @@ def colors_of(study: Study) -> dict[str, str]:
 class Curve:
     """The learning curve of a cell: the mean over runs and its 95 % interval over runs, each of shape (P,).
 
-    Attributes:
-        unit: Unit of the training budget.
-        position: Amount of training.
-        mean: Mean of the runs' measure of success, each smoothed over 21 episodes.
-        low: Lower end of the interval; the mean itself for a single run.
-        high: Upper end of the interval.
+    Each run's measure of success is smoothed over 21 episodes. `position` is the amount of training, in the unit of the
+    budget. Of too few runs for an interval, its ends are the mean itself.
     """
 
     unit: Unit
@@ -61,16 +55,11 @@ Curves = Mapping[tuple[str, str], Curve]
 
 
 def curve_of(cell: Cell, *, share: bool = True, points: int = POINTS, measure: str | None = None) -> Curve:
-    """Compute the learning curve of a cell.
+    """Compute the learning curve of a cell: of a measure, by default the first.
 
     Each run is smoothed over 21 of its episodes. Runs are then averaged by the number of episodes or, for PPO, of
-    steps. The curve begins when every run has finished an episode; after its last episode, a run keeps its value.
-
-    Args:
-        cell: The cell.
-        share: Whether the measure lies in [0, 1], so that the interval is clipped to it.
-        points: Number of points.
-        measure: The measure of success; the first by default.
+    steps. The curve begins when every run has finished an episode; after its last episode, a run keeps its value. With
+    `share`, the measure lies in [0, 1], and so does the interval.
     """
     log = cell.log
     column = log.task_completion if measure is None else log.measures[measure]
@@ -120,7 +109,7 @@ def figure_of_all(study: Study, curves: Curves, measure: str | None = None) -> P
 
 def figure_of_task(study: Study, name: str, curves: Mapping[str, Curve]) -> Plot:
     """Draw the figure of one task, for its section of the report."""
-    figure = _figure((5.4, 3.0), left=0.13, right=0.95, top=0.88, bottom=0.16)
+    figure = _small_figure()
     axis = figure.subplots()
     _panel(axis, study, study.tasks[name], curves)
     axis.set_ylabel(_measured(study.tasks[name]), color=SOFT_INK, fontsize=9)
@@ -130,7 +119,7 @@ def figure_of_task(study: Study, name: str, curves: Mapping[str, Curve]) -> Plot
 
 def figure_of_profiles(study: Study, profiles: Mapping[str, Floats]) -> Plot:
     """Draw performance profiles by reward, at equally spaced thresholds from 0 to 1."""
-    figure = _figure((5.4, 3.0), left=0.13, right=0.95, top=0.88, bottom=0.16)
+    figure = _small_figure()
     axis = figure.subplots()
     colors = colors_of(study)
     for reward, shares in profiles.items():
@@ -264,6 +253,10 @@ def _short(number: float) -> str:
     if number >= 1e6:
         return f"{number / 1e6:g}M"
     return f"{number / 1e3:g}k" if number >= 1e4 else f"{number:,.0f}"
+
+
+def _small_figure() -> Plot:
+    return _figure((5.4, 3.0), left=0.13, right=0.95, top=0.88, bottom=0.16)
 
 
 def _figure(size: tuple[float, float], **edges: float) -> Plot:

@@ -20,11 +20,8 @@ class Job:
     """Runs that one worker trains together. A cell of a study has one or more jobs, and each writes one result file.
 
     Attributes:
-        task: Name of the task.
-        reward: Name of the reward.
         first: The first seed.
         count: Number of consecutive seeds.
-        config: Settings of the learner.
         setup: Description of the reward as JSON data: formulas, payment and observation of the monitor.
         cost: Expected seconds on one core.
     """
@@ -61,7 +58,7 @@ class Job:
     @property
     def unit(self) -> str:
         """Unit of its progress."""
-        return "episodes" if hasattr(self.config, "episodes") else "steps"
+        return self.config.unit
 
 
 def key_of(task: str, reward: str, first: int, count: int, settings: JsonObject, setup: JsonObject) -> str:

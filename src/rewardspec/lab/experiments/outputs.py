@@ -23,13 +23,7 @@ FORMAT = 1
 
 @dataclasses.dataclass(frozen=True)
 class Outputs:
-    """Result of `write_outputs`.
-
-    Attributes:
-        files: The files, the most important first.
-        table: The first table as text, and that of the rules where there is one.
-        highlights: The main findings in a few sentences.
-    """
+    """The files, the most important first; the first table and that of the rules as text; the main findings."""
 
     files: tuple[Path, ...]
     table: str
@@ -39,16 +33,8 @@ class Outputs:
 def write_outputs(directory: Path, study: Study, cells: Iterable[Cell], *, width: int = 120) -> Outputs:
     """Write tables, curves, summaries and the report, each file atomically.
 
-    Missing cells leave gaps. Without matplotlib there are no curves.
-
-    Args:
-        directory: Output directory, created if needed.
-        study: The study.
-        cells: Its cells in any order. They are iterated once and need not fit in memory together.
-        width: Line length of the text table.
-
-    Raises:
-        Error: There are no cells, two are the same, or a file cannot be written.
+    Missing cells leave gaps. Without matplotlib there are no curves. Cells come in any order, are iterated once and
+    need not fit in memory together. Lines of the text table have at most `width` characters.
     """
     summaries: list[Summary] = []
     curves: dict[tuple[str, str], Curve] = {}
@@ -80,10 +66,7 @@ def contents_of(
 ) -> dict[str, bytes]:
     """Return the contents of the output files by name; print a message if curves or report are missing.
 
-    Args:
-        results: All summaries.
-        curves: The learning curves.
-        further: The curves of further measures, by measure.
+    `further` are the curves of further measures, by measure.
     """
     tables = tables_of(results)
     pictures: dict[str, bytes] = {}

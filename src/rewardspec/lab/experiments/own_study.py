@@ -52,9 +52,6 @@ def own_study(
         learner: `"ppo"`, `"q-learning"` or `"sb3:NAME"`; by default the task's own.
         show: Whether results are only shown; then functions that specs refer to are not imported.
         references: Whether the module of an environment `module:…` may be imported.
-
-    Raises:
-        Error: The environment does not exist, there is no reward, or a spec or setting is invalid.
     """
     task = task_with(env, specs, measure, learner, show=show, references=references)
     rules = _rules(task, specs)
@@ -97,16 +94,7 @@ def task_with(
     show: bool = False,
     references: bool = True,
 ) -> Task:
-    """Find a task and replace its specs, measure and learner by those given.
-
-    Args:
-        env: Argument of `rewardspec.lab.tasks.get`.
-        specs: Texts of spec files by name; if empty, the task keeps its specs.
-        measure: A formula or an atom that measures success.
-        learner: The learner.
-        show: See `own_study`.
-        references: See `own_study`.
-    """
+    """Find a task and replace its specs, measure and learner by those given; see `own_study`."""
     if imports_module(env) and not references:
         raise Error(
             f"The results are of the environment {env!r}, whose module would be imported, which runs its code. If you "
@@ -119,12 +107,7 @@ def task_with(
 
 
 def measured_by(task: Task, measure: str | None) -> Task:
-    """Replace the measure of success of a task.
-
-    Args:
-        task: The task, whose specs have the atoms.
-        measure: A formula, measured at the end of an episode, or an atom, measured by its last label.
-    """
+    """Replace the measure of success of a task by a formula's value at the end, or by an atom's last label."""
     if measure is None:
         return task
     formula = as_formula(measure)

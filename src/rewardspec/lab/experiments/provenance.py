@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 _PACKAGES = ("rewardspec", "numpy", "jax", "optax", "gymnasium")
-_PRIVATE = ("--address",)
-"""Options whose values are private."""
+_PRIVATE = ("--address",)  # options whose values are private
 
 
 def versions() -> dict[str, str]:
@@ -33,9 +32,6 @@ def versions() -> dict[str, str]:
 def machine(device: str = "host") -> str:
     """Describe the machine: system, kind of processor, number of usable cores, and the accelerator that was used.
 
-    Args:
-        device: Where training took place; see `rewardspec.lab.learning.device_training`.
-
     Example:
         >>> machine()  # doctest: +SKIP
         'Linux, x86_64, 2 cores'
@@ -56,10 +52,7 @@ def usable_cores() -> int:
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """Return the command line without private parts: absolute paths become names, addresses are removed.
-
-    Args:
-        arguments: The arguments of `rewardspec`.
+    """Return the command line of `rewardspec` without private parts: absolute paths become names, addresses go.
 
     Example:
         >>> command_line(["reproduce", "-o", "/home/ada/results", "--address=10.0.0.7:6379"])

@@ -79,15 +79,8 @@ def report(
 ) -> str:
     """Render the report as HTML.
 
-    Args:
-        results: All summaries.
-        drawn: The learning curves.
-        picture: The figure of all curves as SVG, or None if matplotlib is missing.
-        hint: Text in place of the figure.
-        further: The figures of further measures as SVG, by measure.
-
-    Raises:
-        MissingExtraError: Jinja is not installed.
+    `picture` is the figure of all learning curves as SVG; None if matplotlib is missing, and then `hint` is shown.
+    `further` has the figures of further measures, by measure.
     """
     try:
         import jinja2
@@ -106,6 +99,7 @@ def report(
     totals = comparisons.over_environments(results) if shares else {}
     said = "Learning curves for all environments and rewards; the table above has the numbers."
     profiles = comparisons.profiles(results) if picture is not None and totals else {}
+    share_words = "For each reward, the share of runs that complete more than a given part of the task."
     page = environment.get_template("report.html").render(
         study=study,
         colors=colors,
@@ -127,7 +121,7 @@ def report(
         compared={name for contrast in contrasts for name in contrast["by_task"]},
         totals=totals,
         complete=len(results.complete()),
-        profiles=safe(plot(to_svg(figure_of_profiles(study, profiles)), "profiles", _PROFILES)) if profiles else None,
+        profiles=safe(plot(to_svg(figure_of_profiles(study, profiles)), "profiles", share_words)) if profiles else None,
         tasks=[_task_page(results, drawn if picture is not None else {}, name, safe) for name in study.tasks],
         statistics=statistics,
         convergence=convergence,
@@ -138,9 +132,6 @@ def report(
         duration=duration(sum(cell.seconds for cell in cells)),
     )
     return page[page.index("<!doctype html>") :] + "\n"
-
-
-_PROFILES = "For each reward, the share of runs that complete more than a given part of the task."
 
 
 def _sections(study: Study, tables: Mapping[str, Table]) -> list[Content]:
@@ -349,13 +340,7 @@ def _versions(cells: list[Summary]) -> list[tuple[str, str]]:
 
 
 def plot(svg: str, key: str, description: str) -> str:
-    """Prepare a plot for the page: page colors and unique ids.
-
-    Args:
-        svg: The plot's SVG document.
-        key: Unique name on the page.
-        description: Alternative text.
-    """
+    """Prepare a plot for the page: page colors, and ids that start with `key`, its unique name on the page."""
     body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", _without_prologue(svg), flags=re.DOTALL)
     used = set(re.findall(r"(?:url\(#|href=\"#)([^\")]+)", body))
     body = re.sub(r' id="([^"]*)"', lambda m: f' id="{key}-{m[1]}"' if m[1] in used else "", body)

@@ -29,10 +29,8 @@ def parsed_name(stem: str) -> re.Match[str] | None:
     """Parse the name of a result file, without its suffix; return None if it is not the name of a result.
 
     Example:
-        >>> parsed_name("taxi-base-seeds0-499-0123abcd")["last"]
-        '499'
-        >>> parsed_name("notes") is None
-        True
+        >>> parsed_name("taxi-base-seeds0-499-0123abcd")["last"], parsed_name("notes")
+        ('499', None)
     """
     found = _NAME.fullmatch(stem)
     return None if found is None or int(found["last"]) < int(found["first"]) else found
@@ -60,11 +58,7 @@ def encode(
 
 
 def read(path: Path) -> Cell:
-    """Read and check a result file: a cell with the runs of one job.
-
-    Raises:
-        ResultFileError: It is not a complete result of this version, or does not match its name.
-    """
+    """Read and check a result file: a cell with the runs of one job."""
     try:
         with ArrayFile(path) as file:
             header = _header(path, file)

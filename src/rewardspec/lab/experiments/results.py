@@ -28,8 +28,7 @@ from rewardspec.types import JsonObject
 
 PLAN = "plan.json"
 _PLAN_FORMAT = 1
-_PAPER: JsonObject = {"study": "paper"}
-"""The study of a directory without a description."""
+_PAPER: JsonObject = {"study": "paper"}  # the study of a directory without a description
 Notify = Callable[[str], None]
 """Callback that takes a message for the user."""
 Plan = Mapping[tuple[str, str], tuple[str, ...]]
@@ -44,10 +43,8 @@ def to_stderr(message: str) -> None:
 class Results:
     """The results in one directory.
 
-    Args:
-        directory: The directory.
-        report: Called with a message for each damaged, foreign or ignored file.
-        references: Whether the module of the plan's environment may be imported to read the results.
+    `report` is called with a message for each damaged, foreign or ignored file. `references` says whether the module of
+    the plan's environment may be imported to read the results.
     """
 
     def __init__(
@@ -60,11 +57,7 @@ class Results:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the lock of the directory.
-
-        Raises:
-            Error: Another process is writing here, or nothing can be written here.
-        """
+        """Hold the lock of the directory, in which nobody else writes meanwhile."""
         _check_writable(self.jobs)
         with _locked(self.directory):
             # The process that left these has ended: it would hold the lock.
@@ -91,23 +84,11 @@ class Results:
         return True
 
     def store(self, job: Job, content: bytes) -> None:
-        """Write a job's result.
-
-        Raises:
-            OSError: It cannot be written; no partial file is left.
-        """
+        """Write a job's result, as a whole or, with an OSError, not at all."""
         write_whole(self.path(job), content)
 
     def plan(self, jobs: Iterable[Job], study: JsonObject) -> None:
-        """Write the plan: replace the jobs of the given cells.
-
-        Args:
-            jobs: The jobs.
-            study: Description of the study.
-
-        Raises:
-            Error: The directory holds the results of another study.
-        """
+        """Write the plan: replace the jobs of the given cells. `study` is the description of the study."""
         old, planned = self._read_plan()
         cells = dict(planned)
         for job in jobs:
@@ -123,15 +104,12 @@ class Results:
 
     def study(self) -> Study:
         """Load the study, without importing the functions that its specs refer to."""
-        return self._shown(self._read_plan()[0])
-
-    def _shown(self, description: JsonObject) -> Study:
-        return study_of(description, show=True, references=self.references)
+        return study_of(self._read_plan()[0], show=True, references=self.references)
 
     def cells(self) -> Iterator[Cell]:
         """Yield the finished cells in the order of the table; a planned cell has only its planned jobs."""
         description, plan = self._read_plan()
-        known = self._shown(description).cells
+        known = study_of(description, show=True, references=self.references).cells
         found = self._by_cell(known)
         for cell in known:
             stored, planned = found.get(cell, []), plan.get(cell)
@@ -177,19 +155,10 @@ class Results:
 def open_results(
     directory: str | os.PathLike[str], *, report: Notify = to_stderr, references: bool = False
 ) -> tuple[Study, Iterator[Cell]]:
-    """Open a directory of results.
+    """Open a directory of results: its study, and an iterator over the cells that loads one at a time.
 
-    Args:
-        directory: The directory.
-        report: Called with a message for each damaged, foreign or ignored file.
-        references: Whether the module of an environment `module:…` may be imported, which runs its code. Functions that
-            specs refer to are never imported.
-
-    Returns:
-        The study, and an iterator over its cells, which loads one at a time.
-
-    Raises:
-        Error: The directory does not exist, has no results, or its environment may not be imported.
+    `report` is called with a message for each damaged, foreign or ignored file. `references` says whether the module of
+    an environment `module:…` may be imported, which runs its code. Functions that specs refer to are never imported.
     """
     results = Results(directory, report, references=references)
     how = f"with: rewardspec reproduce -o {directory}"

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 from rewardspec.errors import Error
 from rewardspec.lab.experiments import provenance
-from rewardspec.lab.experiments.display import Display, display_for
+from rewardspec.lab.experiments.display import Display, JobProgress, display_for
 from rewardspec.lab.experiments.engines import Engine, Failed, Finished, Work
-from rewardspec.lab.experiments.job_progress import JobProgress
 from rewardspec.lab.experiments.jobs import Job
 from rewardspec.lab.experiments.result_files import encode
 from rewardspec.lab.experiments.results import Results
@@ -26,14 +25,7 @@ from rewardspec.types import JsonObject
 
 @dataclasses.dataclass(frozen=True)
 class Tally:
-    """Result of `run_jobs`.
-
-    Attributes:
-        done: Number of jobs that were run.
-        skipped: Number of jobs that had results already.
-        failed: The failures.
-        seconds: Elapsed time.
-    """
+    """How many jobs were run, how many had results already, the failures, and the elapsed seconds."""
 
     done: int
     skipped: int
@@ -56,17 +48,7 @@ def run_jobs(
 ) -> Tally:
     """Run the jobs that have no result yet. After an interruption, the same call resumes.
 
-    Args:
-        directory: Directory of the results.
-        jobs: The jobs.
-        engine: The engine that runs them.
-        work: Runs a job.
-        study: Description of the study.
-        display: Progress display; by default on the standard error stream.
-
-    Raises:
-        Error: The directory is not writable, in use by another process, or has the results of another study.
-        Interrupted: Ctrl-C was pressed.
+    `study` is the description of the study. By default, progress is shown on the standard error stream.
     """
     display = display_for(sys.stderr) if display is None else display
     results = Results(directory, display.message)
@@ -116,10 +98,8 @@ def _store(results: Results, event: Finished, stored: int) -> None:
 class Trainer:
     """Work function that trains. It is sent to workers, so its attributes are JSON data.
 
-    Attributes:
-        command: The command line, stored with the results.
-        study: Description of the study.
-        checkpoints: Directory for the checkpoints of compiled training, if workers share one with this process.
+    `command` is the command line, stored with the results; `checkpoints` the directory for the checkpoints of compiled
+    training, if workers share one with this process.
     """
 
     command: str

@@ -32,13 +32,7 @@ RESAMPLES = 2000
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """A number and its 95 % interval.
-
-    Attributes:
-        value: The number.
-        low: Lower end of the interval; NaN if unknown.
-        high: Upper end of the interval; NaN if unknown.
-    """
+    """A number and its 95 % interval, whose ends are NaN if it is unknown."""
 
     value: float
     low: float
@@ -119,15 +113,7 @@ def in_the_end(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> Bool
 
 
 def at_the_start(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> Bools:
-    """Select the episodes in the first share of their run, by episodes or steps; always the first one.
-
-    Example:
-        >>> from rewardspec.lab.learning.training_log import COLUMNS
-        >>> columns = dict.fromkeys((*COLUMNS, "score"), [0] * 4) | {"end_step": [5, 10, 95, 100]}
-        >>> log = TrainingLog.from_columns(1, columns)
-        >>> at_the_start(log, "steps"), at_the_start(log, "episodes")
-        (array([ True,  True, False, False]), array([ True, False, False, False]))
-    """
+    """Select the episodes in the first share of their run, by episodes or steps; always the first one."""
     position, total = _places(log, unit)
     early = position <= share * total
     early[np.searchsorted(log.run, np.unique(log.run))] = True
@@ -150,14 +136,6 @@ def bootstrapped_iqm(strata: Sequence[Floats], *, resamples: int = RESAMPLES, se
 
     Runs are drawn anew within each stratum, such as an environment, and every stratum weighs the same however many
     runs it has. The interval is NaN where a stratum has fewer than three runs.
-
-    Args:
-        strata: The scores of each stratum's runs.
-        resamples: How often to draw.
-        seed: Seed of the draws.
-
-    Raises:
-        Error: There is no stratum, or one has no runs.
 
     Example:
         >>> print(bootstrapped_iqm([np.full(4, 0.5), np.full(3, 0.5)]))

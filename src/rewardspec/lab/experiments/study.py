@@ -30,13 +30,10 @@ BASE = "base"
 
 @dataclasses.dataclass(frozen=True)
 class Reward:
-    """A reward and the learner's observation of its monitor.
+    """A reward, and what of its monitor's state the learner observes, as the wrapper's `observe`.
 
-    Attributes:
-        spec: The spec, or None for the environment's own reward.
-        observe: Part of the monitor's state that the learner observes, as the wrapper's `observe`.
-        note: The idea in a sentence.
-        text: Text of the spec file, if any. A change of it changes the names of results.
+    `spec` is None for the environment's own reward. `note` is the idea in a sentence. `text` is that of the spec file,
+    if any; a change of it changes the names of results.
     """
 
     spec: Spec | None
@@ -90,13 +87,7 @@ def own_reward(task: Task, name: str) -> Reward:
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
-    """Training budget of a cell.
-
-    Attributes:
-        seeds: Number of runs, with seeds from 0.
-        block: Number of runs in a job.
-        config: Settings of the learner.
-    """
+    """Training budget of a cell: the number of runs, with seeds from 0; of runs in a job; the learner's settings."""
 
     seeds: int
     block: int
@@ -110,14 +101,9 @@ class Budget:
 
 @dataclasses.dataclass(frozen=True)
 class Contrast:
-    """A comparison of one reward with the best of some others.
+    """A comparison of one reward with the best of some others, by a measure of success, by default a task's first.
 
-    Attributes:
-        name: Key in files.
-        title: Name for display.
-        reward: The reward.
-        others: The rewards it is compared with.
-        measure: The measure of success; by default the first measure of a task.
+    `name` is its key in files, and `title` its name for display.
     """
 
     name: str
@@ -129,15 +115,9 @@ class Contrast:
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
-    """Published numbers of a cell.
+    """Published numbers of a cell: mean episode and seconds of convergence, and task completion in percent.
 
-    Attributes:
-        episode: Mean episode of convergence, or None as printed.
-        seconds: Mean seconds until then.
-        completion: Task completion in percent.
-        half_width: Half the width of its 95 % interval.
-        episode_star: Whether the episode has the star of a suboptimal policy.
-        seconds_star: Whether the seconds have it.
+    `half_width` is half the width of the completion's 95 % interval. Stars mark a suboptimal policy.
     """
 
     episode: float | None
@@ -157,7 +137,6 @@ class Study:
     """Tasks and rewards that are compared.
 
     Attributes:
-        title: Title.
         lead: Summary in a few sentences.
         tasks: The tasks by name, the rows of the table.
         rewards: The titles of the rewards by name, the columns of the table.
@@ -194,11 +173,7 @@ class Study:
         return tuple((task, reward) for task in self.tasks for reward in self.rewards)
 
     def checked_reward(self, name: str) -> str:
-        """Return the name of a reward of this study.
-
-        Raises:
-            Error: There is no reward of that name.
-        """
+        """Return the name of a reward of this study, or raise an Error."""
         if name not in self.rewards:
             known = ", ".join(self.rewards)
             raise Error(f"There is no reward {name!r}; known: {known}.{did_you_mean(name, self.rewards)}")
@@ -215,17 +190,10 @@ class Study:
         source: Source = "gymnasium",
         device: str | None = "host",
     ) -> list[Job]:
-        """Return the jobs of the study.
+        """Return the jobs of some tasks and rewards, by default of all.
 
-        Args:
-            tasks: Names of tasks; all by default.
-            rewards: Names of rewards; all by default.
-            quick: Whether to take the small budgets.
-            seeds: Number of runs of a cell; by default that of the budget.
-            block: Number of runs in a job; by default that of the budget.
-            source: Source of environments without array physics.
-            device: Device for the tasks that can be compiled; None for the processor where compiling pays. See
-                `rewardspec.lab.learning.device_training.device_for`.
+        `quick` takes the small budgets; `seeds` and `block` replace numbers of the budgets. `source` is that of
+        environments without array physics; for `device` see `rewardspec.lab.learning.device_training.device_for`.
         """
         chosen = [self.checked_reward(name) for name in (rewards if rewards is not None else self.rewards)]
         changes = {name: value for name, value in (("seeds", seeds), ("block", block)) if value is not None}
@@ -255,14 +223,9 @@ class Provenance:
     """What was trained in a cell of the table, how and where.
 
     Attributes:
-        task: Name of the task.
-        reward: Name of the reward.
         seconds: Wall-clock seconds of training, summed over jobs.
-        config: Settings of the learner.
         observe: Part of the monitor's state that the learner observed, or None.
         payment: Payment of the spec; None for the environment's own reward.
-        commands: The commands that trained it.
-        versions: Versions of the packages.
         devices: The kinds of machine that trained it.
     """
 
@@ -279,12 +242,7 @@ class Provenance:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cell(Provenance):
-    """Results of one cell of the table, merged from its jobs.
-
-    Attributes:
-        log: The episodes of all runs.
-        first: The first seed.
-    """
+    """Results of one cell of the table, merged from its jobs: the episodes of all runs, and the first seed."""
 
     log: TrainingLog
     first: int = 0
@@ -296,15 +254,10 @@ class Cell(Provenance):
 
 
 def study_of(description: JsonObject, *, show: bool = False, references: bool = True) -> Study:
-    """Rebuild a study from its description.
+    """Rebuild a study from its description, possibly from a file.
 
-    Args:
-        description: The description, possibly from a file.
-        show: Whether results are only shown; then functions that specs refer to are not imported.
-        references: Whether the module of an environment `module:…` may be imported, which runs its code.
-
-    Raises:
-        Error: The kind of study is unknown, or its environment may not be imported.
+    With `show`, results are only shown, and functions that specs refer to are not imported. `references` says whether
+    the module of an environment `module:…` may be imported, which runs its code.
     """
     kind = description.get("study")
     if kind == "paper":
@@ -320,11 +273,7 @@ def study_of(description: JsonObject, *, show: bool = False, references: bool = 
 
 
 def merged_description(old: JsonObject, new: JsonObject) -> JsonObject:
-    """Merge the descriptions of a study that is resumed, possibly with further rewards.
-
-    Raises:
-        Error: They describe different studies.
-    """
+    """Merge the descriptions of a study that is resumed, possibly with further rewards."""
     if old == new:
         return new
     if old.get("study") == new.get("study") == "own" and old["env"] == new["env"]:

@@ -29,7 +29,6 @@ class Summary(Provenance):
 
     Attributes:
         full_budget: Whether the cell had the budget of the study's references.
-        runs: Number of runs.
         episodes: Number of finished episodes of all runs.
         steps: Number of steps in these episodes.
         completion: Mean task completion over all episodes of all runs; the interval treats episodes as independent.
@@ -79,11 +78,7 @@ class Summary(Provenance):
 
 
 def summarize(cell: Cell, study: Study) -> Summary:
-    """Summarize a cell of a study.
-
-    Raises:
-        Error: No run of the cell finished an episode.
-    """
+    """Summarize a cell of a study in which a run finished an episode."""
     log = cell.log
     if not len(log):
         raise Error(f"No run of {cell.task} with the reward {cell.reward!r} finished an episode. Train it for longer.")
@@ -117,15 +112,7 @@ def summarize(cell: Cell, study: Study) -> Summary:
 
 
 class Summaries:
-    """Summaries of the finished cells of a study.
-
-    Args:
-        study: The study.
-        summaries: The summaries in any order.
-
-    Raises:
-        Error: Two are of the same cell, or one is not of this study.
-    """
+    """Summaries of the finished cells of a study, given in any order."""
 
     def __init__(self, study: Study, summaries: Iterable[Summary]) -> None:
         self.study = study
@@ -170,11 +157,7 @@ class Summaries:
         return [summary for summary in self.all() if not summary.full_budget]
 
     def interval_words(self, interval: str = "the 95 % interval over runs") -> str:
-        """Say that the numbers have an interval, or why they have none; the end of a sentence about them.
-
-        Args:
-            interval: Name of the interval.
-        """
+        """Say that the numbers have an interval, or why they have none; the end of a sentence about them."""
         runs = [cell.runs for cell in self.all()]
         if runs and max(runs) < FEWEST_RUNS:
             return f"without an interval, for which there are too few runs: it takes at least {FEWEST_RUNS}"

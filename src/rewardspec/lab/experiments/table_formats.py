@@ -100,8 +100,7 @@ def _tex(text: str) -> str:
 
 # Plain text.
 
-_MARK = "•"
-"""Mark of the best of a row, instead of bold."""
+_MARK = "•"  # mark of the best of a row, instead of bold
 
 
 def to_text(table: Table, width: int = 120) -> str:

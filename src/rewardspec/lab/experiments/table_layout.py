@@ -25,13 +25,7 @@ NEVER = "None"
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One number of a table.
-
-    Attributes:
-        text: The number as text; may be empty.
-        star: Whether the policy is suboptimal.
-        bold: Whether it is the best of its row.
-    """
+    """One number of a table as text, whether it is of a suboptimal policy, and whether it is the best of its row."""
 
     text: str = ""
     star: bool = False
@@ -40,13 +34,7 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """One line of a table.
-
-    Attributes:
-        task: The task.
-        source: Source of the numbers.
-        groups: The numbers by group and reward.
-    """
+    """One line of a table: the numbers of a task by group and reward, and their source."""
 
     task: Task
     source: Source
@@ -57,12 +45,7 @@ class Line:
 class Table:
     """A table, independent of its format.
 
-    Attributes:
-        title: Title.
-        groups: Titles of the groups of columns; each group has a column for every reward.
-        columns: Titles of the rewards.
-        lines: Lines in the study's order, published ones after ours.
-        notes: Notes below the table.
+    Each group of columns has a column for every reward. Lines are in the study's order, published ones after ours.
     """
 
     title: str
@@ -258,12 +241,8 @@ def _further(name: str, title: str, *, late: bool) -> _Group:
     return _Group(title, show, value)
 
 
-def _is_share(study: Study) -> bool:
-    return all(task.measure.share for task in study.tasks.values())
-
-
 def _unit(study: Study) -> str:
-    return " (%)" if _is_share(study) else ""
+    return " (%)" if all(task.measure.share for task in study.tasks.values()) else ""
 
 
 def _measured(study: Study) -> str:

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 ENDINGS = (".gif", ".png")
-_WIDTH = 320
-"""Maximum width of a frame in pixels."""
-_FRAMES = 200
-"""Maximum number of frames; longer episodes are subsampled."""
+_WIDTH = 320  # maximum width of a frame in pixels
+_FRAMES = 200  # maximum number of frames; longer episodes are subsampled
 _STILLS = 8
 _GAP, _FRAME = 3, "#dddddd"
 
@@ -55,14 +53,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
 
 
 def record(policy: Policy, path: str | os.PathLike[str], *, run: int = 0, seed: int = 0) -> Episode:
-    """Play one episode and write its recording.
-
-    Args:
-        policy: The policies.
-        path: Output file: `.gif` for an animation, `.png` for a row of stills.
-        run: Number of the run whose policy plays.
-        seed: Seed of the reset.
-    """
+    """Play one episode of a run's policy and write its recording: `.gif` for an animation, `.png` for stills."""
     check_recording(path)
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pygame would look for a screen

@@ -43,11 +43,11 @@ class Physics(Protocol):
         ...
 
     def observe(self, state: Array) -> Array:
-        """Return the observation, shape (size,) or (n, size)."""
-        ...
+        """Return the observation, shape (size,) or (n, size): the state itself unless overridden."""
+        return state.T
 
 
-class CartPole:
+class CartPole(Physics):
     """A pole of mass 0.1 and half-length 0.5 on a cart of mass 1, pushed with a force of 10; Euler steps of 0.02 s."""
 
     def begin(self, draw: Draw) -> Array:
@@ -67,12 +67,8 @@ class CartPole:
         terminated = (abs(after[0]) > 2.4) | (abs(after[2]) > 12 * 2 * math.pi / 360)
         return after, 1.0, terminated
 
-    def observe(self, state: Array) -> Array:
-        """Return the state itself."""
-        return state.T
 
-
-class MountainCar:
+class MountainCar(Physics):
     """A car in a valley, with an engine too weak to climb out of it."""
 
     def begin(self, draw: Draw) -> Array:
@@ -89,12 +85,8 @@ class MountainCar:
         speed = xp.where((position == -1.2) & (speed < 0.0), 0.0, speed)
         return xp.stack([position, speed]), -1.0, (position >= 0.5) & (speed >= 0.0)
 
-    def observe(self, state: Array) -> Array:
-        """Return the state itself."""
-        return state.T
 
-
-class Pendulum:
+class Pendulum(Physics):
     """A rod of mass and length 1 with a motor of torque up to 2; Euler steps of 0.05 s."""
 
     def begin(self, draw: Draw) -> Array:
@@ -116,7 +108,7 @@ class Pendulum:
         return xp.stack([xp.cos(state[0]), xp.sin(state[0]), state[1]], -1)
 
 
-class Acrobot:
+class Acrobot(Physics):
     """Two links of mass and length 1 and a motor of torque 1 between them; Runge-Kutta steps of 0.2 s."""
 
     def begin(self, draw: Draw) -> Array:

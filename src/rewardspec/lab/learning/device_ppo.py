@@ -16,8 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from rewardspec.errors import Error
-from rewardspec.lab.learning.encoders import Encoder, flat_encoder
-from rewardspec.lab.learning.networks import HIDDEN, Parameters, forward, initial_parameters
+from rewardspec.lab.learning.networks import HIDDEN, Encoder, Parameters, flat_encoder, forward, initial_parameters
 from rewardspec.lab.learning.normalization import Moments, RewardScale
 from rewardspec.lab.learning.ppo_update import import_jax, make_update
 from rewardspec.lab.learning.settings import PPO
@@ -33,7 +32,6 @@ class Carry(NamedTuple):
     """All that an update starts from; a pytree whose arrays have the runs as their first axis.
 
     Attributes:
-        parameters: Parameters of the networks.
         memory: State of the optimizer.
         envs: State of the environments and of the spec.
         obs: The observations that the next actions are chosen on, normalized where the settings say so.

@@ -5,27 +5,24 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.episodes.features import Observe
 from rewardspec.errors import Error, did_you_mean
-from rewardspec.lab.learning.checkpoints import Checkpoint, restored_tree
+from rewardspec.lab.learning.array_files import Checkpoint, restored_tree
 from rewardspec.lab.learning.device_ppo import Carry, DevicePPO
 from rewardspec.lab.learning.finite_numbers import require_finite_policy
 from rewardspec.lab.learning.physics_env import physics_env
 from rewardspec.lab.learning.ppo_update import import_jax
 from rewardspec.lab.learning.settings import PPO, Config
 from rewardspec.lab.learning.training_log import Progress, TrainingLog
-from rewardspec.lab.tasks.measures import Ending, formula_measures
+from rewardspec.lab.tasks.measures import Ending, formula_measures, measured
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Action, Array, Observation
-
-if TYPE_CHECKING:
-    pass
 
 Device = Literal["host", "cpu", "gpu", "tpu"]
 """Where PPO trains: `"host"` steps environments in NumPy and compiles the update alone; the others are the platforms of
@@ -36,8 +33,7 @@ WORTH_COMPILING = 2**20
 `benchmarks/device_training.py`."""
 _CHUNKS = 50
 """Least number of calls of the compiled program, between which progress is told and checkpoints are written."""
-_KEPT_STEPS = 2**22
-"""Most steps whose episodes are held on the device."""
+_KEPT_STEPS = 2**22  # most steps whose episodes are held on the device
 _COLUMNS = {"length": "length", "reward": "return", "base_reward": "base_return", "violated": "violated"}
 """Columns of the log, and what they are called in the `info` of `rewardspec.jax.SpecReward`."""
 
@@ -48,26 +44,17 @@ def is_compilable(task: Task) -> bool:
 
 
 def checked_device(name: str) -> Device:
-    """Return the name of a device.
-
-    Raises:
-        Error: There is none of that name.
-    """
+    """Return the name of a device, or raise an Error that lists all."""
     if name not in DEVICES:
         raise Error(f"`device` should be one of {', '.join(DEVICES)}. Received {name!r}.{did_you_mean(name, DEVICES)}")
     return name
 
 
 def device_for(task: Task, spec: Spec | None, config: Config, runs: int, asked: str | None) -> Device:
-    """Return the device to train runs of a task on.
+    """Return the device to train runs of a task on, so many of them together.
 
-    Args:
-        task: The task.
-        spec: The spec that pays, or None for the environment's own reward.
-        config: The settings.
-        runs: Number of runs trained together.
-        asked: A device, which is taken where the task can be compiled. None compiles for the processor where that pays
-            and the spec's atoms can be compiled. Otherwise it is `"host"`.
+    The one that was `asked` for is taken where the task can be compiled. None compiles for the processor where that
+    pays and the spec's atoms can be compiled. Otherwise it is `"host"`.
     """
     if asked is not None and checked_device(asked) == "host":
         return "host"
@@ -86,11 +73,7 @@ def device_for(task: Task, spec: Spec | None, config: Config, runs: int, asked: 
 
 @contextlib.contextmanager
 def computing_on(device: Device) -> Iterator[None]:
-    """Context in which JAX computes on a device; "host" is the processor.
-
-    Raises:
-        Error: JAX finds no such device.
-    """
+    """Context in which JAX computes on a device, which may be missing; "host" is the processor."""
     jax, _, _ = import_jax()
     platform = "cpu" if device == "host" else device
     try:
@@ -108,21 +91,13 @@ class MeasuredEnv:
     """An environment of the protocol of `rewardspec.jax` with a task's measures of success in `info["measures"]`.
 
     They are those of the episode if it ended with the step.
-
-    Args:
-        env: The environment.
-        task: The task.
     """
 
     def __init__(self, env: Any, task: Task) -> None:
         self.env = env
         self.task = task
         self.formulas = formula_measures(task)
-
-    @property
-    def action_space(self) -> Any:
-        """Space of the actions."""
-        return self.env.action_space
+        self.action_space = env.action_space
 
     def reset(self, key: Array) -> tuple[Any, Observation]:
         """Return the first state of an episode, and its observation."""
@@ -140,25 +115,17 @@ class MeasuredEnv:
         inner, before, monitor, length, base_return = state
         inner, obs, reward, terminated, truncated, info = self.env.step(key, inner, action)
         length, base_return = length + 1, base_return + reward
-        values: Iterator[Any] = iter(())
+        values: Sequence[Any] = ()
         if self.formulas is not None:
             monitor, _ = self.formulas.step(monitor, self.formulas.labels(before, action, obs))
-            values = iter(self.formulas.values(monitor))
-        ending = Ending(obs, length, base_return, terminated)
-        measures = {
-            name: next(values) if measure.formula is not None else measure(ending)
-            for name, measure in self.task.measures.items()
-        }
+            values = self.formulas.values(monitor)
+        measures = measured(self.task, Ending(obs, length, base_return, terminated), values)
         state = (inner, obs, monitor, length, base_return)
         return state, obs, reward, terminated, truncated, {**info, "measures": measures}
 
 
 def compiled_ppo(task: Task, spec: Spec | None, observe: str | None, config: PPO, runs: int) -> DevicePPO:
-    """Return the program that trains runs of a task.
-
-    Raises:
-        Error: There is no environment in JAX for the task, or its measures or the spec's atoms cannot be compiled.
-    """
+    """Return the program that trains runs of a task, or raise an Error where it cannot be compiled."""
     from rewardspec.jax import SpecReward
 
     env = physics_env(task)
@@ -186,24 +153,10 @@ def learn_actors_compiled(
     device: Device = "cpu",
     checkpoint: Checkpoint | None = None,
 ) -> tuple[TrainingLog, dict[str, NDArray[Any]]]:
-    """Train one policy for each seed, in one compiled program.
+    """Train one policy for each seed of a task that `is_compilable`, in one compiled program.
 
-    The log and the arrays are those of `rewardspec.lab.learning.ppo.learn_actors`, from other random numbers. Returns
-    and measures are summed in float32.
-
-    Args:
-        task: The task, one that `is_compilable`.
-        spec: The spec that pays, or None for the environment's own reward.
-        observe: What of the monitor the policy sees.
-        config: The settings.
-        seeds: The seed of each run.
-        progress: Called now and then with the steps taken and to take, all runs together.
-        device: Platform of JAX to compute on.
-        checkpoint: File to resume from, written every few seconds and removed in the end.
-
-    Raises:
-        Error: The task cannot be compiled, or an observation, a reward or a learned number is not finite.
-        LabelError: A label is out of range.
+    Arguments are those of `rewardspec.lab.learning.training.train`. The log and the arrays are those of
+    `rewardspec.lab.learning.ppo.learn_actors`, from other random numbers. Returns and measures are summed in float32.
     """
     with computing_on(device):
         program = compiled_ppo(task, spec, observe, config, len(seeds))
@@ -220,8 +173,9 @@ def _learn(
     done, passed = 0, 0.0
     restored = None if checkpoint is None else checkpoint.load(carry)
     if restored is not None:
-        carry, done, passed = restored_tree(carry, restored.leaves), restored.done, restored.seconds
-        log.parts.append(restored.columns)
+        leaves, columns, done, passed = restored
+        carry = restored_tree(carry, leaves)
+        log.parts.append(columns)
     began = time.perf_counter() - passed
     while done < updates:
         count = min(program.chunk, updates - done)
@@ -258,12 +212,10 @@ class _Log:
         self.parts: list[dict[str, NDArray[Any]]] = []
 
     def append(self, rows: dict[str, NDArray[Any]], first: int, seconds: tuple[float, float]) -> None:
-        """Add the episodes of some updates.
+        """Add the episodes of the updates from number `first` on.
 
-        Args:
-            rows: What was kept of each step, arrays of shape (updates, runs, steps, envs).
-            first: Number of the first of the updates.
-            seconds: Seconds of training before and after them; what is between is interpolated.
+        `rows` are what was kept of each step, arrays of shape (updates, runs, steps, envs); `seconds` are those of
+        training before and after, between which the times of episodes are interpolated.
         """
         update, run, step, env = np.nonzero(rows["done"])
         steps = (first + update) * self.config.rollout_steps + step + 1

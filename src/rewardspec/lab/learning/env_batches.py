@@ -26,13 +26,11 @@ Source = Literal["gymnasium", "envpool"]
 class BatchStep(NamedTuple):
     """Result of stepping every environment; n is their number.
 
-    Observations are batches of the environment's observation space: arrays of shape (n, size) for a vector.
+    Observations are batches of the environment's observation space: arrays of shape (n, size) for a vector. Rewards are
+    the environment's own, and with the ends of episodes have the shape (n,).
 
     Attributes:
         next_obs: The observations after the actions, before autoreset.
-        reward: The environment's own rewards, shape (n,).
-        terminated: Whether an episode terminated, shape (n,).
-        truncated: Whether an episode was truncated, shape (n,).
         obs: The observations after autoreset: the initial ones of new episodes, otherwise `next_obs`.
         info: The infos of `next_obs`.
         first_info: The infos of the resets.
@@ -48,12 +46,7 @@ class BatchStep(NamedTuple):
 
 
 class EnvBatch(Protocol):
-    """Copies of one environment, stepped together, with autoreset in the same step.
-
-    Attributes:
-        observation_space: The observations of one environment.
-        action_space: The actions of one environment.
-    """
+    """Copies of one environment, stepped together, with autoreset in the same step; spaces are those of one."""
 
     observation_space: AnySpace
     action_space: AnySpace
@@ -76,20 +69,10 @@ class EnvBatch(Protocol):
 
 
 def make_batch(task: Task, seeds: Sequence[int], source: Source = "gymnasium") -> EnvBatch:
-    """Make the fastest batch of a task: the task's own, else array physics, else EnvPool or a loop.
-
-    Args:
-        task: The task.
-        seeds: The seed of each copy's first reset.
-        source: `"gymnasium"` for a loop over its environments; `"envpool"` for EnvPool, where it has them.
-
-    Raises:
-        Error: There is no such source.
-        MissingExtraError: It is not installed.
-    """
+    """Make the fastest batch of a task: its own, else array physics, else from the source, which needs its package."""
     from rewardspec.lab.learning.array_physics import physics_of
     from rewardspec.lab.learning.envpool_batch import PooledBatch, is_pooled
-    from rewardspec.lab.learning.physics_batch import PhysicsBatch
+    from rewardspec.lab.learning.physics_env import PhysicsBatch
 
     if source not in get_args(Source):
         known = get_args(Source)
@@ -107,12 +90,7 @@ class LoopedBatch:
     """Copies of a task's environment, stepped in a loop, without the wrappers that a batch does not need.
 
     The batch applies the time limit and the learner computes the measures. Checking every action would cost more than
-    a step of some environments.
-
-    Args:
-        task: The task.
-        seeds: The seed of each copy's first reset.
-        **options: Further arguments of `task.make`, such as `render_mode`.
+    a step of some environments. Options are further arguments of `task.make`, such as `render_mode`.
     """
 
     def __init__(self, task: Task, seeds: Sequence[int], **options: Any) -> None:

@@ -35,13 +35,6 @@ class PooledBatch:
     """Copies of a task's environment in EnvPool.
 
     The dynamics are those of Gymnasium. The random numbers differ, so a seed gives other episodes.
-
-    Args:
-        task: A task whose environment EnvPool has.
-        seeds: The seed of each copy.
-
-    Raises:
-        MissingExtraError: EnvPool is not installed.
     """
 
     def __init__(self, task: Task, seeds: Sequence[int]) -> None:

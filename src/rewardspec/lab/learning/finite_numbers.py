@@ -11,15 +11,9 @@ from rewardspec.types import Array
 
 
 def require_finite(numbers: Array, what: str, where: Callable[[int], str]) -> None:
-    """Check the observations or rewards of one step.
+    """Check the observations or rewards of one step, an array of shape (environments, …).
 
-    Args:
-        numbers: Array of shape (environments, …).
-        what: Description of the numbers, such as `"The reward of CartPole-v1"`.
-        where: Function that describes the environment and step of a row.
-
-    Raises:
-        Error: A number is NaN or infinite. The message names the first.
+    `what` describes the numbers, and `where` the environment and step of a row. The error names the first bad number.
 
     Example:
         >>> require_finite(np.array([0.5, np.nan]), "The reward", lambda k: f"in environment {k}")
@@ -41,16 +35,7 @@ a policy that learns from it is NaN as a whole. Mend the environment, or wrap it
 
 
 def require_finite_policy(parameters: Mapping[str, Array], learner: str, when: str) -> None:
-    """Check learned parameters.
-
-    Args:
-        parameters: Arrays by name.
-        learner: Name of the learner.
-        when: Amount of training, such as `"after 2,048 steps"`.
-
-    Raises:
-        Error: A number is NaN or infinite.
-    """
+    """Check learned parameters; `when` is the amount of training, such as `"after 2,048 steps"`."""
     for name, array in parameters.items():
         if not np.isfinite(array).all():
             raise Error(

@@ -29,10 +29,6 @@ TABLE_OBSERVE = (None, "registers", "registers-and-steps", "start-and-parity")
 class Phases(NamedTuple):
     """Phases of an episode: 0, 1, 2, …, each for one step, where the last is followed by `back`.
 
-    Attributes:
-        number: Number of phases.
-        back: The phase after the last.
-
     Example:
         >>> [START_AND_PARITY.after(steps) for steps in range(6)]
         [0, 1, 2, 1, 2, 1]
@@ -71,10 +67,9 @@ class FiniteTables:
     """Transition tables of the product of an environment and a spec.
 
     N is the number of nodes, A of actions, and O the maximum number of outcomes of an action. Missing outcomes have
-    probability 0.
+    probability 0. Of shape (N, A, O) are all arrays of what an outcome leads to: a reward, a violation, a measure.
 
     Attributes:
-        task: The task.
         product: The product. If the learner observes a phase, the tables have a copy of its nodes for each phase.
         observed: Number of the observation at each node, shape (N,).
         observations: Number of different observations.
@@ -83,14 +78,10 @@ class FiniteTables:
         starts: The initial nodes, shape (S,).
         start_chances: Cumulative probability of the initial nodes, shape (S,).
         chances: Cumulative probability of the outcomes, shape (N, A, O).
-        successor: The node after each outcome, or -1 at the end of the episode, shape (N, A, O).
-        reward: Reward of each outcome, shape (N, A, O).
-        truncated_reward: Reward if the episode is truncated after the outcome, shape (N, A, O).
-        base_reward: The environment's own reward, shape (N, A, O).
-        last_state: The environment's state after each outcome, shape (N, A, O).
-        measures: The measures that read the last state, for an episode that ends with the outcome, by name, each of
-            shape (N, A, O).
-        violated: Whether a veto is violated after each outcome, shape (N, A, O).
+        successor: The node after each outcome, or -1 at the end of the episode.
+        truncated_reward: Reward if the episode is truncated after the outcome.
+        last_state: The environment's state after each outcome.
+        measures: The measures that read the last state, for an episode that ends with the outcome, by name.
         formulas: The measures that are formulas, by name.
         potential: Shaping potential of each node, or None, shape (N,). The learner adds its discounted difference to
             the reward, which preserves optimal policies.
@@ -210,14 +201,11 @@ def finite_tables(task: Task, spec: Spec | None, observe: str | None) -> FiniteT
     if observe == "start-and-parity":
         return _phased(tables, START_AND_PARITY)
     if observe == "registers-and-steps":
-        return _phased(tables, _step_count(task))
+        limit = task.max_episode_steps
+        if limit is None:
+            raise Error(f"A table of the number of steps needs a limit of steps, and {task.title} has none.")
+        return _phased(tables, Phases(limit, limit - 1))
     return tables
-
-
-def _step_count(task: Task) -> Phases:
-    if task.max_episode_steps is None:
-        raise Error(f"A table of the number of steps needs a limit of steps, and {task.title} has none.")
-    return Phases(task.max_episode_steps, task.max_episode_steps - 1)
 
 
 def _require_finite(task: Task, product: Product) -> None:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.lab.learning.device_ppo import Carry, DevicePPO
-from rewardspec.lab.learning.encoders import Encoder
-from rewardspec.lab.learning.networks import HIDDEN
+from rewardspec.lab.learning.networks import HIDDEN, Encoder
 from rewardspec.lab.learning.ppo_update import import_jax
 from rewardspec.lab.learning.settings import PPO
 from rewardspec.lab.learning.training_log import Progress
@@ -48,12 +47,7 @@ class Curves(NamedTuple):
     parameters: Any
 
     def final(self, name: str, share: float = 0.1) -> NDArray[np.float64]:
-        """Return the mean of the episodes that ended in the last part of each run, shape (runs,).
-
-        Args:
-            name: Name of a mean.
-            share: Which part of the updates counts.
-        """
+        """Return the mean of the episodes that ended in the last share of each run's updates, shape (runs,)."""
         first = int(len(self.steps) * (1.0 - share))
         weights = self.episodes[:, first:]
         sums = np.where(weights > 0, self.means[name][:, first:] * weights, 0.0).sum(axis=1)
@@ -82,14 +76,10 @@ def train_jax_envs(
         seeds: The seed of each run.
         success: How well an episode did, by the environment's own criterion.
         measures: What else is measured of an episode.
-        encoder: What the networks see of observations; by default all their numbers. `grid_encoder` of
-            `rewardspec.lab.learning.encoders` is for grids of categories.
+        encoder: What the networks see of observations; by default all their numbers.
         hidden: Sizes of the networks' hidden layers.
         chunk: Updates of one call of the program; a fiftieth of all by default.
         progress: Called after each call with the steps taken and to take, all runs together.
-
-    Raises:
-        LabelError: A label is out of range.
 
     Example:
         >>> from rewardspec import tasks

@@ -13,10 +13,9 @@ from rewardspec.episodes.engine import BatchEngine, Transition
 from rewardspec.episodes.features import Features
 from rewardspec.lab.learning.env_batches import EnvBatch
 from rewardspec.lab.learning.finite_numbers import require_finite
-from rewardspec.lab.learning.observing import counts_steps, features_of
-from rewardspec.lab.learning.spaces import Actions, flattener, observation_size
+from rewardspec.lab.learning.spaces import Actions, counts_steps, features_of, flattener, observation_size
 from rewardspec.lab.learning.training_log import TrainingLog
-from rewardspec.lab.tasks.measures import Ending, formula_measures
+from rewardspec.lab.tasks.measures import Ending, formula_measures, measured
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Action, Array, Bools, MachineState, Observation
@@ -29,12 +28,7 @@ class MonitoredBatch:
 
     The environments of a run are consecutive.
 
-    Args:
-        task: The task, whose measures of success are logged.
-        batch: The n environments.
-        runs: Number of runs.
-        spec: The spec, or None for the environment's own reward.
-        observe: Part of the monitor's state that is appended to observations; see `rewardspec.lab.learning.observing`.
+    `observe` is what of the monitor is appended to observations; see `rewardspec.lab.learning.spaces`.
 
     Attributes:
         observation_size: Size of an observation, with the monitor's features.
@@ -84,11 +78,7 @@ class MonitoredBatch:
         return self._shown(self.obs)
 
     def step(self, actions: Action) -> tuple[Floats, NDArray[np.float64], Bools, Bools]:
-        """Step every environment; return observations, rewards, terminations and truncations.
-
-        Raises:
-            Error: An observation or a reward is NaN or infinite.
-        """
+        """Step every environment; return observations, rewards, terminations and truncations, all finite."""
         step = self.batch.step(actions)
         reward = step.reward
         self._length += 1
@@ -131,9 +121,8 @@ class MonitoredBatch:
         }
         obs = take(self.batch.observation_space, last_obs, ended)
         ending = Ending(obs, row["length"], row["base_reward"], terminated[ended])
-        values = iter(() if self._measurer is None else self._measurer.spec.values(self._measured))
-        for name, measure in self.task.measures.items():
-            value = next(values)[ended] if measure.formula is not None else measure(ending)
+        values = () if self._measurer is None else self._measurer.spec.values(self._measured)
+        for name, value in measured(self.task, ending, (value[ended] for value in values)).items():
             row[name] = np.broadcast_to(np.asarray(value), len(ended))
         self._rows.append(row)
         self._length[ended] = 0

@@ -37,20 +37,11 @@ class Moments(NamedTuple):
 
     @classmethod
     def initial(cls, shape: tuple[int, ...]) -> Moments:
-        """Return a mean of 0 and a variance of 1 that count as a ten-thousandth of a sample.
-
-        Args:
-            shape: Number of runs, then the shape of a sample.
-        """
+        """Return a mean of 0 and a variance of 1 that count as a ten-thousandth of a sample of shape `shape[1:]`."""
         return cls(np.zeros(shape), np.ones(shape), np.full((shape[0], *(1,) * (len(shape) - 1)), 1e-4))
 
     def updated(self, samples: Array, counted: Array | None = None) -> Moments:
-        """Return the moments with further samples.
-
-        Args:
-            samples: The samples, shape (runs, n, *sample).
-            counted: Booleans of shape (runs, n): which samples count. All by default.
-        """
+        """Return the moments with further samples of shape (runs, n, *sample), or with those `counted`, (runs, n)."""
         if counted is None:
             count: Array = samples.shape[1]
             mean = samples.mean(axis=1)
@@ -98,14 +89,9 @@ class RewardScale(NamedTuple):
         return cls(Moments.initial((runs,)), np.zeros((runs, envs)))
 
     def scaled(self, rewards: Array, terminated: Array, discount: float) -> tuple[RewardScale, Array]:
-        """Return the scale with further rewards, and the rewards scaled by it and clipped.
+        """Return the scale with the rewards of a step, shape (runs, envs), and these scaled by it and clipped.
 
         As in Gymnasium's wrapper, a truncated episode does not end the return: only a terminated one does.
-
-        Args:
-            rewards: Rewards of a step, shape (runs, envs).
-            terminated: Whether the step ended an episode, likewise.
-            discount: Discount factor.
         """
         xp = namespace(rewards)
         returns = self.returns * discount * (1.0 - terminated) + rewards

@@ -17,10 +17,9 @@ from rewardspec.errors import Error
 from rewardspec.lab.learning.finite_tables import finite_tables
 from rewardspec.lab.learning.networks import HIDDEN, forward
 from rewardspec.lab.learning.normalization import normalized
-from rewardspec.lab.learning.observing import counts_steps, features_of
 from rewardspec.lab.learning.policies import Policy
 from rewardspec.lab.learning.settings import SB3
-from rewardspec.lab.learning.spaces import Actions, batched, flattener
+from rewardspec.lab.learning.spaces import Actions, batched, counts_steps, features_of, flattener
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Action, AnySpace, Environment, Info, MachineState, Observation
@@ -35,15 +34,7 @@ Chooser: TypeAlias = Callable[[Observation, MachineState], Action]
 
 @dataclasses.dataclass(frozen=True)
 class Episode:
-    """A played episode.
-
-    Attributes:
-        observations: The environment's own observations, from the initial to the final one.
-        actions: The actions.
-        rewards: The reward of each step.
-        measures: The task's measures of success, by name.
-        frames: A picture for each observation, or none.
-    """
+    """A played episode: the observations with the last one, actions, rewards, the measures of success, pictures."""
 
     observations: list[Observation]
     actions: list[Action]
@@ -61,14 +52,6 @@ class Player:
     """A learned policy that takes the greedy action at every step.
 
     It runs the monitor of its own spec, whose state is part of its observations.
-
-    Args:
-        policy: The policies.
-        env: The environment.
-        run: Number of the run whose policy plays.
-
-    Raises:
-        Error: There is no such run.
     """
 
     def __init__(self, policy: Policy, env: Environment, run: int = 0) -> None:
@@ -99,15 +82,8 @@ class Player:
 class ModelPlayer(Player):
     """A saved model of Stable-Baselines3, whose file has no spec.
 
-    Args:
-        model: The model.
-        task: The task.
-        spec: The spec that may extend its observations.
-        observe: What the model saw of the spec: `"nothing"`, or an `observe` of the wrappers. None finds it by the
-            shape of the observations.
-
-    Raises:
-        Error: The model was trained with other observations, or several values of `observe` fit them.
+    Its observations may be extended by the spec as `observe` says: by `"nothing"`, or as the wrappers do. None finds
+    it by the shape of the observations.
     """
 
     def __init__(self, model: BaseAlgorithm, task: Task, spec: Spec, observe: str | None = None) -> None:
@@ -153,14 +129,7 @@ def _is_taken(space: AnySpace, model_space: AnySpace) -> bool:
 
 
 def play(policy: Policy, *, run: int = 0, seed: int = 0, pictures: bool = False) -> Episode:
-    """Play one episode with the greedy action at every step.
-
-    Args:
-        policy: The policies.
-        run: Number of the run whose policy plays.
-        seed: Seed of the reset.
-        pictures: Whether to keep a picture of every step.
-    """
+    """Play one episode with the greedy action of a run's policy at every step; keep pictures if asked to."""
     options = {"render_mode": "rgb_array"} if pictures else {}
     with contextlib.closing(policy.task.make(**options)) as env:
         player = Player(policy, env, run)

@@ -17,9 +17,8 @@ from rewardspec.errors import Error, MissingExtraError, PolicyFileError
 from rewardspec.lab.learning.array_files import ArrayFile, DamagedFileError, Declared, write_arrays
 from rewardspec.lab.learning.finite_tables import finite_tables
 from rewardspec.lab.learning.networks import HIDDEN
-from rewardspec.lab.learning.observing import counts_steps, features_of
 from rewardspec.lab.learning.settings import SB3
-from rewardspec.lab.learning.spaces import Actions, observation_size
+from rewardspec.lab.learning.spaces import Actions, counts_steps, features_of, observation_size
 from rewardspec.lab.tasks import registry
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
@@ -65,12 +64,7 @@ class Policy:
         return f"<Policy for {self.task.name}: {self.kind} of {runs}, paid by {paid}{seen}; {shapes}>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the policy to a file, atomically.
-
-        Raises:
-            SpecError: An atom of the spec cannot be saved.
-            PolicyFileError: The file cannot be written.
-        """
+        """Write the policy to a file, atomically. All atoms of the spec must be ones that a file can name."""
         header = {
             "format": FORMAT,
             "kind": self.kind,
@@ -171,7 +165,8 @@ def _check_declared(policy: Policy, declared: dict[str, Declared]) -> None:
 
 def _needed_shapes(policy: Policy, normalized: bool) -> dict[str, tuple[int, ...]]:
     if policy.kind == "table":
-        return _table_shape(policy)
+        tables = finite_tables(policy.task, policy.spec, policy.observe)
+        return {"table": (tables.observations, tables.successor.shape[1])}
     if policy.learner is None:
         return _network_shapes(policy, normalized)
     from rewardspec.lab.learning.sb3_training import parameter_shapes
@@ -180,22 +175,13 @@ def _needed_shapes(policy: Policy, normalized: bool) -> dict[str, tuple[int, ...
 
 
 def _rebuilding(settings: JsonObject) -> JsonObject:
-    """Select the settings of SB3 that determine its policy's parameters.
-
-    Raises:
-        PolicyFileError: The network is too large.
-    """
+    """Select the settings of SB3 that determine its policy's parameters; refuse too large networks."""
     kwargs = dict(settings["options"]).get("policy_kwargs", {})
     sizes = [int(size[:9]) for size in re.findall(r"\d+", json.dumps(kwargs))]
     if sum(size * size for size in sizes) > _LARGEST:
         raise PolicyFileError("The layers of its network are too large.")
     options = {"policy_kwargs": kwargs} if kwargs else {}
     return {"algorithm": str(settings["algorithm"]), "policy": str(settings["policy"]), "options": options}
-
-
-def _table_shape(policy: Policy) -> dict[str, tuple[int, ...]]:
-    tables = finite_tables(policy.task, policy.spec, policy.observe)
-    return {"table": (tables.observations, tables.successor.shape[1])}
 
 
 def _network_shapes(policy: Policy, normalized: bool) -> dict[str, tuple[int, ...]]:

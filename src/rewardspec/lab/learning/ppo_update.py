@@ -37,10 +37,8 @@ def make_update(config: PPO, *, continuous: bool, encode: Encode = plain) -> tup
     that the episode ended with step t. T is the length of the rollout, E the number of environments of a run. Figures
     are the losses and other diagnostics of the last minibatch.
 
-    Args:
-        config: The settings; the number of steps and the learning rate are not read.
-        continuous: Whether actions are continuous.
-        encode: What the networks' layers see of observations, which may be pytrees of arrays then.
+    `encode` is what the networks' layers see of observations, which may be pytrees of arrays then. The number of steps
+    and the learning rate of `config` are not read.
     """
     jax, jnp, optax = import_jax()
     optimizer = optax.chain(optax.clip_by_global_norm(config.max_grad_norm), optax.scale_by_adam(eps=1e-5))
@@ -93,13 +91,8 @@ def surrogate_loss(
 ) -> tuple[Any, Any]:
     """Clipped surrogate loss of a minibatch of one run, and diagnostics.
 
-    Args:
-        parameters: The parameters of one run.
-        batch: Columns `obs`, `actions`, `log_probability`, `value`, `advantage` and `target`; the log-probabilities and
-            values are those from before the update.
-        config: The settings.
-        continuous: Whether actions are continuous.
-        encode: What the networks' layers see of observations.
+    The batch has columns `obs`, `actions`, `log_probability`, `value`, `advantage` and `target`; log-probabilities and
+    values are those from before the update.
     """
     _, jnp, _ = import_jax()
     obs = batch["obs"]
@@ -145,14 +138,9 @@ def _log_probability_and_entropy(
 
 
 def advantages(rewards: Any, dones: Any, values: Any, next_value: Any, config: PPO) -> Any:
-    """Generalized advantage estimates of one run, shape (T, E).
+    """Generalized advantage estimates of one run, shape (T, E), from `next_value` of shape (E,) and the rest (T, E).
 
-    Args:
-        rewards: Rewards, shape (T, E).
-        dones: 1.0 where an episode ended with the step, likewise.
-        values: Values of the observations before the steps, likewise.
-        next_value: Values of the observations after the last step, shape (E,).
-        config: The settings.
+    `dones` are 1.0 where an episode ended with the step; `values` are those before the steps.
     """
     jax, jnp, _ = import_jax()
 
@@ -168,11 +156,7 @@ def advantages(rewards: Any, dones: Any, values: Any, next_value: Any, config: P
 
 
 def import_jax() -> tuple[Any, Any, Any]:
-    """Return the modules `jax`, `jax.numpy` and `optax`.
-
-    Raises:
-        MissingExtraError: One is not installed.
-    """
+    """Return the modules `jax`, `jax.numpy` and `optax`."""
     try:
         import jax
         import jax.numpy

@@ -29,8 +29,7 @@ from rewardspec.types import Array
 Arrays: TypeAlias = dict[str, Any]
 """Arrays by name, or nested dictionaries of them."""
 
-_CHUNK = 1_000
-"""Steps between clock readings."""
+_CHUNK = 1_000  # steps between clock readings
 
 
 def learn_tables(

@@ -36,12 +36,7 @@ _TAKEN = (gym.spaces.Box, gym.spaces.Discrete, gym.spaces.MultiDiscrete, gym.spa
 
 
 def algorithm(name: str) -> type[BaseAlgorithm]:
-    """Find the class of an algorithm of SB3, or of sb3-contrib if that is installed.
-
-    Raises:
-        Error: There is no algorithm of that name.
-        MissingExtraError: Stable-Baselines3 is not installed.
-    """
+    """Find the class of an algorithm of SB3, or of sb3-contrib if that is installed."""
     try:
         import stable_baselines3
         from stable_baselines3.common.base_class import BaseAlgorithm as Base
@@ -94,8 +89,7 @@ class _Flat(gym.ObservationWrapper[Observation, Action, Observation]):
 def counterfactual_options(task: Task, spec: Spec, observe: str | None, config: SB3) -> dict[str, object]:
     """Return the arguments with which a model learns from counterfactual experience.
 
-    Raises:
-        Error: The algorithm has no replay buffer, or the observations are no flat Box with the registers at the end.
+    It takes an algorithm with a replay buffer, and observations that are a flat Box with the registers at the end.
     """
     found = algorithm(config.algorithm)
     from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
@@ -121,11 +115,7 @@ def counterfactual_options(task: Task, spec: Spec, observe: str | None, config: 
 def make_model(
     env: Environment | VecEnv, config: SB3, seed: int | None, further: Mapping[str, object] = MappingProxyType({})
 ) -> BaseAlgorithm:
-    """Make an untrained model, with further arguments for its class.
-
-    Raises:
-        Error: The algorithm does not take the environment or the settings.
-    """
+    """Make an untrained model, with further arguments for its class."""
     import torch
 
     options = {"verbose": 0, "device": "cpu", "seed": seed, **config.options, **further}
@@ -150,21 +140,9 @@ def learn_models(
     seeds: Sequence[int],
     progress: Progress | None = None,
 ) -> tuple[TrainingLog, dict[str, Array]]:
-    """Train one model for each seed, one after the other.
+    """Train one model for each seed, one after the other; see `rewardspec.lab.learning.training.train`.
 
-    Args:
-        task: The task.
-        spec: The spec, or None for the environment's own reward.
-        observe: Part of the monitor's state that the model observes.
-        config: The settings.
-        seeds: The seed of each run.
-        progress: Called regularly with the finished and the total number of steps of all runs.
-
-    Returns:
-        The log, and the parameters of the models' policies by name, with the runs as first axis.
-
-    Raises:
-        Error: An observation, a reward or a learned number is not finite.
+    The log comes with the parameters of the models' policies by name, with the runs as first axis.
     """
     algorithm(config.algorithm)  # raises its errors first
     replay = {} if spec is None or not config.counterfactual else counterfactual_options(task, spec, observe, config)
@@ -252,11 +230,7 @@ def _callback_class() -> Callable[..., BaseCallback]:
 
 
 def parameter_shapes(task: Task, spec: Spec | None, observe: str | None, config: SB3) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the parameters of a model's policy.
-
-    Raises:
-        Error: The algorithm does not take the environment or the settings.
-    """
+    """Return the shapes of the parameters of a model's policy."""
     with contextlib.closing(make_env(task, spec, observe)) as env, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about settings that do not fit a single environment
         model = make_model(env, config, None)
@@ -264,15 +238,7 @@ def parameter_shapes(task: Task, spec: Spec | None, observe: str | None, config:
 
 
 def load_zip(path: str, name: str) -> BaseAlgorithm:
-    """Load a model that SB3 saved. This unpickles the file, so use it only for trusted files.
-
-    Args:
-        path: The file.
-        name: The algorithm.
-
-    Raises:
-        Error: It is not a model of this algorithm.
-    """
+    """Load a model of an algorithm that SB3 saved. This unpickles the file, so use it only for trusted files."""
     try:
         model: BaseAlgorithm = algorithm(name).load(path, device="cpu")
     except Error:
@@ -287,10 +253,7 @@ def chooser(
 ) -> Callable[[Observation, MachineState], Action]:
     """Return a function from the environment's own observation and the spec's state to a model's greedy action.
 
-    Args:
-        env: An environment of `make_env`.
-        model: The model.
-        parameters: Parameters to load into its policy, or None.
+    `env` is one of `make_env`, and `parameters` are loaded into the model's policy.
     """
     if parameters is not None:
         import torch

@@ -58,7 +58,7 @@ class QLearning:
     counterfactual: bool = False
 
     def __post_init__(self) -> None:
-        _check_counts(self, "episodes", "max_steps", *(() if self.steps is None else ("steps",)))
+        _check_types(self)
         if not math.isfinite(_number(self, "initial_value")):
             raise Error(f"`initial_value` should be a finite number. Received {self.initial_value!r}.")
         if self.ties not in ("first", "random"):
@@ -68,7 +68,6 @@ class QLearning:
         if self.max_steps > LARGEST_EXACT:
             raise Error(f"`max_steps` should be at most {LARGEST_EXACT}. Received {self.max_steps!r}.")
         _check_shares(self, "learning_rate", "discount", "epsilon", "epsilon_decay", "epsilon_min")
-        _check_flags(self, "bootstrap_truncated", "counterfactual")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -119,10 +118,8 @@ class PPO:
     bootstrap_truncated: bool = True
 
     def __post_init__(self) -> None:
-        _check_counts(self, "total_steps", "rollout_steps", "envs", "minibatches", "epochs")
+        _check_types(self)
         _check_shares(self, "discount", "gae_lambda")
-        _check_flags(self, "anneal", "normalize_advantages", "clip_value_loss", "bootstrap_truncated")
-        _check_flags(self, "normalize_observations", "normalize_rewards")
         for name in ("learning_rate", "entropy_coefficient", "value_coefficient"):
             if not 0.0 <= _number(self, name) < math.inf:
                 raise Error(f"`{name}` should be a finite number of at least 0. Received {getattr(self, name)!r}.")
@@ -164,10 +161,8 @@ class SB3:
     """Settings of an algorithm of Stable-Baselines3. Unset options keep SB3's defaults.
 
     Attributes:
-        unit: Unit of the budget.
         algorithm: The name of its class, such as `"PPO"` or `"SAC"`.
         total_steps: Steps of each run, in all its environments together.
-        envs: Environments of each run.
         policy: Name of the policy class.
         counterfactual: Whether off-policy learners such as DQN and SAC also learn each transition as it would have been
             in other states of the monitor, see `rewardspec.sb3.CounterfactualReplayBuffer`; without effect on the
@@ -184,8 +179,7 @@ class SB3:
     options: JsonObject = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check_counts(self, "total_steps", "envs")
-        _check_flags(self, "counterfactual")
+        _check_types(self)
 
     @property
     def discount(self) -> float:
@@ -208,14 +202,17 @@ def learner_words(learner: str) -> str:
     return own[learner] if learner in own else f"{learner.removeprefix('sb3:')} of Stable-Baselines3"
 
 
-def _check_counts(settings: Config, *names: str) -> None:
-    """Raise an Error unless these settings are positive integers."""
-    for name in names:
-        value: object = getattr(settings, name)
-        if type(value) is bool or not isinstance(value, numbers.Integral):
-            raise Error(f"`{name}` should be a whole number. Received {value!r}. Give it as an int.")
-        if int(value) < 1:
-            raise Error(f"`{name}` should be at least 1. Received {value!r}.")
+def _check_types(settings: Config) -> None:
+    """Raise an Error unless all integers are positive, and all flags bools."""
+    for field in dataclasses.fields(settings):
+        value: object = getattr(settings, field.name)
+        if field.type == "bool" and not isinstance(value, bool):
+            raise Error(f"`{field.name}` should be true or false. Received {value!r}.")
+        if field.type == "int" or (field.type == "int | None" and value is not None):
+            if type(value) is bool or not isinstance(value, numbers.Integral):
+                raise Error(f"`{field.name}` should be a whole number. Received {value!r}. Give it as an int.")
+            if int(value) < 1:
+                raise Error(f"`{field.name}` should be at least 1. Received {value!r}.")
 
 
 def _check_shares(settings: Config, *names: str) -> None:
@@ -229,11 +226,3 @@ def _number(settings: Config, name: str) -> float:
     """Return a setting as a float; NaN, which fails every range check, if it is a bool or not a number."""
     value: object = getattr(settings, name)
     return float(value) if type(value) is not bool and isinstance(value, numbers.Real) else math.nan
-
-
-def _check_flags(settings: Config, *names: str) -> None:
-    """Raise an Error unless these settings are bools."""
-    for name in names:
-        value = getattr(settings, name)
-        if not isinstance(value, bool):
-            raise Error(f"`{name}` should be true or false. Received {value!r}.")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import concatenate, create_empty_array
 
+from rewardspec.episodes.features import OBSERVE, Observe
 from rewardspec.errors import Error
 from rewardspec.types import Action, AnySpace, Array, Observation
 
@@ -34,11 +36,7 @@ def _is_text(space: AnySpace) -> bool:
 
 
 def observation_size(space: AnySpace) -> int:
-    """Return the size of a flattened observation.
-
-    Raises:
-        Error: Observations of this space have no fixed size.
-    """
+    """Return the size of a flattened observation, or raise an Error if it has no fixed size."""
     whole = numbers_of(space)
     try:
         flat = None if _is_text(whole) or not whole.is_np_flattenable else gym.spaces.flatten_space(whole)
@@ -79,15 +77,9 @@ def _flat(space: AnySpace, batch: Observation) -> Array:
 class Actions:
     """Actions of an environment, as outputs of PPO.
 
-    Args:
-        space: The environment's action space.
-
     Attributes:
         continuous: Whether actions are continuous.
         outputs: Size of a continuous action, or number of discrete actions.
-
-    Raises:
-        Error: The space is neither Box nor Discrete.
     """
 
     def __init__(self, space: AnySpace) -> None:
@@ -107,3 +99,20 @@ class Actions:
             return chosen + space.start if space.start else chosen
         bounded = np.clip(chosen, space.low.ravel(), space.high.ravel())
         return bounded if len(space.shape) == 1 else bounded.reshape(len(bounded), *space.shape)
+
+
+STEPS = "registers-and-steps"
+"""Value of `observe` for the registers and the number of steps of the episode, which is not scaled."""
+
+NETWORK_OBSERVE = (None, *OBSERVE, STEPS)
+"""Values of `observe` for PPO in NumPy. Programs that are compiled for a device have no count of steps."""
+
+
+def counts_steps(observe: str | None) -> bool:
+    """Return whether the number of steps is the last number of an observation."""
+    return observe == STEPS
+
+
+def features_of(observe: str) -> Observe:
+    """Return the library's `observe`, without the count of steps."""
+    return "registers" if counts_steps(observe) else cast("Observe", observe)

@@ -13,17 +13,16 @@ from typing import Any
 
 from rewardspec.episodes.features import OBSERVE
 from rewardspec.errors import Error, MissingExtraError, did_you_mean
-from rewardspec.lab.learning.checkpoints import Checkpoint
+from rewardspec.lab.learning.array_files import Checkpoint
 from rewardspec.lab.learning.device_training import checked_device, learn_actors_compiled
 from rewardspec.lab.learning.env_batches import Source
 from rewardspec.lab.learning.envpool_batch import is_pooled
 from rewardspec.lab.learning.finite_tables import TABLE_OBSERVE, finite_tables
-from rewardspec.lab.learning.observing import NETWORK_OBSERVE
 from rewardspec.lab.learning.policies import Policy
 from rewardspec.lab.learning.ppo import learn_actors
 from rewardspec.lab.learning.q_learning import learn_tables
 from rewardspec.lab.learning.settings import PPO, SB3, Config, QLearning, learner_words
-from rewardspec.lab.learning.spaces import Actions, observation_size
+from rewardspec.lab.learning.spaces import NETWORK_OBSERVE, Actions, observation_size
 from rewardspec.lab.learning.training_log import Progress, TrainingLog
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
@@ -179,11 +178,7 @@ def default_config(task: Task, changes: Mapping[str, Any] | None = None, *, quic
 
 
 def with_learner(task: Task, learner: str | None) -> Task:
-    """The task, to be learned by another learner than its own.
-
-    Raises:
-        Error: There is no such learner.
-    """
+    """The task, to be learned by another learner than its own."""
     if learner is None:
         return task
     if learner not in ("ppo", "q-learning") and not learner.startswith("sb3:"):
@@ -216,9 +211,6 @@ def check_trainable(
     """Check, before long work, that a learner takes a task's environment and that specs can be read in it.
 
     Each spec is read at the first state and after one step. `observe` is what of the monitor the learner sees.
-
-    Raises:
-        Error: The spaces or settings are none that the learner takes, or a spec was written for another environment.
     """
     if isinstance(config, SB3):
         from rewardspec.lab.learning.sb3_training import counterfactual_options, parameter_shapes
@@ -242,15 +234,9 @@ def check_trainable(
 
 
 def check_extras(tasks: Iterable[Task], *, source: Source = "gymnasium", extra: str | None = None) -> None:
-    """Check that training these environments is possible.
+    """Check that what training these environments needs is installed.
 
-    Args:
-        tasks: The environments.
-        source: Where they come from, if there is no array physics for them.
-        extra: What to install where something is missing; by default just the extras that bring it.
-
-    Raises:
-        MissingExtraError: Something is not installed. Names the first such package, and what brings all of them.
+    The error names the first package that is missing, and what brings all: `extra`, or by default just those extras.
     """
     tasks = list(tasks)
     needed = []
@@ -262,11 +248,7 @@ def check_extras(tasks: Iterable[Task], *, source: Source = "gymnasium", extra: 
     if source == "envpool" and any(map(is_pooled, tasks)):
         needed.append(("envpool", "envpool", "The source `envpool`"))
     needed += [(_MODULES.get(task.extra, task.extra), task.extra, task.title) for task in tasks if task.extra]
-    missing = [need for need in needed if not _is_there(need[0])]
+    missing = [need for need in needed if importlib.util.find_spec(need[0]) is None]
     if missing:
         package, _, purpose = missing[0]
         raise MissingExtraError(package, extra or ",".join(dict.fromkeys(name for _, name, _ in missing)), purpose)
-
-
-def _is_there(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None

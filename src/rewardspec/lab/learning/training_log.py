@@ -67,11 +67,7 @@ class TrainingLog:
 
     @classmethod
     def from_columns(cls, runs: int, columns: Mapping[str, ArrayLike]) -> TrainingLog:
-        """Make a log from its columns, given as array-likes.
-
-        Raises:
-            ValueError: A column is missing, or its length or values are invalid.
-        """
+        """Make a log from its columns, given as array-likes."""
         if missing := set(COLUMNS) - set(columns):
             raise ValueError(f"A log needs the columns {', '.join(sorted(missing))} as well.")
         if len(columns) == len(COLUMNS):
@@ -127,8 +123,7 @@ class TrainingLog:
 
 # TensorBoard.
 
-_POINTS = 500
-"""Maximum number of points per run; episodes of longer runs are averaged in groups."""
+_POINTS = 500  # maximum number of points per run; episodes of longer runs are averaged in groups
 _CURVES = ("reward", "base_reward", "violated", "length")
 """Columns that are written in addition to the measures of success."""
 
@@ -139,17 +134,7 @@ def check_tensorboard() -> None:
 
 
 def write_tensorboard(directory: str | os.PathLike[str], name: str, log: TrainingLog, seeds: range) -> Path:
-    """Write a log for TensorBoard.
-
-    Args:
-        directory: TensorBoard's log directory.
-        name: Name of the folder of the runs, `NAME/seed0` and so on.
-        log: The log.
-        seeds: The seed of each run.
-
-    Returns:
-        The folder of the runs.
-    """
+    """Write a log for TensorBoard into the folders `NAME/seed0` and so on; return the folder `NAME`."""
     writer = _writer()
     folder = Path(directory) / name
     began = time.time() - (float(log.seconds.max()) if len(log) else 0.0)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from gymnasium.envs.toy_text.taxi import TaxiEnv
@@ -39,13 +39,7 @@ from rewardspec.types import Action, Floats, JsonObject, Number, Observation
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """A difference between the paper's text and its published numbers.
-
-    Attributes:
-        about: Title of a task, or name of a learner.
-        words: The difference.
-        known_from: The evidence.
-    """
+    """A difference between the paper's text and its published numbers, about a task or a learner, and the evidence."""
 
     about: str
     words: str
@@ -133,12 +127,7 @@ ORDER = (3, 0, 2, 1)
 
 
 class ReorderedWorld(TableWorld):
-    """A gridworld with another transition table, without pictures.
-
-    Args:
-        transitions: The table. State 0 is the initial one.
-        render_mode: None.
-    """
+    """A gridworld with another transition table, without pictures; state 0 is the initial one."""
 
     metadata: JsonObject = {"render_modes": []}  # noqa: RUF012 - gym.Env's type
 
@@ -215,7 +204,6 @@ class PublishedConveyorBelt(GridWorld[BeltState]):
     """The first author's Conveyor Belt: it pays 50 once, for the vase off the belt; the last tile breaks the vase."""
 
     ground = conveyor_belt.GROUND
-    values: ClassVar[Mapping[str, int]] = conveyor_belt.ConveyorBelt.values
 
     @staticmethod
     def start() -> BeltState:
@@ -285,12 +273,7 @@ def belt_completion(obs: Observation) -> Number:
 
 
 class OneStartTaxi(TaxiEnv):
-    """Taxi with one initial state.
-
-    Args:
-        render_mode: Gymnasium's render mode.
-        start_seed: Seed of the reset that draws the initial state.
-    """
+    """Taxi with one initial state, which the reset with a seed draws."""
 
     def __init__(self, render_mode: str | None = None, start_seed: int = 0) -> None:
         super().__init__(render_mode=render_mode)

@@ -34,15 +34,7 @@ from rewardspec.spec.spec import Spec
 
 @dataclasses.dataclass(frozen=True)
 class BestReward:
-    """A way to pay for a task.
-
-    Attributes:
-        pairs: The formulas and weights.
-        atoms: The function of each atom.
-        payment: Payment of the spec.
-        observe: Part of the monitor's state that the learner observes, as the wrapper's `observe`.
-        note: The idea in a sentence.
-    """
+    """A way to pay for a task, and the idea in a sentence. `observe` is what of the monitor the learner observes."""
 
     pairs: tuple[Pair | tuple[str, float], ...]
     atoms: Mapping[str, AtomFunction]

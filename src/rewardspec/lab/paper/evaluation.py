@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from rewardspec.lab.experiments.convergence import ConvergenceRule
 from rewardspec.lab.experiments.study import BASE, Budget, Contrast, Reference, Reward, Study, own_reward
-from rewardspec.lab.learning.observing import STEPS
 from rewardspec.lab.learning.settings import PPO, QLearning
+from rewardspec.lab.learning.spaces import STEPS
 from rewardspec.lab.learning.training import default_config
 from rewardspec.lab.paper import as_published as published
 from rewardspec.lab.paper.best import BEST
@@ -23,9 +23,7 @@ from rewardspec.types import JsonObject
 PAPER_REWARDS = (BASE, "boolean", "quantitative")
 """The rewards that the paper compares."""
 
-
-_N: None = None
-"""No value: the published table prints None."""
+_N: None = None  # the published table prints None
 
 
 def _row(*cells: tuple[float | None, float | None, float, float, str]) -> dict[str, Reference]:
@@ -56,11 +54,7 @@ PUBLISHED: dict[str, dict[str, Reference]] = {
 
 
 def paper_tasks(*, as_published: bool = False) -> dict[str, Task]:
-    """Return the twelve tasks by name, with one start in Taxi.
-
-    Args:
-        as_published: Whether to take the tasks as the published numbers imply them.
-    """
+    """Return the twelve tasks by name, with one start in Taxi, or all as the published numbers imply them."""
     changed = published.as_published()
     kept = changed if as_published else {"taxi": changed["taxi"]}
     return {name: kept.get(name, registry.get(name)) for name in PUBLISHED}
@@ -102,13 +96,9 @@ def published_reward(task: Task, name: str) -> Reward:
 
 
 def paper_budget(task: Task, quick: bool = False) -> Budget:
-    """Return the paper's settings and number of runs.
+    """Return the paper's settings and number of runs, or small ones, with which all takes about two minutes.
 
     Unlike in the paper, the values of truncated episodes are bootstrapped.
-
-    Args:
-        task: The task.
-        quick: Whether to take a small budget, with which the whole study takes about two minutes.
 
     Example:
         >>> from rewardspec import tasks
@@ -124,14 +114,7 @@ def paper_budget(task: Task, quick: bool = False) -> Budget:
 
 
 def published_budget(task: Task, quick: bool = False) -> Budget:
-    """Return the settings that the published numbers imply: no bootstrapping, no reward normalization.
-
-    Example:
-        >>> from rewardspec import tasks
-        >>> config = published_budget(tasks.get("pendulum")).config
-        >>> config.bootstrap_truncated, config.normalize_observations, config.normalize_rewards
-        (False, True, False)
-    """
+    """Return the settings that the published numbers imply: no bootstrapping, no reward normalization."""
     budget = paper_budget(task, quick)
     config = budget.config
     if isinstance(config, PPO):
@@ -164,34 +147,27 @@ def _is_full(budget: Callable[[Task], Budget]) -> Callable[[Task, JsonObject, in
 has_full_budget = _is_full(paper_budget)
 
 
+@functools.cache
 def paper_study(*, as_published: bool = False) -> Study:
     """Return the study; as published, it has no fourth column."""
-    return _study_as_published() if as_published else _study()
-
-
-@functools.cache
-def _study_as_published() -> Study:
-    return Study(
-        title="The paper's table, cell by cell",
-        lead="Twelve environments, each learned from its own reward, from a Boolean and from a quantitative "
-        "specification, in the setting that the numbers of “Expressive Temporal Specifications for Reward "
-        "Monitoring” (Adalat and Belardinelli, AAAI-26) speak for, beside the paper's own numbers.",
-        tasks=paper_tasks(as_published=True),
-        rewards={BASE: "Base", "boolean": "Boolean", "quantitative": "Quant."},
-        budget=published_budget,
-        reward=published_reward,
-        contrasts=(Contrast("quantitative_and_boolean", "Quant. − Boolean", "quantitative", ("boolean",)),),
-        references=PUBLISHED,
-        rivals=PAPER_REWARDS,
-        is_full=_is_full(published_budget),
-        convergence=published_convergence,
-        notes=tuple(f"{one.about}: {one.words} Known from: {one.known_from}." for one in published.READINGS),
-        description={"study": "paper", "as_published": True},
-    )
-
-
-@functools.cache
-def _study() -> Study:
+    if as_published:
+        return Study(
+            title="The paper's table, cell by cell",
+            lead="Twelve environments, each learned from its own reward, from a Boolean and from a quantitative "
+            "specification, in the setting that the numbers of “Expressive Temporal Specifications for Reward "
+            "Monitoring” (Adalat and Belardinelli, AAAI-26) speak for, beside the paper's own numbers.",
+            tasks=paper_tasks(as_published=True),
+            rewards={BASE: "Base", "boolean": "Boolean", "quantitative": "Quant."},
+            budget=published_budget,
+            reward=published_reward,
+            contrasts=(Contrast("quantitative_and_boolean", "Quant. − Boolean", "quantitative", ("boolean",)),),
+            references=PUBLISHED,
+            rivals=PAPER_REWARDS,
+            is_full=_is_full(published_budget),
+            convergence=published_convergence,
+            notes=tuple(f"{one.about}: {one.words} Known from: {one.known_from}." for one in published.READINGS),
+            description={"study": "paper", "as_published": True},
+        )
     return Study(
         title="Rewards from temporal specifications: the evaluation, redone",
         lead="Twelve environments, each learned from its own reward, from a Boolean and from a quantitative "

@@ -1,4 +1,4 @@
-"""Deterministic gridworlds with enumerated states, as Gymnasium environments."""
+"""Deterministic gridworlds with enumerated states, as Gymnasium environments with pictures."""
 
 from __future__ import annotations
 
@@ -10,13 +10,59 @@ from typing import Any, ClassVar, Generic, NamedTuple, SupportsFloat, TypeAlias,
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import NDArray
 
 from rewardspec.audit.grid_maps import Map
-from rewardspec.lab.tasks.board_pictures import Image, paint
 from rewardspec.lab.tasks.distances import Transitions, breadth_first
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.atoms.label_functions import lookup
-from rewardspec.types import Action, Floats, InfoDict, Ints, JsonObject, Number, Observation, ResetOptions
+from rewardspec.types import Action, Bools, Floats, InfoDict, JsonObject, Number, Observation, ResetOptions
+
+Color: TypeAlias = tuple[int, int, int]
+Image: TypeAlias = NDArray[np.uint8]
+Shape: TypeAlias = Callable[[Floats, Floats], Bools]
+
+TILE = 32
+"""Side of a tile in pixels."""
+
+GROUND: dict[str, Color] = {
+    "#": (84, 88, 96),  # wall
+    " ": (236, 234, 226),  # floor
+    "W": (66, 135, 200),  # water
+    "G": (122, 186, 104),  # goal
+    ">": (196, 180, 160),  # belt
+}
+
+# Down and right run from -1 to 1 over the tile.
+PIECES: dict[str, tuple[Color, Shape]] = {
+    "A": ((214, 84, 56), lambda down, right: down**2 + right**2 < 0.5),  # agent: a disc
+    "X": ((150, 102, 60), lambda down, right: np.maximum(abs(down), abs(right)) < 0.7),  # box: a square
+    "O": ((132, 88, 168), lambda down, right: abs(down) + abs(right) < 0.8),  # vase: a diamond
+    ":": (
+        (132, 88, 168),
+        lambda down, right: (abs(abs(down) - abs(right)) < 0.16) & (abs(down) < 0.7),
+    ),  # broken: a cross
+}
+_MARKS: dict[str, tuple[Color, Shape]] = {
+    ">": ((168, 150, 128), lambda down, right: abs(right + abs(down) - 0.4) < 0.16),  # direction of the belt
+}
+
+
+def paint(board: Sequence[str], ground: Sequence[str]) -> Image:
+    """Draw a board, one string per row, over a ground without pieces, as an RGB image of shape (height, width, 3)."""
+    down, right = np.meshgrid(*[np.linspace(-1.0, 1.0, TILE)] * 2, indexing="ij")
+    image = np.zeros((len(board) * TILE, len(board[0]) * TILE, 3), dtype=np.uint8)
+    for row, (seen_row, ground_row) in enumerate(zip(board, ground, strict=True)):
+        for column, (seen, below) in enumerate(zip(seen_row, ground_row, strict=True)):
+            tile = image[row * TILE : (row + 1) * TILE, column * TILE : (column + 1) * TILE]
+            tile[:] = GROUND[below]
+            tile[-1:, :] = tile[:, -1:] = [channel * 9 // 10 for channel in GROUND[below]]
+            for drawing in (_MARKS.get(below), PIECES.get(seen)):
+                if drawing is not None:
+                    color, shape = drawing
+                    tile[shape(down, right)] = color
+    return image
+
 
 StateT = TypeVar("StateT")
 Cell: TypeAlias = tuple[int, int]
@@ -27,14 +73,7 @@ MOVES: tuple[Cell, ...] = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
 class Outcome(NamedTuple, Generic[StateT]):
-    """Outcome of an action.
-
-    Attributes:
-        state: The next state.
-        reward: Reward of the agent.
-        hidden_reward: Reward by the designer's criterion, hidden from the agent.
-        terminated: Whether the episode ends.
-    """
+    """The next state, the rewards of the agent and of the designer's criterion, and whether the episode ends."""
 
     state: StateT
     reward: float
@@ -73,12 +112,7 @@ class Enumeration(Generic[StateT]):
 
 
 def enumerate_states(start: StateT, move: Callable[[StateT, int], Outcome[StateT]]) -> Enumeration[StateT]:
-    """Number the states that are reachable from the initial one.
-
-    Args:
-        start: The initial state.
-        move: Outcome of an action in a state that does not end the episode.
-    """
+    """Number the states that are reachable from the initial one, given what actions do before an episode ends."""
     outcomes: dict[StateT, tuple[Outcome[StateT], ...]] = {}
     ended: set[StateT] = set()
 
@@ -154,16 +188,11 @@ class TableWorld(gym.Env[Observation, Action]):
 class GridWorld(TableWorld, abc.ABC, Generic[StateT]):
     """A gridworld with a hidden reward. Actions are up (0), down (1), left (2) and right (3).
 
-    `state` and `board` decode an observation. `info["hidden_reward"]` is the original authors' performance measure. It
-    is for evaluation, not for learning.
-
-    Attributes:
-        ground: The map without its movable pieces, one string per row.
-        values: The number of each character on `board`.
+    `state` decodes an observation, and `ground` is the map without its movable pieces, one string per row.
+    `info["hidden_reward"]` is the original authors' performance measure. It is for evaluation, not for learning.
     """
 
     ground: ClassVar[tuple[str, ...]]
-    values: ClassVar[Mapping[str, int]]
 
     def __init__(self, render_mode: str | None = None) -> None:
         self.model = self.enumeration()
@@ -211,11 +240,6 @@ class GridWorld(TableWorld, abc.ABC, Generic[StateT]):
     def state(self) -> StateT:
         """The current state."""
         return self.model.states[self.current()]
-
-    @property
-    def board(self) -> Ints:
-        """The current board as numbers, see `values`, shape (rows, columns)."""
-        return np.array([[self.values[character] for character in row] for row in self.draw(self.state)])
 
     def episode_map(self, start: int) -> Map:
         """Return the map of an episode that starts in a state; states have the agent's cell as `agent`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsFloat, TypeAlias
 
 import gymnasium as gym
@@ -98,11 +98,7 @@ class Measure:
         return self.of if isinstance(self.of, Formula) else None
 
     def __call__(self, ending: Ending) -> Number:
-        """Compute the measure of an episode, or of each episode of a batch.
-
-        Raises:
-            TypeError: The measure is a formula, which needs the whole episode.
-        """
+        """Compute the measure of an episode, or of each episode of a batch."""
         if isinstance(self.of, Formula):
             raise TypeError(f"The value of `{self.of}` is not told by the end of an episode alone.")
         value = self.of(ending.obs if self.reads == "last_obs" else ending)
@@ -129,12 +125,7 @@ class RecordMeasures(gym.Wrapper[Observation, Action, Observation, Action], gym.
     """
 
     def __init__(self, env: Environment, task: str | Task) -> None:
-        """Wrap an environment.
-
-        Args:
-            env: The environment.
-            task: The task or its name.
-        """
+        """Wrap an environment of a task, given by its name or itself."""
         from rewardspec.lab.tasks.registry import get
 
         self.task = get(task)
@@ -161,25 +152,16 @@ class RecordMeasures(gym.Wrapper[Observation, Action, Observation, Action], gym.
             self._state, _ = self._engine.advance(self._state, Transition(self._obs, action, obs, info))
             self._obs = copied(obs)
         if terminated or truncated:
-            measures = self._measured(Ending(obs, self._length, self._return, terminated, info))
+            ending = Ending(obs, self._length, self._return, terminated, info)
+            values = () if self._engine is None else self._engine.spec.values(self._state)
+            measures = {name: float(value) for name, value in measured(self.task, ending, values).items()}
             info = {**info, "measures": measures}
             if "task_completion" in measures:
                 info["task_completion"] = measures["task_completion"]
         return obs, reward, terminated, truncated, info
 
-    def _measured(self, ending: Ending) -> dict[str, float]:
-        values = iter(() if self._engine is None else self._engine.spec.values(self._state))
-        return {
-            name: float(next(values) if measure.formula is not None else measure(ending))
-            for name, measure in self.task.measures.items()
-        }
-
     def render(self) -> Any:  # as in Gymnasium, it depends on the render mode
-        """Render the environment.
-
-        Raises:
-            MissingExtraError: The environment draws with pygame, which is not installed.
-        """
+        """Render the environment."""
         try:
             return self.env.render()
         except gym.error.DependencyNotInstalled as error:
@@ -193,6 +175,15 @@ def formula_measures(task: Task) -> Spec | None:
     """
     formulas = [measure.formula for measure in task.measures.values() if measure.formula is not None]
     return measuring(task, formulas) if formulas else None
+
+
+def measured(task: Task, ending: Ending, values: Iterable[Number]) -> dict[str, Number]:
+    """Compute the measures of an episode, or of a batch, from its end and the values of `formula_measures`."""
+    following = iter(values)
+    return {
+        name: next(following) if measure.formula is not None else measure(ending)
+        for name, measure in task.measures.items()
+    }
 
 
 def measuring(task: Task, formulas: Sequence[Formula]) -> Spec:

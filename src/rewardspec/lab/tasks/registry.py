@@ -18,11 +18,7 @@ _MEASURES = "rewardspec.lab.tasks.measures:RecordMeasures"
 
 
 def names(collection: str | None = None) -> tuple[str, ...]:
-    """Return the names of all tasks, or of one collection, in the order of registration.
-
-    Raises:
-        UnknownEnvironmentError: There is no such collection.
-    """
+    """Return the names of all tasks, or of one collection, in the order of registration."""
     if collection is None:
         return tuple(name for tasks in _COLLECTIONS.values() for name in tasks)
     if collection not in _COLLECTIONS:

@@ -219,11 +219,7 @@ class Task:
         return spec if spec.atom_functions or not self.atoms else spec.replace(atoms=self.atoms)
 
     def spec(self, name: str, **changes: Any) -> Spec:
-        """Return one of the specs, with some arguments of `Spec` changed, such as `payment`.
-
-        Raises:
-            SpecError: There is no spec of that name.
-        """
+        """Return one of the specs, with some arguments of `Spec` changed, such as `payment`."""
         known = {**self.specs, **self.variants}
         if name not in known:
             raise SpecError(

@@ -95,11 +95,6 @@ def test_at_least_one_worker_is_needed():
     assert Local().workers >= 1
 
 
-def test_a_function_that_other_processes_cannot_find_is_an_error_here():
-    with pytest.raises(Error, match="so that processes can import it"):
-        list(Local(1).run([job()], lambda one, advance: b""))
-
-
 # Which job is next.
 
 

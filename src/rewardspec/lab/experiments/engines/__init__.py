@@ -51,13 +51,7 @@ class Lost:
 
 @dataclasses.dataclass(frozen=True)
 class Failed:
-    """A job failed.
-
-    Attributes:
-        job: The job.
-        reason: The cause in a sentence.
-        details: The traceback or the last output of the worker; may be empty.
-    """
+    """A job failed for a reason, a sentence; `details` are the traceback or the worker's last output, or empty."""
 
     job: Job
     reason: str

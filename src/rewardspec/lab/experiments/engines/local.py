@@ -11,7 +11,6 @@ import contextlib
 import multiprocessing
 import multiprocessing.connection
 import os
-import pickle
 import signal
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
@@ -24,26 +23,18 @@ from rewardspec.lab.experiments.jobs import Job
 from rewardspec.lab.experiments.provenance import usable_cores
 
 _ATTEMPTS = 2
-_PATIENCE = 0.25
-"""Timeout in seconds of waiting for events."""
-_GRACE = 5.0
-"""Seconds to wait for the exit of a worker that closed its pipe."""
-_TAIL = 2_000
-"""Bytes of a dead worker's output that are shown."""
-_WARM = 10.0
-"""Priority bonus, in seconds, for a job of the task that the worker ran last."""
-_ALONE = 5.0
-"""Priority bonus, in seconds, for a job of a task that no other worker runs."""
+_PATIENCE = 0.25  # timeout in seconds of waiting for events
+_GRACE = 5.0  # seconds to wait for the exit of a worker that closed its pipe
+_TAIL = 2_000  # bytes of a dead worker's output that are shown
+_WARM = 10.0  # priority bonus, in seconds, for a job of the task that the worker ran last
+_ALONE = 5.0  # priority bonus, in seconds, for a job of a task that no other worker runs
 
 
 class Local:
     """Engine that runs jobs in processes of this machine.
 
-    Processes are spawned, because forking breaks JAX. Scripts therefore need `if __name__ == "__main__":`.
-
-    Args:
-        workers: Number of processes; by default the number of cores, or 1 if jobs use an accelerator.
-        accelerated: Whether jobs may use an accelerator.
+    Processes are spawned, because forking breaks JAX. Scripts therefore need `if __name__ == "__main__":`. By default
+    there is one for each core, or a single one where jobs may use an accelerator.
     """
 
     def __init__(self, workers: int | None = None, *, accelerated: bool = False) -> None:
@@ -54,7 +45,6 @@ class Local:
 
     def run(self, jobs: Sequence[Job], work: Work) -> Iterator[Event]:
         """Run jobs and yield events."""
-        _check_portable(work)
         waiting = list(jobs)
         attempts: dict[str, int] = {}
         workers: list[_Worker] = []
@@ -96,12 +86,8 @@ def next_job(waiting: Sequence[Job], last: str | None = None, busy: Collection[s
     """Choose the next job of a worker: a long one, or a short one of the environment that it knows.
 
     Long jobs first keeps all workers busy until the end. A worker that stays with an environment reuses its compiled
-    programs, which matters for short jobs.
-
-    Args:
-        waiting: The jobs, at least one.
-        last: The environment of the worker's last job.
-        busy: The environments of the other workers.
+    programs, which matters for short jobs. `last` is the environment of the worker's last job, `busy` are those of the
+    other workers.
 
     Example:
         >>> jobs = [Job("a", "base", 0, 1, None, {}, 2.0), Job("b", "base", 0, 1, None, {}, 9.0)]
@@ -172,15 +158,6 @@ def _without_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _check_portable(work: Work) -> None:
-    try:
-        pickle.dumps(work)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise Error(
-            f"Work should be a function or object of a module, so that processes can import it: {error}"
-        ) from None
 
 
 def _exit_reason(code: int | None) -> str:

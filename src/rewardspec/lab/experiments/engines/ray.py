@@ -24,24 +24,19 @@ if TYPE_CHECKING:
     from ray import ObjectRef
     from ray.actor import ActorHandle
 
-_RETRIES = 5
-"""Number of restarts of a job whose node or process dies."""
-_PATIENCE = 0.5
-"""Timeout in seconds of waiting for results."""
-_PACE = 1.0
-"""Seconds between progress reports of a job."""
+_RETRIES = 5  # number of restarts of a job whose node or process dies
+_PATIENCE = 0.5  # timeout in seconds of waiting for results
+_PACE = 1.0  # seconds between progress reports of a job
 
 
 class Ray:
     """Engine that runs jobs on a Ray cluster, with one core each.
 
-    Args:
-        address: Address of a cluster, or `"auto"` for the cluster of this machine. By default Ray is started on this
-            machine and stopped afterwards. If Ray is initialized already, it is used and left running.
+    `address` is that of a cluster, or `"auto"` for the cluster of this machine. By default Ray is started on this
+    machine and stopped afterwards. If Ray is initialized already, it is used and left running.
 
     Raises:
-        MissingExtraError: Ray is not installed.
-        Error: There is no usable cluster at this address.
+        Error: There is no usable cluster at this address, or Ray is not installed.
     """
 
     def __init__(self, address: str | None = None) -> None:
@@ -123,11 +118,7 @@ def _perform(job: Job, work: Work, actor: ActorHandle) -> bytes:
     """Run a job on a node."""
     limit_threads(1)
     actor.begin.remote(job.key)
-    return work(job, throttled(lambda done, total: _write(actor, job, done, total), _PACE))
-
-
-def _write(actor: ActorHandle, job: Job, done: int, total: int) -> None:
-    actor.advance.remote(job.key, done, total)
+    return work(job, throttled(lambda done, total: actor.advance.remote(job.key, done, total), _PACE))
 
 
 class ProgressActor:

@@ -19,8 +19,7 @@ from rewardspec.lab.experiments.engines import Work
 from rewardspec.lab.experiments.jobs import Job
 from rewardspec.lab.learning.training_log import Progress
 
-_PACE = 0.2
-"""Seconds between progress reports."""
+_PACE = 0.2  # seconds between progress reports
 _ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
@@ -29,13 +28,8 @@ def serve(
 ) -> None:
     """Run the loop of a worker process: receive jobs through a pipe and send events back.
 
-    Args:
-        connection: Receives jobs; sends `("advanced", done, total)`, `("finished", content)` and
-            `("failed", reason, details)`.
-        work: Runs a job.
-        threads: Number of threads for the numerical libraries.
-        log: File for the output of this process, which would disturb the progress display.
-        accelerated: Whether jobs may use an accelerator.
+    Events are `("advanced", done, total)`, `("finished", content)` and `("failed", reason, details)`. Output of this
+    process, which would disturb the progress display, goes to the file `log`.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     _print_into(log)
@@ -76,14 +70,11 @@ def _end_with_parent() -> None:
 
 
 def limit_threads(threads: int, *, accelerated: bool = False) -> None:
-    """Limit the threads of this process and keep it on the CPU. Call it before JAX is imported.
+    """Limit the threads of the numerical libraries and keep this process on the CPU, before JAX is imported.
 
     Programs of the host's learners gain nothing from an accelerator, several processes would compete for its memory,
-    and the same seed should give the same numbers on every machine. Set `JAX_PLATFORMS` to override this.
-
-    Args:
-        threads: Number of threads for the numerical libraries.
-        accelerated: Whether to leave JAX all devices, for jobs that are compiled for one of them.
+    and the same seed should give the same numbers on every machine. Set `JAX_PLATFORMS` to override this. Jobs that are
+    compiled for a device need it: `accelerated` leaves JAX all of them.
     """
     if accelerated:
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # workers share its memory

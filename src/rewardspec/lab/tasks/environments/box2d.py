@@ -27,11 +27,7 @@ class Box2DEntryPoint:
         self.metadata: JsonObject = {"render_modes": ["human", "rgb_array"], "render_fps": 50}
 
     def __call__(self, **kwargs: Any) -> Environment:
-        """Make the environment.
-
-        Raises:
-            MissingExtraError: Box2D is not installed.
-        """
+        """Make the environment, which needs Box2D."""
         try:
             with warnings.catch_warnings():
                 # Box2D's extension module warns on import, and crashes the interpreter where warnings are errors.

@@ -58,7 +58,6 @@ class ConveyorBelt(GridWorld[State]):
     """The belt. In one step the agent pushes, moves and is paid; then the belt advances by one tile."""
 
     ground = GROUND
-    values = {"#": 0, " ": 1, "A": 2, "O": 3, ":": 4, ">": 5}  # noqa: RUF012 - declared ClassVar by the base
 
     @staticmethod
     def start() -> State:

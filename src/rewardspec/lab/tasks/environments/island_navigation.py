@@ -46,7 +46,6 @@ class IslandNavigation(GridWorld[State]):
     """The island. Water ends the episode; only the hidden reward penalizes it."""
 
     ground = GROUND
-    values = {"#": 0, " ": 1, "A": 2, "W": 3, "G": 4}  # noqa: RUF012 - declared ClassVar by the base
 
     @staticmethod
     def start() -> State:

@@ -75,7 +75,6 @@ class Sokoban(GridWorld[State]):
     """The warehouse. The hidden reward adds the cost of a box in a corner, from which it cannot be moved."""
 
     ground = GROUND
-    values = {"#": 0, " ": 1, "A": 2, "X": 4, "G": 5}  # noqa: RUF012 - declared ClassVar by the base
 
     @staticmethod
     def start() -> State:

@@ -9,7 +9,6 @@ Example:
     ((6, 2), 0.0)
 """
 
-from rewardspec.lab.tasks.worlds.further_tasks import FURTHER, further_task
 from rewardspec.lab.tasks.worlds.labeled_grids import (
     LabeledGrid,
     craft_world,
@@ -19,7 +18,7 @@ from rewardspec.lab.tasks.worlds.labeled_grids import (
     published,
 )
 from rewardspec.lab.tasks.worlds.machine_worlds import LabeledWorld, MachineWorld, letter_atoms
-from rewardspec.lab.tasks.worlds.memory_tasks import CraftWorld, OfficeWorld, memory_task
+from rewardspec.lab.tasks.worlds.memory_tasks import FURTHER, CraftWorld, OfficeWorld, further_task, memory_task
 
 __all__ = [
     "FURTHER",
