@@ -18,6 +18,7 @@ MOVED = {
     "rewardspec.learning": "rewardspec.lab.learning",
     "rewardspec.experiments": "rewardspec.lab.experiments",
     "rewardspec.experiments.paper": "rewardspec.lab.paper",
+    "rewardspec.logic.nodes": "rewardspec.logic.formulas",
 }
 """Former and present names of packages and modules; what is inside a package moved with it, unless it is listed too."""
 

@@ -204,8 +204,6 @@ class Mapped(Affine):
     the end that is worth 0.25.
     """
 
-    __slots__ = ()
-
 
 def _map_of(formula: Formula) -> tuple[Formula, float, float]:
     """An obligation without its map, and the map."""
