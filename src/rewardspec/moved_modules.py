@@ -19,6 +19,7 @@ MOVED = {
     "rewardspec.experiments": "rewardspec.lab.experiments",
     "rewardspec.experiments.paper": "rewardspec.lab.paper",
     "rewardspec.lab.learning.encoders": "rewardspec.lab.learning.networks",
+    "rewardspec.logic.nodes": "rewardspec.logic.formulas",
 }
 """Former and present names of packages and modules; what is inside a package moved with it, unless it is listed too."""
 

@@ -7,14 +7,13 @@ state is held. Every minimum and maximum is decided as the Python step decides i
 from __future__ import annotations
 
 import contextlib
-import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewardspec.errors import Error, SpecError, SynthesisError
-from rewardspec.machines.bounds import Bounds, window_places
+from rewardspec.machines.bounds import Bounds
 from rewardspec.machines.code import Code
 from rewardspec.machines.expressions import Expression, all_parts, label
 from rewardspec.machines.heads import VALUE_HEAD, Head, before, output
@@ -39,9 +38,7 @@ class Source:
 
     Attributes:
         name: What the code is called.
-        formulas: The formulas, as text.
-        program: The program.
-        head: What becomes of its outputs.
+        head: What becomes of the program's outputs.
         lower: For each control state the smallest value that going on can lead to; None where that is not known.
         upper: Likewise the largest.
         progress: Likewise the progress of a monitor.
@@ -64,22 +61,10 @@ class Source:
         """The expressions that are computed from a state alone."""
         return [part for table in (self.lower, self.upper, self.progress) for part in table or ()]
 
-    def place_in_window(self, part: Expression) -> tuple[int, int] | None:
-        """The window and the place, oldest first, of a value that only bounds look at; None for other expressions."""
-        if part.op != "register" or part.args[0] < len(self.program.registers):
-            return None
-        number: int = part.args[0]
-        return self.places[number - len(self.program.registers)]
-
-    def looked_into(self, expressions: Iterable[Expression]) -> list[int]:
+    @staticmethod
+    def looked_into(expressions: Iterable[Expression]) -> list[int]:
         """The windows whose single values are read."""
-        found = (self.place_in_window(part) for part in all_parts(expressions))
-        return sorted({place[0] for place in found if place is not None})
-
-    @functools.cached_property
-    def places(self) -> list[tuple[int, int]]:
-        """See `rewardspec.machines.bounds.window_places`."""
-        return window_places(self.program)
+        return sorted({part.args[0] for part in all_parts(expressions) if part.op == "content"})
 
 
 def source_of_monitor(monitor: Monitor, name: str) -> Source:
@@ -94,11 +79,7 @@ def source_of_monitor(monitor: Monitor, name: str) -> Source:
 
 
 def source_of_spec(spec: Spec, name: str) -> Source:
-    """A spec with the head that pays.
-
-    Raises:
-        SpecError: It is about things of a sort of names, which appear while an episode runs.
-    """
+    """A spec with the head that pays; none about a sort of names, which appear while an episode runs."""
     if spec.axes.named:
         raise SpecError(ONE_EPISODE)
     return Source(
@@ -110,11 +91,7 @@ def source_of_spec(spec: Spec, name: str) -> Source:
 
 
 def checked_name(name: str) -> str:
-    """The name, if identifiers of C and JavaScript can start with it.
-
-    Raises:
-        Error: They cannot.
-    """
+    """The name, or an Error if identifiers of C and JavaScript cannot start with it."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or _RESERVED.fullmatch(name):
         raise Error(
             "`name` becomes a part of identifiers: a letter, then letters, digits and underscores, at most 40 in all, "
@@ -131,10 +108,8 @@ def held_variable(window: int, least: bool) -> str:
 class Statements(Code):
     """Statements of C or JavaScript, in which every variable is a constant.
 
-    Args:
-        source: What is exported.
-        first_of_equals: Which of equal operands a minimum or a maximum gives: the first, as where bounds are computed
-            in Python, or the last. Only the sign of a zero tells them apart.
+    Of equal operands a minimum or a maximum gives the last or, as where bounds are computed in Python, the first. Only
+    the sign of a zero tells them apart.
     """
 
     declaration: str

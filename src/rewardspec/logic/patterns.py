@@ -41,9 +41,9 @@ from rewardspec.logic.formulas import (
     WeakNext,
     WeakUntil,
     as_formula,
+    whole_number,
 )
 from rewardspec.logic.formulas import now as now
-from rewardspec.logic.nodes import whole_number
 from rewardspec.logic.timed_patterns import absence_for as absence_for
 from rewardspec.logic.timed_patterns import all_but as all_but
 from rewardspec.logic.timed_patterns import at_least as at_least

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 
 from rewardspec.errors import FormulaError
-from rewardspec.logic.nodes import Atom, Formula, FormulaLike, as_formula
+from rewardspec.logic.formulas import Atom, Formula, FormulaLike, as_formula
 
 _VARIABLE = re.compile(r"[^\W\d]\w*")
 
@@ -29,29 +29,15 @@ class AtomOf(Atom):
         'held(box)'
     """
 
-    __slots__ = ()
-    params: tuple[str, str]  # type: ignore[assignment]
+    predicate: str
+    thing: str
 
     def __init__(self, predicate: str, thing: str) -> None:
         for what, text in (("predicate", predicate), ("thing", thing)):
             if not isinstance(text, str) or not text:
                 raise FormulaError(f"`{what}` should be a non-empty string. Received {text!r}.")
-        self._set((), (predicate, thing))
-
-    @property
-    def name(self) -> str:
-        """The name, under which a program knows its label."""
-        return f"{self.predicate}({self.thing})"
-
-    @property
-    def predicate(self) -> str:
-        """The predicate's name, without the thing."""
-        return self.params[0]
-
-    @property
-    def thing(self) -> str:
-        """The variable or the thing."""
-        return self.params[1]
+        self._set(predicate=predicate, thing=thing)
+        vars(self)["name"] = f"{predicate}({thing})"
 
 
 class Quantified(Formula):
@@ -62,8 +48,7 @@ class Quantified(Formula):
         variable: The name of the sort, which stands for each of its things.
     """
 
-    __slots__ = ()
-    params: tuple[str]
+    variable: str
 
     def __init__(self, body: FormulaLike, variable: str) -> None:
         if not isinstance(variable, str) or not _VARIABLE.fullmatch(variable):
@@ -72,12 +57,7 @@ class Quantified(Formula):
         strangers = [part for part in body.subformulas() if isinstance(part, AtomOf) and part.thing != variable]
         if strangers:
             raise FormulaError(f"`{strangers[0]}` should be about {variable!r}, the variable of its quantifier.")
-        self._set((body,), (variable,))
-
-    @property
-    def variable(self) -> str:
-        """The name of the sort."""
-        return self.params[0]
+        self._set(body, variable=variable)
 
     @property
     def body(self) -> Formula:
@@ -102,21 +82,18 @@ class Quantified(Formula):
 class Forall(Quantified):
     """`forall box: φ`: the smallest value of φ over all boxes."""
 
-    __slots__ = ()
     quantifier = "forall"
 
 
 class Exists(Quantified):
     """`exists box: φ`: the largest value of φ over all boxes."""
 
-    __slots__ = ()
     quantifier = "exists"
 
 
 class Mean(Quantified):
     """`mean box: φ`: the mean of the values of φ over all boxes."""
 
-    __slots__ = ()
     quantifier = "mean"
 
 

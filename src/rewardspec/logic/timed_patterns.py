@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from rewardspec.errors import FormulaError
 from rewardspec.logic import formulas as fm
-from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
-from rewardspec.logic.nodes import whole_number
+from rewardspec.logic.formulas import Formula, FormulaLike, as_formula, whole_number
 
 # Deadlines.
 

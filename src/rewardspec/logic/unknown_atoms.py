@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from rewardspec.errors import FormulaError, did_you_mean
-from rewardspec.logic.nodes import Formula
+from rewardspec.logic.formulas import Formula
 from rewardspec.logic.operators import OPERATORS, PREFIX
 
 # The operators that are one capital letter before their operand, or two; the longer ones first.

@@ -18,7 +18,7 @@ from rewardspec.machines.label_checks import both_noted, out_of_range
 from rewardspec.machines.program import Program
 from rewardspec.machines.scalar_code import ScalarState, tuple_of, unpacked
 from rewardspec.machines.window_code import BatchWindows, WindowStates
-from rewardspec.machines.windows import queue_extremum, queue_push
+from rewardspec.machines.windows import algebra, queue_extremum, queue_push
 from rewardspec.types import Array, ArrayNamespace, DType
 
 ArrayStep: TypeAlias = Callable[..., "tuple[State, Array]"]  # of state, labels, namespace, and the head's inputs
@@ -65,12 +65,7 @@ def everywhere(
 ) -> State:
     """The state of one trace for every element of a batch; one without windows, or before the first letter.
 
-    Args:
-        program: The program.
-        state: The state of one trace.
-        like: An array of the batch's shape and type.
-        xp: Its library.
-        check_labels: Whether the state notes where labels are out of range.
+    `like` is an array of the batch's shape and type. With `check_labels` the state notes where labels are out of range.
     """
     control, *rest = state
     registers, memory = rest[: len(program.registers)], rest[len(program.registers) + len(program.windows) :]
@@ -108,28 +103,22 @@ def _where(mask: Array, new: Array, old: Array, xp: ArrayNamespace) -> Array:
 
 
 def compile_step(program: Program, head: Head, *, reuse: bool = False) -> ArrayStep:
-    """The function `(state, labels, namespace, …) -> (state, result)` of a program.
+    """The function `(state, labels, namespace, …) -> (state, result)` of a program with a head.
 
-    Args:
-        program: The program.
-        head: What becomes of its outputs.
-        reuse: Write results over intermediate arrays that are no longer needed, as NumPy's `out` allows.
+    With `reuse` it writes results over intermediate arrays that are no longer needed, as NumPy's `out` allows.
     """
     names: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(program.atoms)}
-    windows = BatchWindows(program)
     if reuse:
         names |= {"read": queue_extremum, "push": queue_push}
-        names |= {f"on{k}": windows.algebra(k, np) for k in range(len(program.windows))}
+        names |= {f"on{k}": algebra(window, program, np) for k, window in enumerate(program.windows)}
     else:
-        names |= {"read": windows.read, "push": windows.push}
+        names |= {"read": BatchWindows(program).read, "push": BatchWindows(program).push}
     names |= {
         "State": State,
         "new": tuple.__new__,
         "unit": UNIT,
         "inf": float("inf"),
         "count_nonzero": np.count_nonzero,
-    }
-    names |= {
         "out_of_range": out_of_range,
         "both_noted": both_noted,
         "semantics": program.semantics,

@@ -26,8 +26,8 @@ class Expression:
 
     Attributes:
         op: What it computes: an instruction's name or, of a leaf, `"constant"`, `"label"`, `"complement"`,
-            `"register"`, `"window"`, `"pushed"` or `"held"`; in a head also `"number"`, `"output"`, `"memory"` or
-            `"input"`. The functions below make them.
+            `"register"`, `"window"`, `"pushed"`, `"held"` or `"content"`; in a head also `"number"`, `"output"`,
+            `"memory"` or `"input"`. The functions below make them.
         args: The operands and the parameters of an instruction; or what a leaf reads, such as a register's number.
         operands: The operand expressions; empty for leaves.
     """
@@ -142,12 +142,8 @@ class Expression:
         """The expression as people write it, with `…` for the operands of a part that takes thousands of characters.
 
         The text is the same for degrees and for robustness: a complement is written as a negation, `!a`, and the least
-        and the largest value as `false` and `true`. `written` can say what they are in numbers.
-
-        Args:
-            registers: Names of the registers; `r0`, `r1` … where absent.
-            written: Parts that have a name already.
-            windows: Names of the windows; `w0`, `w1` … where absent.
+        and the largest value as `false` and `true`. `written` has the text of some parts, such as these. Registers and
+        windows without a name are `r0`, `w0` and so on.
 
         Example:
             >>> maximum(label("b"), minimum(register(0), complement("a"))).to_string({0: "v"})
@@ -166,12 +162,13 @@ class Expression:
                     return f"!{part.args[0]}"
                 case "register":
                     return (registers or {}).get(part.args[0], f"r{part.args[0]}")
-                case "window" | "pushed" | "held":
+                case "window" | "pushed" | "held" | "content":
                     name = (windows or {}).get(part.args[0], f"w{part.args[0]}")
                     return {
                         "window": name,
                         "pushed": f"{name}′",
                         "held": f"{'min' if part.args[-1] else 'max'}({name})",
+                        "content": f"{name}[{part.args[-1]}]",
                     }[part.op]
                 case "number" | "output" | "memory" | "input":
                     return "".join(map(str, part.args)) if part.op != "output" else f"o{part.args[0]}"
@@ -258,6 +255,11 @@ def held(number: int, least: bool = False) -> Expression:
     return Expression("held", (number, least))
 
 
+def content(number: int, place: int) -> Expression:
+    """One of the values that a window holds, by its place, oldest first."""
+    return Expression("content", (number, place))
+
+
 def affine(arg: Expression, scale: float, offset: float) -> Expression:
     """`scale * arg + offset`, an increasing map of [0, 1] into itself."""
     if (scale, offset) == (1.0, 0.0):
@@ -341,7 +343,7 @@ def substitute(expression: Expression, values: Mapping[Expression, Expression]) 
 
 
 class Substitution:
-    """`substitute` with one mapping for many expressions, which computes what they share once."""
+    """The replacement of some leaves in many expressions, which computes what they share once."""
 
     def __init__(self, values: Mapping[Expression, Expression]) -> None:
         self._values = values

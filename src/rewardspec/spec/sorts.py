@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rewardspec.errors import LabelError, SpecError, did_you_mean, shown
+from rewardspec.logic.formulas import Formula
 from rewardspec.logic.label_ranges import checked_number
-from rewardspec.logic.nodes import Formula
 from rewardspec.logic.quantifiers import Exists, Forall, Quantified
 from rewardspec.machines.expressions import Expression, Substitution, complement, label, maximum, mean, minimum
 from rewardspec.machines.label_checks import CheckedLabels

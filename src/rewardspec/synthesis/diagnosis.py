@@ -15,11 +15,7 @@ from rewardspec.machines.monitor import Monitor
 
 
 def warnings_about(formula: Formula, monitor: Monitor | None) -> Iterator[str]:
-    """Warnings about a formula, each with its reason and a remedy.
-
-    Args:
-        formula: The formula.
-        monitor: Its monitor, where it has one within the budget.
+    """Warnings about a formula, and about its monitor where it has one, each with its reason and a remedy.
 
     Example:
         >>> from rewardspec.logic.parsing import parse
@@ -61,11 +57,7 @@ def warnings_about(formula: Formula, monitor: Monitor | None) -> Iterator[str]:
 
 
 def require_unquantified(formula: Formula) -> None:
-    """Refuse a formula about several things, whose number a spec has to say.
-
-    Raises:
-        SynthesisError: It is one.
-    """
+    """Refuse a formula about several things, whose number a spec has to say."""
     if isinstance(formula, Quantified):
         raise SynthesisError(
             f"A monitor is about one thing, and `{to_string(formula, longest=80)}` about every {formula.variable}. "

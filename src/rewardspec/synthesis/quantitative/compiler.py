@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from rewardspec.errors import SynthesisError
+from rewardspec.logic.bottom_up import bottom_up
 from rewardspec.logic.formulas import Always, And, Counted, Formula, Or, Release, Shift, Timed, WeakNext
 from rewardspec.logic.normal_form import negate, to_nnf
 from rewardspec.logic.operators import TEMPORAL, written
@@ -45,12 +46,7 @@ _SETS_PER_REGISTER = 2  # how far the unreduced machine may go past the register
 
 
 class Synthesis:
-    """Builds parts for formulas; one instance computes what they have in common once.
-
-    Args:
-        max_registers: The largest number of registers a machine may have.
-        effort: How much work may be spent on all formulas together.
-    """
+    """Builds parts for formulas, with so much effort in all; one instance computes what they have in common once."""
 
     def __init__(self, max_registers: int, effort: int = _EFFORT) -> None:
         self.max_registers = max_registers
@@ -257,17 +253,11 @@ def fold_branches(
 ) -> _Built:
     """Combine the conjunctions and disjunctions of temporal parts at the top of a formula, innermost first."""
     done: dict[Formula, _Built] = {}
-    stack = [top]
-    while stack:
-        current = stack[-1]
-        inner = [arg for arg in current.args if arg in branching]
-        missing = [arg for arg in inner if arg not in done]
-        if current not in done and not missing:
-            done[current] = combine(current, {arg: done[arg] for arg in inner})
-        if current in done:
-            stack.pop()
-        stack.extend(missing)
-    return done[top]
+
+    def inner(current: Formula) -> list[Formula]:
+        return [arg for arg in current.args if arg in branching]
+
+    return bottom_up(top, inner, lambda current: combine(current, {arg: done[arg] for arg in inner(current)}), done)
 
 
 def _steps(part: Formula) -> int:
