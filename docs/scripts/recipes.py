@@ -273,7 +273,9 @@ SECTIONS = {
             {"smooth": "#++#+##+#+##"},
             {"smooth": "#.-#.-#.#-.-"},
             "Pays the current label of `smooth`. Let the atom compare the observations before and after the step: "
-            '`smooth = "1 - min(abs(next_obs[1] - obs[1]) / 0.5, 1)"`. `G smooth` pays for the worst jerk so far.',
+            '`smooth = "1 - min(abs(next_obs[1] - obs[1]) / 0.5, 1)"`. To compare successive actions, '
+            "[put the last action into the observation](guides/atoms.md#compare-an-action-with-the-one-before). "
+            "`G smooth` pays for the worst jerk so far.",
             ("smooth", "jerky"),
         ),
     ),

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardspec as rs
-from rewardspec.errors import SpecError
+from rewardspec.errors import LabelError, SpecError
 from rewardspec.spec.atoms.components import read_components, reader
 from rewardspec.spec.atoms.expression_atoms import compile_atom, predicate_atom
 from rewardspec.spec.atoms.operations import ARITIES, REDUCTIONS
@@ -521,3 +521,24 @@ def test_as_robustness_a_comparison_is_its_margin_wherever_it_is_written():
     assert spec.labels(*transition) == {"fast": 0.5, "next_obs[1] < 3": -4.0, "height": 7.0, "calm": 0.75}
     degrees = spec.replace(semantics="degree", clip=True)
     assert degrees.labels(*transition) == {"fast": 1.0, "next_obs[1] < 3": 0.0, "height": 1.0, "calm": 1.0}
+
+
+def test_what_only_reset_lacks_is_told_apart_from_what_is_missing():
+    spec = rs.Spec([("now covered", 1)], atoms={"covered": "info.coverage"})
+    with pytest.raises(LabelError, match="at_reset = 0"):
+        spec.labels(np.zeros(2), None, np.zeros(2), {"other": 1})
+    with pytest.raises(LabelError, match="written for another environment"):
+        spec.labels(np.zeros(2), 1, np.zeros(2), {"other": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ('info.get("coverage", 0)', "at_reset = 0"),
+        ("norm(action[:] - before.action[:])", "put that into the observation"),
+        ("norm(action[:] - previous_action[:])", "put that into the observation"),
+    ],
+)
+def test_what_an_atom_cannot_read_has_a_remedy(text, remedy):
+    with pytest.raises(SpecError, match=remedy):
+        compile_atom(text, {})

@@ -289,7 +289,7 @@ PAIR = 'pairs = [["F a", 1]]\n'
         ("clip = 1\npairs = 1 2", "This is not valid TOML: .*line 2"),
         ("", "A spec needs pairs: a table .*Received None"),
         ("pairs = 3", "A spec needs pairs"),
-        ("pairs = [3]", "pair 1 should be a table with a formula and a weight, or both in a list. Received 3"),
+        ("pairs = [3]", "pair 1 should be a table, or a list of formula, weight and, if wanted, veto. Received 3"),
         ('pairs = [["F a"]]', "pair 1 should be a table"),
         ('pairs = [{formula = "F a", weigth = 1}]', "Unknown key 'weigth' in pair 1; .*Did you mean 'weight'"),
         ('pairs = [["F a", 1], {formula = "F a"}]', "pair 2 has no weight. Add a line `weight = …`"),
@@ -445,3 +445,10 @@ def test_atoms_about_every_agent_are_saved():
     )
     with pytest.raises(SpecError, match="The atom 'a' cannot be saved"):
         dumps_spec(unnamed)
+
+
+def test_a_pair_in_a_list_may_say_whether_it_vetoes():
+    spec = loads_spec('pairs = [["G !crash", 1, false], ["G up", 2]]')
+    assert [(pair.weight, pair.vetoes) for pair in spec.pairs] == [(1, False), (2, True)]
+    with pytest.raises(SpecError, match="`veto` of pair 1"):
+        loads_spec('pairs = [["G !crash", 1, -1.0]]')

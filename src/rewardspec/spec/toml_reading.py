@@ -250,11 +250,11 @@ def _read_pairs(entries: Json, rewrite: Callable[[str], str] | None) -> tuple[Pa
 
 
 def _read_pair(entry: Json, where: str, rewrite: Callable[[str], str] | None) -> Pair:
-    if isinstance(entry, list) and len(entry) == 2:
-        entry = dict(zip(("formula", "weight"), entry, strict=True))
+    if isinstance(entry, list) and 2 <= len(entry) <= 3:
+        entry = dict(zip(("formula", "weight", "veto"), entry, strict=False))
     if not isinstance(entry, dict):
         raise SpecError(
-            f"{where} should be a table with a formula and a weight, or both in a list. Received {shown(entry)}."
+            f"{where} should be a table, or a list of formula, weight and, if wanted, veto. Received {shown(entry)}."
         )
     _require_known_keys(entry, _PAIR, where)
     for key in ("formula", "weight"):

@@ -217,7 +217,10 @@ class ExpressionAtom:
                 why = why if read.moment in ("before", "after") else why.replace("observation", read.moment)
                 named = read.moment in ("before", "after") and read.path in names
                 name = repr(names[read.path]) if named else f"a part of {self.text!r}"
-                raise SpecError(f"{name} is {why}. Was the spec written for another environment?")
+                remedy = "Was the spec written for another environment?"
+                if read.moment == "info" and sources[_MOMENTS.index("action")] is None:
+                    remedy = f"If only `reset` does not give it: {{ expression = {self.text!r}, at_reset = 0 }}."
+                raise SpecError(f"{name} is {why}. {remedy}")
 
     def __eq__(self, other: object) -> bool:
         return self._meaning() == other._meaning() if isinstance(other, ExpressionAtom) else NotImplemented

@@ -342,6 +342,8 @@ class _Reader:
             remedy = "Say which entry, for example 'info.carrying'."
         elif name in _TRUTHS:
             remedy = f"Write {_TRUTHS[name]}."
+        elif name in ("action", "previous_action", "last_action"):
+            remedy = "An atom sees one action. To compare it with the last one, put that into the observation."
         elif not self.components:
             remedy = (
                 "Write next_obs[0] for a number of the observation after the step and obs[0] for one before it; or, in "
@@ -412,6 +414,8 @@ _TRUTHS = {"True": 1, "False": 0}
 _PYTHON = {
     r"lambda\b[^:]*:?": "An atom is an expression alone: leave 'lambda' and all up to its ':' out. next_obs[0] is a "
     "number of the observation after the step, obs[0] of the one before it.",
+    r"\binfo\.get\s*\(": "Write info.name. If only `reset` does not give the entry, say what the label is "
+    "then: { expression = 'info.name', at_reset = 0 }. If it may be missing in a step, write the atom as a function.",
     r"(?:[^\W\d]\w*\.)+(?P<function>[^\W\d]\w*)\s*\(": "A function is called by its name alone",
     r"\[\s*\.\.\.": "An expression reads the last axes by itself: write next_obs[2], in a batch as well.",
     r"\bif\b.*\belse\b": "A choice is where(condition, then, otherwise).",
