@@ -86,7 +86,10 @@ class SpecArguments:
 
     def _checked_functions(self, atoms: Mapping[str, AtomLike] | None) -> dict[str, AtomFunction] | None:
         if atoms is not None and not isinstance(atoms, Mapping):
-            raise SpecError(f"`atoms` should map each atom to its function. Received a {type(atoms).__name__}.")
+            raise SpecError(
+                f"`atoms` should map each atom to its function. Received a {type(atoms).__name__}. Those of "
+                "another spec are its `atom_functions`."
+            )
         given = None if atoms is None else {name: _function(name, atom) for name, atom in atoms.items()}
         margin = self.semantics == "robustness"
         read = (*self.axes.labels_of, *self.axes.named)
@@ -151,7 +154,14 @@ class SpecArguments:
         return tuple(self.penalty if pair.penalty is None else pair.penalty for pair in self.pairs if pair.vetoes)
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some arguments changed."""
+        """Return a copy with some arguments changed.
+
+        Example:
+            >>> from rewardspec import Spec
+            >>> spec = Spec([("F a", 1)], atoms={"a": "next_obs[0]"})
+            >>> spec.replace(atoms={**spec.atom_functions, "a": "next_obs[1]"}).labels(None, 0, [0.0, 1.0])
+            {'a': 1.0}
+        """
         arguments = dict(zip(_ARGUMENTS, self.__reduce__()[1], strict=True))
         unknown = [name for name in changes if name not in arguments]
         if unknown:
