@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     BaseWrapper = VectorWrapper[Any, Any, Any, Any, NDArray[Any]]
 else:
     BaseWrapper = VectorWrapper  # not generic in every Gymnasium that this library takes, such as that of RLlib
+
+
+VectorStep: TypeAlias = tuple[Observation, Floats, Bools, Bools, InfoDict]
 
 
 class MonitorReward(BaseWrapper, RecordConstructorArgs):
@@ -122,9 +125,7 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
         self._next_step, self._same_step = mode is AutoresetMode.NEXT_STEP, mode is AutoresetMode.SAME_STEP
         self.reward_spec = spec = readable(spec)
         self.extension: Extension | None = None
-        if observe == "nothing":
-            observe = None
-        self._observe = observe
+        self._observe = observe = None if observe == "nothing" else observe
         if observe is not None:
             from rewardspec.wrappers.product_numbering import extension_of  # here, because it loads finite models
 
@@ -149,14 +150,21 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
         self._device: DeviceEpisodes | None = None  # in place of all this where observations are not NumPy's
 
     def reset(
-        self, *, seed: int | list[int | None] | None = None, options: ResetOptions | None = None
+        self,
+        *,
+        seed: int | list[int | None] | None = None,
+        options: ResetOptions | None = None,
+        done: tuple[Observation, InfoDict] | None = None,
     ) -> tuple[Observation, InfoDict]:
-        """Reset the environments, or those of `options["reset_mask"]`, and start the spec on their states' labels."""
+        """Reset the environments, or those of `options["reset_mask"]`, and start the spec on their states' labels.
+
+        A reset of them that is `done` already can be given instead.
+        """
         mask = None if options is None else options.get("reset_mask")
         # A copy, because Gymnasium's vector environments take the mask out of the dict that they are given.
         passed = None if options is None else dict(options)
         # Gymnasium's own vector environments take lists of seeds too, though the base class says otherwise.
-        observations, infos = self.env.reset(seed=seed, options=passed)  # type: ignore[arg-type]
+        observations, infos = done or self.env.reset(seed=seed, options=passed)  # type: ignore[arg-type]
         if self._device is None and not in_numpy(observations):
             features = None if self.extension is None else self._features
             self._device = DeviceEpisodes(self._engine, self._mode, features, self.extension, observations)
@@ -183,9 +191,9 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
         note_state(infos, self.reward_spec, state, began, self.reward_spec.violated(state))
         return self._extended(observations, state), infos
 
-    def step(self, actions: Action) -> tuple[Observation, Floats, Bools, Bools, InfoDict]:
-        """Step the environments, and pay what the spec says."""
-        observations, base_rewards, terminations, truncations, infos = self.env.step(actions)
+    def step(self, actions: Action, done: VectorStep | None = None) -> VectorStep:
+        """Step the environments, or take a step of them that is `done` already, and pay what the spec says."""
+        observations, base_rewards, terminations, truncations, infos = done or self.env.step(actions)
         if self._device is not None:
             self._require_shape(base_rewards)
             given = (observations, base_rewards, terminations, truncations, infos)
@@ -230,11 +238,7 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
 
     @property
     def monitor_state(self) -> MachineState:
-        """State of the spec in the current episodes.
-
-        Raises:
-            ResetNeeded: There are no episodes.
-        """
+        """State of the spec in the current episodes."""
         state = self._state if self._device is None else self._device.state
         if state is None:
             raise ResetNeeded("There are no episodes for the spec to follow. Call reset() first.")
@@ -255,22 +259,6 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
         """Explain the rewards of an environment's episode; `record` has to contain its number.
 
         The episode is the one being played; where that has only begun, the one before it.
-
-        Raises:
-            SpecError: The wrapper does not record this environment.
-            ResetNeeded: There was no reset yet.
-
-        Example:
-            >>> import gymnasium as gym
-            >>> from rewardspec.spec import Spec
-            >>> spec = Spec([("F goal", 1)], atoms={"goal": lambda obs, action, next_obs: next_obs == 15})
-            >>> lakes = gym.make_vec("FrozenLake-v1", num_envs=4, vectorization_mode="sync", is_slippery=False)
-            >>> envs = MonitorReward(lakes, spec, record=[0, 3])
-            >>> _ = envs.reset(seed=0), envs.step(np.array([2, 2, 2, 1]))
-            >>> print(envs.explain(3))
-            step  reward  F goal
-            0     –       0, waiting for goal *
-            1     0       0, waiting for goal *
         """
         episode = self._recorded.newest(number)
         if episode is None:
@@ -279,8 +267,7 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
 
     def lint(self) -> Findings:
         """Lint the spec, given how long episodes can be and what agents observe."""
-        shown = "nothing" if self._observe is None else self._observe
-        return self.reward_spec.lint(max_episode_steps=episode_limit(self.env), observe=shown)
+        return self.reward_spec.lint(max_episode_steps=episode_limit(self.env), observe=self._observe or "nothing")
 
     def _require_shape(self, base_rewards: Floats) -> None:
         if tuple(base_rewards.shape) != (self.num_envs,):
@@ -338,7 +325,7 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
         mask[ended] = True
         infos.setdefault("_final_info", mask.copy())
         final_info = infos.setdefault("final_info", {})
-        note(final_info, "base_reward", base_rewards.copy(), mask)
+        note(final_info, "base_reward", base_rewards, mask)
         note_state(final_info, self.reward_spec, state, mask, step.newly_violated)
         if self.extension is not None:
             numbers = self._features.read_batch(state, self.num_envs)
