@@ -76,7 +76,8 @@ def test_the_picture_of_a_monitor_is_what_its_command_draws(tmp_path):
 def test_the_rules_of_lint_are_those_of_its_module():
     page = (DOCS / "api" / "spec.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if line.startswith("| `")]
-    assert rows == [f"| `{rule.name}` | {rule.finds} |" for rule in RULES]
+    found = [(rule.__name__.replace("_", "-"), rule.__doc__.rstrip(".")) for rule in RULES]
+    assert rows == [f"| `{name}` | {finds[0].lower()}{finds[1:]} |" for name, finds in found]
 
 
 def script(name):

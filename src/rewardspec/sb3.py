@@ -45,9 +45,6 @@ class FormulaLogger(BaseCallback):
     the wrapper matters. Rewards are those before `VecNormalize`. The returns of the first episodes are complete only
     where the environments were reset when learning began.
 
-    Args:
-        verbose: As for every SB3 callback; nothing is printed.
-
     Raises:
         Error: From the first step: no environment is wrapped in `MonitorReward`.
 
@@ -121,11 +118,6 @@ class _Task:
         self.features = Features(spec, "registers")
         self._ending = ending
 
-    @property
-    def reads_info(self) -> bool:
-        """True if labels depend on `info`."""
-        return self.spec.batch_reader.takes_info
-
     def numbers(self, rows: Floats) -> Floats:
         """Return what observations show of states, shape (states, numbers)."""
         numbers: Floats = self.features.read_batch(state_of(self.spec, rows), len(rows))
@@ -145,7 +137,7 @@ class _Task:
         truncated: Bools,
     ) -> Replayed:
         """Replay transitions from all states met so far, and collect the states that they lead to."""
-        info = stack_infos(infos) if self.reads_info else None
+        info = stack_infos(infos) if self.spec.batch_reader.takes_info else None
         labels = self.spec.batch_reader.read(before, action, after, len(infos), info)
         base = np.array([float(one.get("base_reward", 0.0)) for one in infos])
         found = replay(self.spec, self.pool.rows, labels, base, terminated, truncated, **self._ending)
@@ -245,13 +237,8 @@ class CounterfactualReplayBuffer(ReplayBuffer):
     ) -> None:
         """Store a transition of each environment, and what it would have been in the other states of the monitors.
 
-        Args:
-            obs: Observations before the step, shape (n_envs, numbers).
-            next_obs: Observations after it, the final ones where an episode ended, same shape.
-            action: Actions, shape (n_envs, …).
-            reward: Rewards, shape (n_envs,).
-            done: Whether the episode ended, shape (n_envs,).
-            infos: The `info` of each environment.
+        The arguments are SB3's, of shape (n_envs, …): `next_obs` has the final observations where an episode ended, and
+        `infos` the `info` of each environment.
         """
         super().add(obs, next_obs, action, reward, done, infos)
         terminated, truncated = self._own_endings(done, infos)
@@ -311,7 +298,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
     def _add_starts(self, number: int, task: _Task, first: np.ndarray, infos: list[InfoDict]) -> None:
         """Collect the states of a task's monitor in which episodes began with this step."""
         spec = task.spec
-        if not task.reads_info:
+        if not spec.batch_reader.takes_info:
             read = spec.batch_reader.read(first, None, first, len(first))
             task.start({name: column[self._began] for name, column in read.items()}, int(self._began.sum()))
             return

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rewardspec as rs
-from rewardspec.spec.atoms.expression_atoms import compile_atom
+from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
 from rewardspec.spec.atoms.functions import Clipped, Thresholded, reads_only_the_state, takes_info, with_info
 
 LIMIT = 0.5
@@ -41,7 +41,7 @@ def found_by_name(obs: Any, action: Any, next_obs: Any) -> Any:
         lambda o, _, n: 1.0 - np.minimum(np.abs(n[..., 2]), 1.0),
         lambda obs, action, next_obs: 1.0,
         Thresholded(of_the_state, 0.5),
-        compile_atom("clip(1 - abs(x), 0, 1)", {"x": (0,)}),
+        ExpressionAtom("clip(1 - abs(x), 0, 1)", {"x": (0,)}),
     ],
 )
 def test_an_atom_of_the_state_alone_is_known(function: Any) -> None:
@@ -61,9 +61,9 @@ def test_an_atom_of_the_state_alone_is_known(function: Any) -> None:
         lambda obs, action, next_obs, scale=1.0: scale,
         functools.partial(of_the_state),
         Thresholded(passed_on, 0.5),
-        compile_atom("clip(x - before.x, 0, 1)", {"x": (0,)}),
-        compile_atom("clip(1 - abs(x), 0, 1)", {"x": (0,)}, at_reset=0.0),
-        compile_atom("info.lives", {}),
+        ExpressionAtom("clip(x - before.x, 0, 1)", {"x": (0,)}),
+        ExpressionAtom("clip(1 - abs(x), 0, 1)", {"x": (0,)}, at_reset=0.0),
+        ExpressionAtom("info.lives", {}),
         lambda obs, action, next_obs, info: 1.0,
         lambda obs, action, next_obs, *, info: 1.0,
     ],
@@ -99,7 +99,7 @@ TAKING = [
     functools.partial(lambda scale, obs, action, next_obs, info: info["lives"] / scale, 4),
     decorated(with_lives),
     Lives(),
-    compile_atom("info.lives / 4", {}),
+    ExpressionAtom("info.lives / 4", {}),
     Thresholded(with_lives, 0.25),
     Clipped(with_lives),
 ]
@@ -121,7 +121,7 @@ def test_info_goes_to_whatever_has_a_parameter_of_that_name(function: Any) -> No
         lambda obs, action, next_obs, infos=None: 1.0,
         functools.partial(with_lives, info={"lives": 4}),
         min,
-        compile_atom("next_obs[0]", {}),
+        ExpressionAtom("next_obs[0]", {}),
         Thresholded(lambda obs, action, next_obs: 1.0, 0.5),
     ],
 )

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 import rewardspec as rs
 from rewardspec.errors import LabelError, SpecError
 from rewardspec.spec.atoms.components import read_components, reader
-from rewardspec.spec.atoms.expression_atoms import compile_atom, predicate_atom
+from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, predicate_atom
 from rewardspec.spec.atoms.operations import ARITIES, REDUCTIONS
 
 XY = {"x": (0,), "y": (1,)}
 
 
 def value(text: str, x: float = 0.0, y: float = 0.0) -> float:
-    return compile_atom(text, XY)(None, 0, np.array([x, y]))
+    return ExpressionAtom(text, XY)(None, 0, np.array([x, y]))
 
 
 @pytest.mark.parametrize(
@@ -95,14 +95,14 @@ ARRAY_TEXTS = [
 
 @pytest.mark.parametrize("text", ARRAY_TEXTS)
 def test_a_batch_gives_to_the_last_bit_what_each_environment_gives(text):
-    atom = compile_atom(text, XY)
+    atom = ExpressionAtom(text, XY)
     batch = np.random.default_rng(0).normal(size=(67, 2)).astype(np.float32)
     assert atom(None, 0, batch).tolist() == [atom(None, 0, row) for row in batch]
 
 
 @pytest.mark.parametrize("text", ARRAY_TEXTS)
 def test_jax_and_torch_agree_with_numpy(text):
-    atom = compile_atom(text, XY)
+    atom = ExpressionAtom(text, XY)
     batch = np.random.default_rng(1).normal(size=(31, 2)).astype(np.float32)
     expected = atom(None, 0, batch)
     traced = jax.jit(lambda obs: atom(obs, 0, obs))(jnp.asarray(batch))
@@ -115,7 +115,7 @@ def test_jax_and_torch_agree_with_numpy(text):
 @pytest.mark.parametrize("text", ["x / y", "x // y", "x % y", "sqrt(x)", "log(x)", "x ** 0.5", "2 ** x", "exp(x)"])
 @pytest.mark.parametrize("x", [-1.0, 0.0, 1e6])
 def test_nothing_raises_and_floats_follow_numpy(text, x):
-    atom = compile_atom(text, XY)
+    atom = ExpressionAtom(text, XY)
     alone, batch = atom(None, 0, np.array([x, 0.0])), atom(None, 0, np.array([[x, 0.0]]))
     assert alone == batch[0] or (math.isnan(alone) and math.isnan(batch[0]))
 
@@ -127,7 +127,7 @@ def test_nan_is_not_hidden(text):
 
 @given(st.integers(0, 255), st.integers(0, 255))
 def test_small_integers_do_not_wrap_around(a, b):
-    atom = compile_atom("x - y", XY)
+    atom = ExpressionAtom("x - y", XY)
     assert atom(None, 0, np.array([a, b], dtype=np.uint8)) == a - b
     assert atom(None, 0, np.array([[a, b]], dtype=np.uint8)).tolist() == [a - b]
 
@@ -136,39 +136,39 @@ def test_small_integers_do_not_wrap_around(a, b):
 
 
 def test_names_read_the_state_after_the_step_and_before_the_one_before():
-    atom = compile_atom("x - before.x", XY)
+    atom = ExpressionAtom("x - before.x", XY)
     assert atom(np.array([1.0, 0.0]), 0, np.array([3.5, 0.0])) == 2.5
 
 
 def test_the_action_is_read_whole_or_by_component():
-    whole = compile_atom("action == 1", {}, at_reset=0)
+    whole = ExpressionAtom("action == 1", {}, at_reset=0)
     assert whole(None, 1, None) == 1.0
     assert whole(None, np.int64(0), None) == 0.0
     assert whole(None, np.array([1, 0, 1]), None).tolist() == [1.0, 0.0, 1.0]
-    part = compile_atom("action[1] > 0", {}, at_reset=0)
+    part = ExpressionAtom("action[1] > 0", {}, at_reset=0)
     assert part(None, np.array([0.0, 1.0]), None) == 1.0
     assert part(None, np.array([[0.0, 1.0], [1.0, 0.0]]), None).tolist() == [1.0, 0.0]
 
 
 def test_at_reset_there_is_no_action_and_the_declared_label_counts():
-    atom = compile_atom("action == 1 and x > 0", XY, at_reset=0.5)
+    atom = ExpressionAtom("action == 1 and x > 0", XY, at_reset=0.5)
     assert atom(np.zeros(2), None, np.zeros(2)) == 0.5
     assert atom(np.zeros(2), 1, np.ones(2)) == 1.0
 
 
 def test_reading_the_action_without_a_label_at_reset_is_refused_at_once():
     with pytest.raises(SpecError, match=r"reads the action, and after reset there is none. Declare .* at_reset = 0"):
-        compile_atom("action == 1", {})
+        ExpressionAtom("action == 1", {})
 
 
 @pytest.mark.parametrize("at_reset", [-0.1, 1.1, math.nan, True, "0"])
 def test_a_label_at_reset_is_a_label(at_reset):
     with pytest.raises(SpecError, match=r"`at_reset` should be a label in \[0, 1\]"):
-        compile_atom("x", XY, at_reset=at_reset)
+        ExpressionAtom("x", XY, at_reset=at_reset)
 
 
 def test_discrete_observations_are_read_whole():
-    row = compile_atom("cell // 12", {"cell": ()})
+    row = ExpressionAtom("cell // 12", {"cell": ()})
     assert row(None, 0, 25) == 2.0
     assert row(None, 0, np.int64(25)) == 2.0
     assert row(None, 0, np.array([25, 47])).tolist() == [2.0, 3.0]
@@ -198,49 +198,49 @@ def test_discrete_observations_are_read_whole():
 )
 def test_a_component_that_is_not_there_is_named_with_what_there_is(text, components, obs, said):
     with pytest.raises(SpecError, match=re.escape(said)) as caught:
-        compile_atom(text, components)(obs, 0, obs)
+        ExpressionAtom(text, components)(obs, 0, obs)
     assert str(caught.value).endswith("Was the spec written for another environment?")
 
 
 def test_an_action_that_has_no_such_component_is_told():
     with pytest.raises(SpecError, match=r"is number 1, from 0, of the action, which has 1 number\."):
-        compile_atom("action[1] > 0", {}, at_reset=0)(None, np.zeros(1), None)
+        ExpressionAtom("action[1] > 0", {}, at_reset=0)(None, np.zeros(1), None)
 
 
 def test_dict_and_tuple_observations_are_read_by_path():
     components = read_components({"clock": "time", "agent": {"x": 0, "y": 1}, "second": [1, 0], "grid": ["map", 1, 0]})
     one = {"time": 3, "agent": np.array([1.0, 2.0]), "map": np.arange(4).reshape(2, 2)}
     two = {"time": np.array([3, 4]), "agent": np.ones((2, 2)), "map": np.arange(8).reshape(2, 2, 2)}
-    assert compile_atom("clock + agent.x + before.agent.y + grid", components)(one, 0, one) == 8.0
-    assert compile_atom("clock + agent.x + grid", components)(two, 0, two).tolist() == [6.0, 11.0]
-    assert compile_atom("second", components)(None, 0, (np.zeros(1), np.array([0.5]))) == 0.5
-    assert compile_atom("pos[1]", {"pos": ("agent",)})(None, 0, one) == 2.0
+    assert ExpressionAtom("clock + agent.x + before.agent.y + grid", components)(one, 0, one) == 8.0
+    assert ExpressionAtom("clock + agent.x + grid", components)(two, 0, two).tolist() == [6.0, 11.0]
+    assert ExpressionAtom("second", components)(None, 0, (np.zeros(1), np.array([0.5]))) == 0.5
+    assert ExpressionAtom("pos[1]", {"pos": ("agent",)})(None, 0, one) == 2.0
 
 
 def test_an_expression_without_components_is_a_constant():
-    assert compile_atom("0.25", {})(None, 0, np.zeros((5, 2))) == 0.25
+    assert ExpressionAtom("0.25", {})(None, 0, np.zeros((5, 2))) == 0.25
 
 
 def test_atoms_can_be_compared_and_pickled():
-    atom = compile_atom("action == 1", XY, at_reset=0.0)
+    atom = ExpressionAtom("action == 1", XY, at_reset=0.0)
     copy = pickle.loads(pickle.dumps(atom))
     assert copy == atom
     assert hash(copy) == hash(atom)
     assert copy(None, 1, None) == 1.0
-    assert atom != compile_atom("action == 1", XY, at_reset=1.0)
+    assert atom != ExpressionAtom("action == 1", XY, at_reset=1.0)
     assert repr(atom) == "<atom 'action == 1', at_reset=0>"
 
 
 def test_info_is_read_by_its_keys():
     info = {"carrying": True, "position": [3, 4], "agent": {"speed": np.array([0.5, 0.25])}}
-    assert compile_atom("info.carrying", {})(None, 0, None, info) == 1.0
-    assert compile_atom("info.position[1] - info.position[0]", {})(None, 0, None, info) == 1.0
-    assert compile_atom("info.agent.speed[1] + x", XY)(None, 0, np.ones(2), info) == 1.25
-    assert compile_atom("x", XY).takes_info is False
+    assert ExpressionAtom("info.carrying", {})(None, 0, None, info) == 1.0
+    assert ExpressionAtom("info.position[1] - info.position[0]", {})(None, 0, None, info) == 1.0
+    assert ExpressionAtom("info.agent.speed[1] + x", XY)(None, 0, np.ones(2), info) == 1.25
+    assert ExpressionAtom("x", XY).takes_info is False
     with pytest.raises(SpecError, match="which has 2 numbers"):
-        compile_atom("info.agent.speed[5]", {})(None, 0, None, info)
+        ExpressionAtom("info.agent.speed[5]", {})(None, 0, None, info)
     with pytest.raises(SpecError, match=r"Say which entry, for example 'info.carrying'"):
-        compile_atom("info", {})
+        ExpressionAtom("info", {})
 
 
 # Errors.
@@ -282,7 +282,7 @@ def test_info_is_read_by_its_keys():
 )
 def test_errors_show_the_place_and_a_remedy(text, place, remedy):
     with pytest.raises(SpecError, match=remedy) as caught:
-        compile_atom(text, {"x": (0,), "x_dot": (1,), "y": (2,)})
+        ExpressionAtom(text, {"x": (0,), "x_dot": (1,), "y": (2,)})
     line, column = place
     head, shown, caret = (part for part in str(caught.value).split("\n")[:4] if part)
     assert f"at line {line}, column {column}." in head
@@ -292,7 +292,7 @@ def test_errors_show_the_place_and_a_remedy(text, place, remedy):
 
 def test_long_lines_are_cut_around_the_place():
     with pytest.raises(SpecError) as caught:
-        compile_atom("x + " * 40 + "z" + " + x" * 20, XY)
+        ExpressionAtom("x + " * 40 + "z" + " + x" * 20, XY)
     _, _, shown, caret, _ = str(caught.value).split("\n")
     assert len(shown) < 100
     assert shown[caret.index("^")] == "z"
@@ -301,23 +301,23 @@ def test_long_lines_are_cut_around_the_place():
 @pytest.mark.parametrize("text", ["", "  \n"])
 def test_an_empty_expression_is_answered_with_an_example(text):
     with pytest.raises(SpecError, match="for example"):
-        compile_atom(text, XY)
+        ExpressionAtom(text, XY)
 
 
 def test_names_without_declared_components_say_how_to_declare_them():
     with pytest.raises(SpecError, match=r"observation = \['x', 'y'\]"):
-        compile_atom("x", {})
+        ExpressionAtom("x", {})
 
 
 def test_text_is_required():
     with pytest.raises(SpecError, match=r"should be text\. Received 3"):
-        compile_atom(3, XY)
+        ExpressionAtom(3, XY)
 
 
 @pytest.mark.parametrize("text", ["ramp(x, 1, 1)", "proximity(x, 0, -1)", "inside(x, 2, 1)", "at_least(x, 0, -1)"])
 def test_shapes_with_senseless_limits_are_refused_before_any_episode(text):
     with pytest.raises(SpecError):
-        compile_atom(text, XY)
+        ExpressionAtom(text, XY)
 
 
 LIMITS = {"x": (0,), "low": (1,), "high": (2,)}
@@ -334,7 +334,7 @@ LIMITS = {"x": (0,), "low": (1,), "high": (2,)}
     ],
 )
 def test_limits_may_be_read_from_the_observation(text, label):
-    atom = compile_atom(text, LIMITS)
+    atom = ExpressionAtom(text, LIMITS)
     obs = np.array([0.25, 0.0, 1.0])
     assert atom(None, 0, obs) == label
     assert atom(None, 0, np.stack([obs, obs])).tolist() == [label, label]
@@ -350,7 +350,7 @@ def test_limits_may_be_read_from_the_observation(text, label):
     ],
 )
 def test_senseless_limits_of_an_observation_are_errors_for_one_and_in_a_batch_and_nan_in_compiled_code(text, said):
-    atom = compile_atom(text, LIMITS)
+    atom = ExpressionAtom(text, LIMITS)
     good, bad = np.array([0.25, 0.5, 2.0]), np.array([0.25, 0.5, 0.5])
     if "high, low" in text:
         good = np.array([0.25, 2.0, 0.5])
@@ -368,25 +368,25 @@ def test_senseless_limits_of_an_observation_are_errors_for_one_and_in_a_batch_an
 @pytest.mark.parametrize("text", ["(" * 4_000 + "x" + ")" * 4_000, "-" * 4_000 + "x", "x" + " + x" * 2_000])
 def test_very_deep_expressions_are_refused_and_not_a_crash(text):
     with pytest.raises(SpecError, match="more than 200 deep"):
-        compile_atom(text, XY)
+        ExpressionAtom(text, XY)
 
 
 def test_a_text_of_a_hundred_thousand_characters_is_refused_before_it_is_read(monkeypatch):
     monkeypatch.setattr("rewardspec.spec.atoms.expression_language._parser", None)  # which would take seconds
     with pytest.raises(SpecError, match=r"at most 10,000 characters\. Received 100,001\. Write the atom as a function"):
-        compile_atom("max(" + "x," * 49_998 + "x", XY)
+        ExpressionAtom("max(" + "x," * 49_998 + "x", XY)
 
 
 @pytest.mark.parametrize("text", [f"next_obs[{'9' * 5_000}]", f"x < next_obs[-{'9' * 10}]"])
 def test_an_index_of_thousands_of_digits_is_refused(text):
     with pytest.raises(SpecError, match="This index is too large for any observation"):
-        compile_atom(text, XY)
+        ExpressionAtom(text, XY)
 
 
 @given(st.text(alphabet="xy+-*/%<>=!&|()[]., 012.eabsmincliporndt\n'\"", max_size=30))
 def test_any_text_is_either_an_atom_or_a_spec_error(text):
     try:
-        atom = compile_atom(text, XY, at_reset=0)
+        atom = ExpressionAtom(text, XY, at_reset=0)
     except SpecError:
         return
     assert isinstance(atom(np.zeros(2), 0, np.zeros(2)), float)
@@ -400,7 +400,7 @@ def test_every_function_has_a_floats_and_an_arrays_form():
     for name, (least, most) in ARITIES.items():
         arguments = {"ramp": "0, 1", "inside": "0, 1", "proximity": "0, 1"}.get(name, ", ".join(["1"] * (least - 1)))
         first = "next_obs[:]" if name in REDUCTIONS else "x"
-        atom = compile_atom(f"{name}({', '.join(filter(None, [first, arguments]))})", XY)
+        atom = ExpressionAtom(f"{name}({', '.join(filter(None, [first, arguments]))})", XY)
         assert most is None or most >= least
         assert atom(None, 0, np.array([[0.5, 0.0]]))[0] == atom(None, 0, np.array([0.5, 0.0]))
 
@@ -500,12 +500,12 @@ def test_a_component_on_the_last_axis_of_anything_with_axes():
 
 def test_observations_can_be_named_themselves():
     one = {"agent": np.array([3.0, 4.0]), "time": 2.0}
-    atom = compile_atom("next_obs.agent[1] - obs.agent[0] + next_obs.time", {})
+    atom = ExpressionAtom("next_obs.agent[1] - obs.agent[0] + next_obs.time", {})
     assert atom({"agent": np.array([1.0, 0.0]), "time": 0.0}, 0, one) == 5.0
-    assert compile_atom("next_obs == 15", {})(3, 0, 15) == 1.0
-    assert compile_atom("next_obs[-1]", {})(None, 0, np.array([[1.0, 2.0], [3.0, 4.0]])).tolist() == [2.0, 4.0]
-    assert compile_atom("obs[0] < next_obs[0]", {}).reads_only_the_state is False
-    assert compile_atom("next_obs[0]", {}).reads_only_the_state is True
+    assert ExpressionAtom("next_obs == 15", {})(3, 0, 15) == 1.0
+    assert ExpressionAtom("next_obs[-1]", {})(None, 0, np.array([[1.0, 2.0], [3.0, 4.0]])).tolist() == [2.0, 4.0]
+    assert ExpressionAtom("obs[0] < next_obs[0]", {}).reads_only_the_state is False
+    assert ExpressionAtom("next_obs[0]", {}).reads_only_the_state is True
 
 
 @pytest.mark.parametrize("name", ["obs", "next_obs"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.semantics import evaluate
 from rewardspec.spec import Pair, Spec
-from rewardspec.spec.atoms.expression_atoms import compile_atom
+from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
 from rewardspec.spec.lint.exploration import can_be_violated, compare
 from rewardspec.spec.lint.findings import Finding, LintedSpec
 from rewardspec.spec.lint.linter import RULES, findings_of, lint
@@ -169,13 +169,13 @@ def test_not_violated_at_reset_by_what_was_sampled():
 
 
 def test_violated_at_reset_by_a_label_declared_for_it():
-    moves = compile_atom("action == 1", {}, at_reset=0)
+    moves = ExpressionAtom("action == 1", {}, at_reset=0)
     spec = Spec([("G(moves & safe)", 1)], atoms={"moves": moves, "safe": one})
     for version in (spec, spec.boolean()):
         (finding,) = found(version, "violated-at-reset")
         assert finding.severity == "error"
         assert "in every episode before the first action" in finding.message
-    moves = compile_atom("action == 1", {}, at_reset=1)
+    moves = ExpressionAtom("action == 1", {}, at_reset=1)
     assert found(spec.replace(atoms={"moves": moves, "safe": one}), "violated-at-reset") == []
     assert found(spec.replace(pairs=[("WX G(moves & safe)", 1)]), "violated-at-reset") == []
 
@@ -431,8 +431,8 @@ def test_printed_findings_name_the_pairs_that_end_all_pay():
 
 
 def test_every_rule_is_in_the_table_and_has_a_name_of_its_own():
-    assert len({rule.name for rule in RULES}) == len(RULES)
-    assert all(rule.check.__module__.startswith("rewardspec.spec.lint.") for rule in RULES)
+    assert len({rule.__name__ for rule in RULES}) == len(RULES)
+    assert all(rule.__module__.startswith("rewardspec.spec.lint.") for rule in RULES)
 
 
 # What the rules stand on.

@@ -10,7 +10,7 @@ import pytest
 
 import rewardspec as rs
 from rewardspec.errors import LabelError, SpecError
-from rewardspec.spec.atoms.expression_atoms import compile_atom, predicate_atom
+from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, predicate_atom
 
 ROWS, COLUMNS = 5, 4
 Value = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of obs and next_obs of one environment
@@ -82,7 +82,7 @@ def reduced(rng: random.Random, depth: int) -> tuple[str, Value]:
 def test_random_expressions_of_slices_are_as_in_numpy(seed: int) -> None:
     rng = random.Random(seed)
     text, value = reduced(rng, 3)
-    atom = compile_atom(text, {})
+    atom = ExpressionAtom(text, {})
     arrays = np.random.default_rng(seed)
     obs, next_obs = arrays.uniform(-2, 2, (2, 6, ROWS, COLUMNS))
     alone = np.array([atom(o, 0, n) for o, n in zip(obs, next_obs, strict=True)])
@@ -99,7 +99,7 @@ def test_slices_in_other_libraries(library: str) -> None:
         text, _ = reduced(random.Random(seed), 3)
         if "<" in text or ">=" in text:
             continue  # a comparison of nearly equal numbers may turn with the precision
-        atom = compile_atom(text, {})
+        atom = ExpressionAtom(text, {})
         given = atom(module.asarray(obs), None, module.asarray(next_obs))
         np.testing.assert_allclose(np.asarray(given), atom(obs, None, next_obs), rtol=2e-4, atol=2e-4, err_msg=text)
 
@@ -107,8 +107,8 @@ def test_slices_in_other_libraries(library: str) -> None:
 def test_keys_are_written_in_quotes_or_after_a_dot() -> None:
     obs = {"achieved goal": np.array([3.0, 0.0]), "desired": np.array([0.0, 4.0])}
     for text in ('norm(next_obs["achieved goal"][:] - next_obs.desired[:])', "norm(next_obs['desired'][:]) + 1"):
-        assert compile_atom(text, {})(obs, 0, obs) == 5.0
-    assert compile_atom('info["position"][1]', {})(None, 0, None, {"position": [1.0, 0.5]}) == 0.5
+        assert ExpressionAtom(text, {})(obs, 0, obs) == 5.0
+    assert ExpressionAtom('info["position"][1]', {})(None, 0, None, {"position": [1.0, 0.5]}) == 0.5
 
 
 def test_the_margin_of_any_is_the_largest_margin() -> None:
@@ -137,7 +137,7 @@ def test_the_margin_of_any_is_the_largest_margin() -> None:
 )
 def test_mistakes_are_named(text: str, message: str) -> None:
     with pytest.raises(SpecError, match=message):
-        compile_atom(text, {})
+        ExpressionAtom(text, {})
 
 
 def test_an_empty_slice_is_an_error() -> None:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rewardspec.types import AnySpace, Tree
+from rewardspec.machines.namespaces import namespace_of
+from rewardspec.types import AnySpace, Array, Tree
 
 
 def take(space: AnySpace | None, batch: Tree, where: NDArray[np.intp]) -> Tree:
-    """The batch of some elements of a batch.
-
-    Args:
-        space: The space of one element; None for what is in arrays.
-        batch: The batch.
-        where: The elements' indices.
+    """The batch of the elements at some indices; `space` is that of one element, None for what is in arrays.
 
     Example:
         >>> take(spaces.Dict(a=spaces.Box(0, 9)), {"a": np.array([[1.0], [2.0], [3.0]])}, np.array([0, 2]))
@@ -35,14 +32,18 @@ def take(space: AnySpace | None, batch: Tree, where: NDArray[np.intp]) -> Tree:
     return batch[where]
 
 
-def put(space: AnySpace, batch: Tree, where: NDArray[np.intp], elements: Sequence[Tree]) -> Tree:
-    """A copy of the batch with other elements in some places.
+def chosen(mask: Array, new: Tree, old: Tree) -> Tree:
+    """The batch with the new elements where a mask of shape (batch,) is true, else the old; in JAX and torch."""
+    if isinstance(new, Mapping):
+        return {key: chosen(mask, part, old[key]) for key, part in new.items()}
+    if isinstance(new, tuple | list):
+        return tuple(chosen(mask, *pair) for pair in zip(new, old, strict=True))
+    xp: Any = namespace_of(new)
+    return xp.where(mask.reshape(-1, *[1] * (new.ndim - 1)), new, old)
 
-    Args:
-        space: The space of one element.
-        batch: The batch.
-        where: The places' indices.
-        elements: What to put there.
+
+def put(space: AnySpace, batch: Tree, where: NDArray[np.intp], elements: Sequence[Tree]) -> Tree:
+    """A copy of the batch with other elements at some indices; `space` is that of one element.
 
     Example:
         >>> put(spaces.Discrete(9), np.array([1, 2, 3]), np.array([2]), [7])

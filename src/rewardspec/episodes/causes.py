@@ -82,15 +82,7 @@ def _provenance(monitor: Monitor) -> tuple[ProvenanceRun, ProvenanceRun]:
 
 
 class Causes:
-    """The cause of a monitor's value, followed from step to step.
-
-    Args:
-        monitor: The monitor.
-        outstanding: What its formula owes.
-
-    Attributes:
-        owed: What the formula owes after the last letter, as `outstanding` has it.
-    """
+    """The cause of a monitor's value, and what its formula then owes, followed from step to step."""
 
     def __init__(self, monitor: Monitor, outstanding: Outstanding) -> None:
         self._atoms, self._semantics = monitor.atoms, monitor.semantics

@@ -81,9 +81,8 @@ def replay(
         base_reward: The environment's own reward on each, shape (B,) or one number.
         terminated: Whether the environment ended the episode there for good, likewise.
         truncated: Whether it was cut off there, likewise.
-        terminate_on_violation: Whether an episode also ends where a veto is in force after the step, as a wrapper with
-            this option ends it. Each of the K states decides that for itself.
-        terminate_on_completion: Likewise, where all formulas with a positive weight have the value 1.
+        terminate_on_violation: As the wrapper was made; each of the K states decides for itself whether it ends.
+        terminate_on_completion: Likewise.
 
     Example:
         >>> spec = Spec([("F(key & F door)", 1)], payment="delta")
@@ -123,14 +122,7 @@ def replay(
 
 
 class StatePool:
-    """The different states of a spec's monitor that have been met, up to a number of them.
-
-    Args:
-        most: The most states to keep; later ones are passed over.
-
-    Attributes:
-        rows: The states, shape (K, numbers).
-    """
+    """The different states of a spec's monitor met so far, up to `most` of them; `rows` has shape (K, numbers)."""
 
     def __init__(self, most: int = 64) -> None:
         if most < 1:

@@ -79,7 +79,9 @@ class Step(NamedTuple):
 class _SpecEngine:
     """Common part of both engines: the spec, and the condition that ends an episode."""
 
-    def __init__(self, spec: Spec, terminate_on_violation: bool, terminate_on_completion: bool) -> None:
+    def __init__(
+        self, spec: Spec, *, terminate_on_violation: bool = False, terminate_on_completion: bool = False
+    ) -> None:
         self.spec = spec
         self._on_violation = terminate_on_violation
         wanted = [number for number, weight in enumerate(spec.weights) if weight > 0.0]
@@ -113,7 +115,6 @@ class Engine(_SpecEngine):
         terminate_on_completion: Whether the episode ends once all formulas with a positive weight have the value 1.
 
     Attributes:
-        spec: The spec.
         terminates: Whether the spec can end an episode.
 
     Example:
@@ -125,32 +126,15 @@ class Engine(_SpecEngine):
         (0.5, (0.5,), False)
     """
 
-    def __init__(
-        self, spec: Spec, *, terminate_on_violation: bool = False, terminate_on_completion: bool = False
-    ) -> None:
-        super().__init__(spec, terminate_on_violation, terminate_on_completion)
-
     def start(self, obs: Observation, info: Info | None = None) -> tuple[ScalarState, dict[str, float]]:
-        """Return the state after a reset, and the labels of the first observation.
-
-        Raises:
-            LabelError: A label is out of range.
-        """
+        """Return the state after a reset, and the labels of the first observation."""
         labels = self.spec.labels(obs, None, obs, info, step=0)
         return self.spec.start(labels), labels
 
     def advance(self, state: ScalarState, transition: Transition, step: StepNumber = None) -> tuple[ScalarState, Step]:
-        """Return the state after a step, and what the step pays.
+        """Return the state after a step, and what the step pays; its number is for error messages.
 
         `Spec.transition` is a faster path without error reporting; fall back to this method when it raises.
-
-        Args:
-            state: State before the step.
-            transition: The transition.
-            step: Number of the step, for error messages.
-
-        Raises:
-            LabelError: A label is out of range.
         """
         obs, action, next_obs, info, base_reward, terminated, truncated = transition
         spec = self.spec
@@ -165,20 +149,14 @@ class Engine(_SpecEngine):
 
 
 class BatchEngine(_SpecEngine):
-    """A spec beside a batch of environments, in the array library of their observations.
+    """A spec beside a batch of environments, in the array library of their observations; see `Engine`.
 
     Args:
         spec: The spec, with functions for its atoms that work on batches.
         num_envs: Number of environments.
         observation_space: Space of one observation, if batches of it are not arrays.
         action_space: Space of one action, likewise.
-        terminate_on_violation: As for `Engine`.
-        terminate_on_completion: As for `Engine`.
-
-    Attributes:
-        spec: The spec.
-        num_envs: Number of environments.
-        terminates: Whether the spec can end an episode.
+        **terminating: What else `Engine` takes.
 
     Example:
         >>> spec = Spec([("F high", 1)], atoms={"high": lambda obs, action, next_obs: next_obs})
@@ -197,21 +175,16 @@ class BatchEngine(_SpecEngine):
         *,
         observation_space: AnySpace | None = None,
         action_space: AnySpace | None = None,
-        terminate_on_violation: bool = False,
-        terminate_on_completion: bool = False,
+        **terminating: bool,
     ) -> None:
-        super().__init__(spec, terminate_on_violation, terminate_on_completion)
+        super().__init__(spec, **terminating)
         self.num_envs = num_envs
         self._spaces = observation_space, action_space
         # Ending an episode changes what these payments pay for the step.
         self._pays_endings = any(PAYMENTS[payment].reads_ending for payment in spec.payments)
 
     def start(self, obs: Observation, info: Info | None = None) -> tuple[State, Labels]:
-        """Return the state after a reset of all environments, and the labels of the first observations.
-
-        Raises:
-            LabelError: A label is out of range.
-        """
+        """Return the state after a reset of all environments, and the labels of the first observations."""
         labels = self._read_first(obs, info, self.num_envs)
         if in_numpy(obs):
             return self.spec.start(labels, batch=self.num_envs), labels
@@ -223,12 +196,8 @@ class BatchEngine(_SpecEngine):
     def restart(self, state: State, obs: Observation, where: Array, info: Info | None = None) -> tuple[State, Labels]:
         """Return the state after a reset of some environments, and the labels of their first observations.
 
-        Args:
-            state: State before the reset.
-            obs: Observations of all environments after it.
-            where: Environments that were reset: their indices in NumPy, with labels of shape (len(where),); a mask of
-                shape (num_envs,) in JAX and torch, with labels of shape (num_envs,).
-            info: Infos of all environments.
+        Observations and infos are those of all environments. In NumPy, `where` has indices, and labels are of shape
+        (len(where),); in JAX and torch it is a mask, and labels are of shape (num_envs,).
         """
         spec = self.spec
         if not _in_numpy(state):
@@ -245,15 +214,8 @@ class BatchEngine(_SpecEngine):
     ) -> tuple[State, Step]:
         """Return the state after a step of all environments, and what the step pays.
 
-        Args:
-            state: State before the step.
-            transition: The transitions.
-            begun: Environments in which an episode begins with this step instead, as under Gymnasium's autoreset mode
-                `NEXT_STEP`: indices in NumPy, a mask of shape (num_envs,) in JAX and torch. The step pays 0 there.
-            step: Number of the step, for error messages.
-
-        Raises:
-            LabelError: A label is out of range.
+        Where `begun` says, an episode begins with this step instead, as under Gymnasium's autoreset mode `NEXT_STEP`,
+        and the step pays 0. It holds indices in NumPy, and is a mask of shape (num_envs,) in JAX and torch.
         """
         if _in_numpy(state):
             labels: Labels = self._read_numpy(transition, NOWHERE if begun is None else begun, step)
@@ -308,11 +270,7 @@ class BatchEngine(_SpecEngine):
         return new, Step(reward, terminated, labels, values, violated, newly_violated)
 
     def check_labels(self, state: State) -> None:
-        """Raise an error if a label of JAX or torch has been out of range or NaN; waits for the device.
-
-        Raises:
-            LabelError: Names the atom and an environment.
-        """
+        """Raise an error if a label of JAX or torch has been out of range or NaN; waits for the device."""
         for atom, invalid in self.spec.invalid_labels(state).items():
             noted = to_numpy(invalid)
             where = np.argwhere(noted)
@@ -331,7 +289,7 @@ class BatchEngine(_SpecEngine):
         labels = self.spec.labels(obs, None, obs, info, step=0, batch=batch, envs=envs, on_device=on_device)
         return _moved(labels, obs) if on_device else labels
 
-    def _read_numpy(self, transition: Transition, begun: Places, step: StepNumber) -> CheckedLabels:
+    def _read_numpy(self, transition: Transition, begun: Places, step: StepNumber) -> Labels:
         """Read labels of transitions and, where an episode begins, of first observations."""
         obs, action, next_obs, info = transition[:4]
         reader, num_envs = self.spec.batch_reader, self.num_envs

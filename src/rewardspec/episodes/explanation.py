@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +37,9 @@ from rewardspec.spec.atoms.batch_info import BatchInfo
 from rewardspec.spec.pairs import about_one
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.spec.sorts import named_labels
+from rewardspec.spec.spec import Spec, alone
 from rewardspec.synthesis.quantitative.synthesize import synthesize
 from rewardspec.types import Array, EpisodeRecord, Plot
-
-if TYPE_CHECKING:
-    from rewardspec.spec.spec import Spec
-
 
 OTHERS = "any other"  # what stands for all things that an episode has not named
 
@@ -80,20 +77,9 @@ class Row:
 
 
 def explain(spec: Spec, episode: EpisodeRecord) -> Explanation:
-    """Say for every step of an episode which formula, atom and earlier step decided the reward.
-
-    Args:
-        spec: The spec.
-        episode: For each atom its labels, from reset to the last step. For a spec with atoms' functions also a mapping
-            or an object with `observations`, one more than steps, and `actions`. Either may have `rewards`,
-            `terminations` and `truncations`; without the latter two the episode was cut short at its last step.
-
-    Raises:
-        LabelError: A label is missing or not in [0, 1].
-        RecordingError: The recorded arrays do not fit together.
+    """Say for every step of an episode which formula, atom and earlier step decided the reward; see `Spec.explain`.
 
     Example:
-        >>> from rewardspec.spec import Spec
         >>> spec = Spec([("F goal", 2), ("G safe", 1)], penalty=-1)
         >>> print(explain(spec, {"goal": [0.0, 0.5, 0.25, 0.25], "safe": [1.0, 1.0, 0.75, 0.0]}))
         step  reward  vetoed by  F goal               G safe
@@ -165,7 +151,6 @@ class Explanation(Sequence[Row]):
             **things: For each sort that is narrowed down, the thing.
 
         Example:
-            >>> from rewardspec.spec import Spec
             >>> spec = Spec([("forall box: F placed(box)", 1)], sorts={"box": 2})
             >>> explanation = explain(spec, {"placed": [[0, 0], [0, 1]]})
             >>> print(explanation.about(box=1))
@@ -203,12 +188,7 @@ class Explanation(Sequence[Row]):
     def to_html(self, path: str | os.PathLike[str] | None = None, frames: Sequence[Array] | None = None) -> str:
         """The episode as one page with a slider over its steps, which needs nothing else; also written to the path.
 
-        Several episodes in one page: `rewardspec.pages.write_episodes`.
-
-        Args:
-            path: The file, if there should be one.
-            frames: Pictures of the states, arrays of red, green and blue: one after reset, and one after each step, as
-                `env.render()` gives them with `render_mode="rgb_array_list"`.
+        Several episodes in one page, and what `frames` are: `rewardspec.pages.write_episodes`.
 
         Raises:
             Error: The frames do not fit.
@@ -229,9 +209,7 @@ class Explanation(Sequence[Row]):
     def to_text(self, max_rows: int | None = tables.MOST_ROWS) -> str:
         """The steps as aligned text: steps with the same explanation in one row, so that there are at most `max_rows`.
 
-        Args:
-            max_rows: The most rows. The more there would be, the less equal are the values of steps in one row. With
-                None every step has its own.
+        The more rows there would be, the less equal are the values of steps in one. With None every step has its own.
         """
         return tables.to_text(self, max_rows)
 
@@ -305,11 +283,7 @@ def _named(spec: Spec, episode: Any) -> dict[str, list[Any]]:
 
 
 def _with_an_axis(spec: Spec, labels: Mapping[str, Sequence[Any]]) -> tuple[Spec, dict[str, list[float]]]:
-    """The spec about the things that an episode has named, and one more that stands for all others; and their labels.
-
-    Raises:
-        SpecError: There are too many of them.
-    """
+    """The spec about the things that an episode has named, and one more for all others; and their labels."""
     sorts = dict(spec.sorts)
     found: dict[str, list[float]] = {name: list(labels[name]) for name in spec.axes.names}
     for sort in dict.fromkeys(spec.axes.named.values()):
@@ -370,7 +344,7 @@ def _reasons(
     if not isinstance(formula, Quantified):
         return _reasons_for_one(spec, number, labels, letters)[1:]
     things = spec.things(number)
-    each = [_reasons_for_one(_about(spec, number, thing), 0, labels, letters) for thing in things]
+    each = [_reasons_for_one(alone(spec, about_one(spec.pairs[number], x)), 0, labels, letters) for x in things]
     extreme = max if formula.quantifier == "exists" else min
     chosen, causes, waiting = 0, [], []
     for step in range(len(letters)):
@@ -401,25 +375,11 @@ def _reasons_for_one(
     return values, causes, waiting
 
 
-@functools.lru_cache(maxsize=1024)
-def _about(spec: Spec, number: int, thing: str) -> Spec:
-    """One pair of a spec about one of its things, on labels that are given."""
-    return spec.replace(pairs=[about_one(spec.pairs[number], thing)], atoms=None, payment="value", sorts=None)
-
-
 # Episodes of one spec are often explained one after the other, and building machines takes longer than running them.
-
-
 @functools.lru_cache(maxsize=256)
 def _machines(formula: Formula, semantics: Semantics, max_registers: int) -> tuple[Monitor, Outstanding]:
     monitor = synthesize(formula, semantics=semantics, max_registers=max_registers)
     return monitor, Outstanding(formula, semantics, max_registers)
-
-
-@functools.lru_cache(maxsize=256)
-def _alone(spec: Spec, number: int) -> Spec:
-    """One pair of a spec, on labels that are given."""
-    return spec.replace(pairs=[spec.pairs[number]], atoms=None, payment="value")
 
 
 def _payments(
@@ -440,10 +400,10 @@ def _vetoes(spec: Spec, letters: Sequence[Mapping[str, float]]) -> list[int | No
     found: list[tuple[float, int, int]] = []  # penalty, first step, pair
     for number, pair in enumerate(spec.pairs):
         if pair.vetoes:
-            alone, state = _alone(spec, number), None
+            one, state = alone(spec, pair), None
             for step, letter in enumerate(letters):
-                state = alone.start(letter) if state is None else alone.step(state, letter)[0]
-                if alone.violated(state):
+                state = one.start(letter) if state is None else one.step(state, letter)[0]
+                if one.violated(state):
                     found.append((spec.penalty if pair.penalty is None else pair.penalty, step, number))
                     break
     return [min((veto for veto in found if veto[1] <= step), default=(0.0, 0, None))[2] for step in range(len(letters))]

@@ -49,7 +49,7 @@ def plot_explanation(explanation: Explanation) -> Plot:
         said = f"{name}    weight {explanation.spec.weights[number]:g}"
         if explanation.spec.pairs[number].progress:
             said += ", paid for progress"
-        elif (progress := _progress(explanation, number)) != values:
+        elif (progress := progress_prefixes(explanation.spec, number, labels, len(rows))[0]) != values:
             axis.step(steps, progress, where="mid", color=color, linewidth=1.1, linestyle=":")
             said += "    dotted: progress"
         _title(axis, said, color)
@@ -61,7 +61,8 @@ def plot_explanation(explanation: Explanation) -> Plot:
             text = f"waiting for {' & '.join(waited)}"
             if waited and len(found) >= len(text) * len(rows) * _SHORTEST / 4:
                 middle = (found[0].step + found[-1].step) / 2
-                axis.text(middle, 0.5, text, color=_INK, fontsize=8, ha="center", va="center", transform=_over(axis))
+                over = axis.get_xaxis_transform()  # steps across, and the panel's height from 0 to 1
+                axis.text(middle, 0.5, text, color=_INK, fontsize=8, ha="center", va="center", transform=over)
     rewards = [row.reward for row in rows[1:]]
     axes[-1].step(steps[1:], rewards, where="mid", color=_REWARD, linewidth=1.8)
     _title(axes[-1], f"reward    paid by {explanation.spec.payment}", _REWARD)
@@ -81,15 +82,5 @@ def plot_explanation(explanation: Explanation) -> Plot:
     return figure
 
 
-def _progress(explanation: Explanation, number: int) -> list[float]:
-    """The progress of a pair after every step."""
-    return progress_prefixes(explanation.spec, number, explanation.labels, len(explanation))[0]
-
-
 def _title(axis: Plot, text: str, color: str) -> None:
     axis.set_title("\n".join(textwrap.wrap(text, _WIDE)), loc="left", color=color, fontsize=9, pad=3)
-
-
-def _over(axis: Plot) -> Plot:
-    """Coordinates with steps across and the panel's height from 0 to 1."""
-    return axis.get_xaxis_transform()

@@ -49,12 +49,9 @@ Numbers = tuple[float, ...]
 
 
 class _Part(NamedTuple):
-    """Some of the numbers.
+    """Some of the numbers: of one episode's state, and of a batch's, an array of the batch's shape for each.
 
-    Attributes:
-        read: The numbers of one episode's state.
-        read_batch: The numbers of a batch's state, in NumPy, JAX or torch: an array of the batch's shape for each.
-        names: What each is called, with its least and largest value.
+    Each has a name, and its least and largest value.
     """
 
     read: Callable[[Any], Numbers]
@@ -63,16 +60,7 @@ class _Part(NamedTuple):
 
 
 class Features:
-    """The numbers that an agent is shown of a spec's state.
-
-    Args:
-        spec: The spec.
-        observe: Which numbers.
-
-    Attributes:
-        names: What each number is called.
-        low: Their least values.
-        high: Their largest values.
+    """The numbers that an agent is shown of a spec's state: what each is called, its least and its largest value.
 
     Example:
         >>> spec = Spec([("F goal", 2), ("G safe", 1)], penalty=-1, payment="delta")
@@ -117,18 +105,11 @@ class Features:
         return numbers
 
     def read_batch(self, state: State, batch: int | None = None) -> Array:
-        """Return the numbers of a batch's state, in the state's array library.
+        """Return the numbers of a batch's state, in its array library, as a new array of shape (*batch, len(names)).
 
-        In JAX this can be traced by `jit`, `vmap` and `scan`; in torch nothing leaves the device.
-
-        Args:
-            state: State of a batch in NumPy, JAX or torch.
-            batch: Number of environments, which a NumPy state without registers does not tell. JAX and torch states
-                need none.
-
-        Returns:
-            A new array of shape (*batch, len(names)), where `batch` is the shape of the labels: (num_envs,), or () for
-            one environment inside `vmap`. Its type is float64 in NumPy, and that of the labels in JAX and torch.
+        In JAX this can be traced by `jit`, `vmap` and `scan`; in torch nothing leaves the device. `batch` is the shape
+        of the labels: (num_envs,), or () for one environment inside `vmap`. A NumPy state without registers does not
+        tell its size, and needs it given. The type is float64 in NumPy, and that of the labels in JAX and torch.
         """
         columns = (column for part in self._parts for column in part.read_batch(state))
         like = self.spec.penalty_in_force(state)

@@ -33,4 +33,6 @@ def copied(observation: Observation) -> Observation:
         return {key: copied(part) for key, part in observation.items()}
     if kind is tuple:
         return tuple([copied(part) for part in observation])
+    if hasattr(observation, "clone"):  # a tensor of torch
+        return observation.clone()
     return deepcopy(observation)

@@ -8,36 +8,26 @@ none does, as when a deadline passes, time did.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from rewardspec.episodes.causes import Decider
+from rewardspec.spec.spec import Spec, alone
 from rewardspec.types import MachineState
-
-if TYPE_CHECKING:
-    from rewardspec.spec.spec import Spec
 
 
 def progress_prefixes(
     spec: Spec, number: int, labels: Mapping[str, Sequence[float]], length: int
 ) -> tuple[list[float], list[Decider]]:
-    """The progress of a pair's formula on every prefix of a trace, and what brought each.
-
-    Args:
-        spec: The spec.
-        number: The number of the pair.
-        labels: For each atom its labels, which have been checked.
-        length: How many letters the trace has.
+    """The progress of a pair's formula on every prefix of a trace of checked labels, and what brought each.
 
     Example:
-        >>> from rewardspec.spec import Spec
         >>> labels = {"key": [0.0, 1.0, 1.0, 0.0], "door": [1.0, 0.0, 0.0, 1.0]}
         >>> found, causes = progress_prefixes(Spec([("F(key & F door)", 1)]), 0, labels, 4)
         >>> found, list(map(str, causes))
         ([0.0, 0.5, 0.5, 1.0], ['constant', 'key@1', 'key@1', 'door@3'])
     """
-    alone = _for_progress(spec, number)
+    pair = dataclasses.replace(spec.pairs[number], progress=True, payment=None, veto=False, penalty=None)
+    one = alone(spec, pair)
     letters = [dict(zip(labels, letter, strict=True)) for letter in zip(*labels.values(), strict=True)]
     letters = letters or [{} for _ in range(length)]
     nothing = dict.fromkeys(labels, 0.0)
@@ -45,20 +35,13 @@ def progress_prefixes(
     before, cause = 0.0, Decider(None, None)
     found, causes = [], []
     for step, letter in enumerate(letters):
-        after, now = _advance(alone, state, letter)
+        after, now = _advance(one, state, letter)
         if now != before:
-            cause = _cause(alone, state, letter, letters[step - 1] if step else nothing, before, now, step)
+            cause = _cause(one, state, letter, letters[step - 1] if step else nothing, before, now, step)
         state, before = after, now
         found.append(now)
         causes.append(cause)
     return found, causes
-
-
-@functools.lru_cache(maxsize=256)
-def _for_progress(spec: Spec, number: int) -> Spec:
-    """A spec of one pair, whose value is the pair's progress."""
-    pair = dataclasses.replace(spec.pairs[number], progress=True, payment=None, veto=False, penalty=None)
-    return spec.replace(pairs=[pair], atoms=None, payment="value")
 
 
 def _advance(spec: Spec, state: MachineState, letter: Mapping[str, float]) -> tuple[MachineState, float]:

@@ -20,54 +20,35 @@ class RecordedEpisode:
     """The labels of an episode as the atoms gave them, with what else its rewards depend on.
 
     Labels and not observations: nothing has to be read again, so that atoms written for one observation, or that give
-    something else at every call, are explained as they were paid.
-
-    Args:
-        labels: Those of the state after reset.
+    something else at every call, are explained as they were paid. Begins with those of the state after reset.
     """
 
     def __init__(self, labels: Mapping[str, float]) -> None:
         self._labels = {name: [label] for name, label in labels.items()}
-        self._rewards: list[float] = []
-        self._terminations: list[bool] = []
-        self._truncations: list[bool] = []
+        self._ends: list[tuple[float, bool, bool]] = []  # base reward, whether terminated, whether truncated
 
     def add(self, labels: Mapping[str, float], base_reward: float, terminated: bool, truncated: bool) -> None:
         """One step more."""
         for name, label in labels.items():
             self._labels[name].append(label)
-        self._rewards.append(base_reward)
-        self._terminations.append(terminated)
-        self._truncations.append(truncated)
+        self._ends.append((base_reward, terminated, truncated))
 
     @property
     def steps(self) -> int:
         """Number of steps so far."""
-        return len(self._rewards)
+        return len(self._ends)
 
     def explain(self, spec: Spec) -> Explanation:
         """Explain the reward of every step so far."""
         from rewardspec.episodes.explanation import explain_labels  # here, because few wrappers are asked
 
-        return explain_labels(
-            spec,
-            {name: list(labels) for name, labels in self._labels.items()},
-            np.array(self._rewards, dtype=np.float64),
-            np.array(self._terminations, dtype=np.bool_),
-            np.array(self._truncations, dtype=np.bool_),
-        )
+        labels = {name: list(labels) for name, labels in self._labels.items()}
+        rewards, terminations, truncations = np.array(self._ends, dtype=np.float64).reshape(-1, 3).T
+        return explain_labels(spec, labels, rewards, terminations.astype(np.bool_), truncations.astype(np.bool_))
 
 
 class RecordedEpisodes:
-    """The newest episode of some environments of a vector environment.
-
-    Args:
-        record: The numbers of these environments.
-        count: How many environments there are.
-
-    Raises:
-        SpecError: `record` is not such numbers.
-    """
+    """The newest episode of some environments, given by their numbers, of a vector environment that has `count`."""
 
     def __init__(self, record: Sequence[int], count: int) -> None:
         whole = isinstance(record, Sequence | np.ndarray) and not isinstance(record, str)
@@ -100,11 +81,7 @@ class RecordedEpisodes:
                 episode.add(now, float(base_rewards[k]), bool(terminated[k]), bool(truncated[k]))
 
     def newest(self, number: int) -> RecordedEpisode | None:
-        """The episode being played; where that has only begun, the one before it, if there is one.
-
-        Raises:
-            SpecError: The environment's episodes are not kept.
-        """
+        """The episode being played; where that has only begun, the one before it, if there is one."""
         if number not in self._played:
             kept = f"Kept are those of {', '.join(map(str, self._played))}." if self._played else "None are kept."
             raise SpecError(

@@ -18,16 +18,12 @@ from rewardspec.types import Array, EpisodeRecord, Info, InfoDict, Observation, 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some whole episodes, one after the other.
+    """Some whole episodes, one after the other: arrays, or trees of them, with a row for each transition.
 
     Attributes:
         obs: The observation before each transition.
-        actions: Its action.
         next_obs: The observation after it.
         lengths: Each episode's number of transitions.
-        rewards: The recorded reward of each transition.
-        terminations: Whether the episode ended there.
-        truncations: Whether it was cut short there.
         info: The info that came with `obs`, a dict of arrays; None where none was kept.
         next_info: The info that came with `next_obs`, likewise.
     """
@@ -108,13 +104,10 @@ def flat_chunks(
 
 
 def episode_chunks(episodes: Iterable[EpisodeRecord], size: int) -> Iterator[Chunk]:
-    """Chunks of about `size` transitions from episodes one at a time.
+    """Chunks of about `size` transitions from episodes one at a time; see `rewardspec.types.EpisodeRecord`.
 
-    Args:
-        episodes: Mappings or objects with `observations` (one more than steps) and `actions`, and, where they are
-            kept, `rewards`, `terminations`, `truncations` and `infos` (one more than steps). Without terminations
-            and truncations an episode was cut short at its last step.
-        size: The number of transitions after which a chunk is full.
+    There is one more of observations and infos than of steps. Without terminations and truncations an episode was cut
+    short at its last step.
     """
     waiting: list[Chunk] = []
     held = 0
@@ -186,10 +179,7 @@ def read_episode(episode: EpisodeRecord, number: int | None = None) -> Chunk:
 def read_infos(infos: Tree, rows: int, name: str) -> InfoDict | None:
     """Recorded infos as a dict of arrays, with masks of the rows that have a key; None where there are none.
 
-    Args:
-        infos: A dict of arrays, as Minari keeps them, or a dict for each observation.
-        rows: The number of observations.
-        name: What to call them in error messages.
+    They are given so, as Minari keeps them, or as a dict for each of the observations. `name` is for error messages.
     """
     if infos is None or len(infos) == 0:
         return None

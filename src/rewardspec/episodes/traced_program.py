@@ -29,11 +29,8 @@ _PAIRS = SimpleNamespace(full_like=lambda like, value: value)  # all that window
 class ProvenanceRun:
     """A program with one output, on pairs.
 
-    Args:
-        program: The program, without outputs that read windows after the step.
-        formula: The formula that it computes.
-        newest_first: Whether the newest of values that tie passes through a min and the oldest through a max, or the
-            other way round.
+    With `newest_first`, the newest of values that tie passes through a min and the oldest through a max; else the other
+    way round. The program computes the formula, and has no outputs that read windows after the step.
 
     Attributes:
         literals: The literals that the program reads, each an atom and whether it is negated, in the formula's order.

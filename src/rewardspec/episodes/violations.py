@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,6 @@ from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.quantifiers import Quantified
 from rewardspec.logic.semantics import evaluate_positions
 
-Kind = TypeVar("Kind", bound=np.generic)
 Truths: TypeAlias = NDArray[np.bool_]
 Margins: TypeAlias = NDArray[np.float64]
 
@@ -88,12 +87,7 @@ def find_violations(
 class ViolationFinder:
     """The violations of a rule in a record that is being read.
 
-    Args:
-        rule: The formula or its text.
-        rows_at_once: About how many rows are judged together. More are quicker and need more memory.
-
-    Raises:
-        FormulaError: The rule has a quantifier, a scale, or a discount.
+    About as many rows are judged together as `rows_at_once` says. More are quicker and need more memory.
 
     Example:
         >>> finder = ViolationFinder("G(alarm -> F[0,2] closed)", rows_at_once=1)
@@ -118,12 +112,7 @@ class ViolationFinder:
         return min(part.settled for part in self._parts)
 
     def feed(self, truths: Mapping[str, Truths], margins: Mapping[str, Margins] | None = None) -> list[Violation]:
-        """Take further rows, and return the violations that are new or changed, as far as they are known.
-
-        Args:
-            truths: The truth of each atom, Boolean arrays of shape (rows,).
-            margins: The margin of each atom, float arrays of shape (rows,); see `find_violations`.
-        """
+        """Take further rows, as for `find_violations`, and return the violations that are new or changed."""
         return [violation for part in self._parts for violation in part.feed(truths, margins)]
 
     def finish(self) -> list[Violation]:
@@ -138,9 +127,6 @@ class ViolationFinder:
 
 def rule_parts(rule: Formula) -> Iterator[tuple[Formula, int, int | None]]:
     """What a rule says of single steps, and the first and last of these.
-
-    Raises:
-        FormulaError: The rule has a quantifier.
 
     Example:
         >>> list(rule_parts(as_formula("G[2,] a & b")))
@@ -161,22 +147,18 @@ def rule_parts(rule: Formula) -> Iterator[tuple[Formula, int, int | None]]:
             yield rule, 0, 0
 
 
-class _Rows(Generic[Kind]):
-    """The columns of the rows that are still needed.
-
-    Attributes:
-        base: The number of the first of these rows.
-    """
+class _Rows:
+    """The columns of the rows that are still needed; `base` is the number of the first."""
 
     def __init__(self) -> None:
         self.base = 0
-        self._blocks: list[Mapping[str, NDArray[Kind]]] = []
+        self._blocks: list[Mapping[str, NDArray[Any]]] = []
 
-    def append(self, columns: Mapping[str, NDArray[Kind]]) -> None:
+    def append(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Add rows."""
         self._blocks.append(columns)
 
-    def columns(self) -> Mapping[str, NDArray[Kind]]:
+    def columns(self) -> Mapping[str, NDArray[Any]]:
         """All rows that are kept."""
         if len(self._blocks) > 1:
             names = self._blocks[0]
@@ -203,8 +185,7 @@ class _PartFinder:
         self._late = _without_deadlines(to_nnf(part))
         self._reach = reach(part)
         self._at_once = rows_at_once
-        self._truths: _Rows[np.bool_] = _Rows()
-        self._margins: _Rows[np.float64] = _Rows()
+        self._truths, self._margins = _Rows(), _Rows()
         self._measured = False
         self._length = 0
         self._run: Violation | None = None  # the violation that lasts

@@ -49,13 +49,7 @@ Literals: TypeAlias = tuple[str, ...]
 class Outstanding:
     """The obligations of a formula, followed from step to step.
 
-    Args:
-        formula: The formula.
-        semantics: What labels and values are.
-        max_registers: The budget for the machine of each part. A part that needs more counts by its value alone.
-
-    Attributes:
-        initial: The state before the first letter.
+    The budget of registers is for the machine of each part. A part that needs more counts by its value alone.
     """
 
     def __init__(self, formula: Formula, semantics: Semantics, max_registers: int) -> None:
@@ -186,11 +180,7 @@ def _together(found: Sequence[_Owed]) -> _Owed:
 
 
 class _Parts:
-    """Takes a formula apart.
-
-    Attributes:
-        found: Its temporal parts, in the order of their outputs.
-    """
+    """Takes a formula apart; `found` are its temporal parts, in the order of their outputs."""
 
     def __init__(self, synthesis: Synthesis, atoms: Sequence[str]) -> None:
         self.synthesis = synthesis

@@ -1,11 +1,7 @@
 """How observations in JAX take in the numbers of a spec's state.
 
-| one environment's observation | becomes |
-|---|---|
-| an array of shape (size,) of floats | the same array with the numbers appended |
-| a dict | the same dict with the key `"monitor"` |
-| a tuple (not a named one) | the same tuple with one more element |
-| anything else | a dict of `"observation"` and `"monitor"` |
+One environment's observation is extended as `rewardspec.wrappers.observations` says: an array of shape (size,) of
+floats, a dict, a tuple that is not a named one, or anything else.
 
 With `flatten=True`, each array of an observation is raveled and all are concatenated, the numbers last, so that every
 observation is one array of floats.
@@ -23,12 +19,7 @@ MONITOR = "monitor"
 
 
 def extended(obs: Observation, numbers: Array, axes: int) -> Observation:
-    """Return observations with the numbers of a spec's state.
-
-    Args:
-        obs: Observations, a pytree of arrays of shape (*batch, …).
-        numbers: Floats of shape (*batch, count).
-        axes: Number of axes of the batch: 0 or 1.
+    """Return observations, arrays of shape (*batch, …), with numbers of shape (*batch, count); a batch has 0 or 1 axes.
 
     Example:
         >>> extended(jnp.zeros((2, 1)), jnp.ones((2, 2)), 1).tolist()
@@ -48,11 +39,7 @@ def extended(obs: Observation, numbers: Array, axes: int) -> Observation:
 
 
 def flattened(obs: Observation, axes: int) -> Array:
-    """Return observations as one array of floats, of shape (*batch, size).
-
-    Args:
-        obs: Observations, a pytree of arrays of shape (*batch, …).
-        axes: Number of axes of the batch: 0 or 1.
+    """Return observations as one array of floats, of shape (*batch, size); the batch has 0 or 1 axes.
 
     Example:
         >>> flattened({"position": jnp.zeros((2, 2)), "door": jnp.array([0, 1])}, 1).tolist()

@@ -171,20 +171,14 @@ class SpecReward:
         return tuple(struct.shape)
 
     def reset(self, key: Array) -> tuple[State, Observation]:
-        """Start an episode in every environment.
-
-        Args:
-            key: A JAX random key.
-
-        Returns:
-            The state, and the observations: a pytree of arrays of shape (num_envs, …).
-        """
+        """Start an episode in every environment; returns the state and the observations, of shape (num_envs, …)."""
         env, obs = self._reset_all(key, self.num_envs)
         zero = jnp.zeros(() if self.num_envs is None else self.num_envs)
         monitor = None
         if self._engine is not None:
             labels = self._read(obs, None, obs, {"state": env})
-            monitor = self._start(labels) if labels else self._engine.spec.start(labels, batch=zero.shape)
+            start, _ = self._start_and_reset
+            monitor = start(labels) if labels else self._engine.spec.start(labels, batch=zero.shape)
         first = (env, obs) if self.auto_reset == "first" else None
         state = State(env, obs, monitor, zero.astype(jnp.int32), zero, zero, first)
         # No two leaves share memory, so that a compiled step can take over the memory of all.
@@ -194,10 +188,7 @@ class SpecReward:
     def step(self, key: Array, state: State, action: Action) -> EnvsStep:
         """Step every environment, pay, and reset the environments whose episodes ended.
 
-        Args:
-            key: A JAX random key.
-            state: What `reset` or the step before returned.
-            action: Actions: a pytree of arrays of shape (num_envs, …).
+        The actions are a pytree of arrays of shape (num_envs, …); `key` is a JAX random key.
 
         Returns:
             `(state, obs, reward, terminated, truncated, info)`; see the class for `info`. Observations are those of the
@@ -234,7 +225,8 @@ class SpecReward:
         env, obs = chosen(done, (first_env, first_obs), (env, last_obs))
         if self._engine is not None:
             first_labels = self._read(first_obs, None, first_obs, {"state": first_env})
-            monitor = self._restart(monitor, first_labels, done)
+            _, restart = self._start_and_reset
+            monitor = restart(monitor, first_labels, done)
             info["reset_labels"] = first_labels
         zero = jnp.zeros_like(reward)
         returns = jnp.where(done, zero, episode_return), jnp.where(done, zero, base_return)
@@ -264,18 +256,11 @@ class SpecReward:
         return function if self.num_envs is None else jax.vmap(function)
 
     @functools.cached_property
-    def _start(self) -> Callable[..., MonitorState]:
-        return self._on_arrays("start")
-
-    @functools.cached_property
-    def _restart(self) -> Callable[..., MonitorState]:
-        return self._on_arrays("reset")
-
-    def _on_arrays(self, name: str) -> Callable[..., MonitorState]:
-        """Keep a spec from taking labels of one environment outside of `jit` for plain numbers."""
+    def _start_and_reset(self) -> tuple[Callable[..., MonitorState], Callable[..., MonitorState]]:
+        """Functions of the spec, kept from taking labels of one environment outside of `jit` for plain numbers."""
         assert self._engine is not None
-        function: Callable[..., MonitorState] = getattr(self._engine.spec, name)
-        return jax.jit(function) if self.num_envs is None else function
+        start, reset = self._engine.spec.start, self._engine.spec.reset
+        return (jax.jit(start), jax.jit(reset)) if self.num_envs is None else (start, reset)
 
     def _split(self, key: Array, count: int | None) -> Array:
         return key if count is None else jax.random.split(key, count)

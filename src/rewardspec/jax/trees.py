@@ -25,15 +25,7 @@ def strong(leaf: Any) -> Array:
 
 
 def chosen(where: Array, first: Any, last: Any) -> Any:
-    """Choose between two pytrees, environment by environment.
-
-    Args:
-        where: Environments that take `first`: Booleans of shape (*batch,).
-        first: States and observations after a reset, arrays of shape (*batch, …).
-        last: States and observations after a step, likewise.
-
-    Raises:
-        Error: They differ in structure, shape or kind of number.
+    """Choose between two pytrees of arrays of shape (*batch, …), environment by environment: `first` where the mask is.
 
     Example:
         >>> chosen(jnp.array([True, False]), {"x": jnp.zeros((2, 1))}, {"x": jnp.ones((2, 1))})["x"].tolist()

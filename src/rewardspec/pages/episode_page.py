@@ -70,11 +70,8 @@ def _title(spec: Spec) -> str:
 
 
 def _lead(spec: Spec) -> str:
-    vetoes = {
-        name: spec.penalty if pair.penalty is None else pair.penalty
-        for name, pair in zip(spec.names, spec.pairs, strict=True)
-        if pair.vetoes
-    }
+    vetoing = [name for name, pair in zip(spec.names, spec.pairs, strict=True) if pair.vetoes]
+    vetoes = dict(zip(vetoing, spec.penalties, strict=True))
     if not vetoes:
         return f"Paid by {spec.payment}."
     amounts = dict.fromkeys(vetoes.values())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 
 from rewardspec.errors import Error
 from rewardspec.spec.spec import Spec
@@ -15,13 +14,9 @@ _PULSE = 10
 
 
 def first_trace(spec: Spec, steps: int) -> dict[str, list[float]] | None:
-    """Choose labels of 0 and 1 that violate no safety objective for as long as possible.
+    """Choose labels of 0 and 1 that violate no safety objective for as long as possible; no atom is called.
 
     Each label is constant, but for one stretch of steps if that violates nothing earlier.
-
-    Args:
-        spec: The spec. Its atoms' functions are not called.
-        steps: Length of the trace.
 
     Returns:
         The labels of each atom, lists of length `steps`; None if the spec has quantifiers or cannot run.
@@ -33,7 +28,9 @@ def first_trace(spec: Spec, steps: int) -> dict[str, list[float]] | None:
     if spec.has_quantifiers:
         return None
     try:
-        chosen = max(_constants(spec.atoms, steps), key=lambda labels: _first_violation(spec, labels, steps))
+        levels = itertools.islice(itertools.product((0.0, 1.0), repeat=len(spec.atoms)), _ASSIGNMENTS)
+        constants = [{atom: [level] * steps for atom, level in zip(spec.atoms, one, strict=True)} for one in levels]
+        chosen = max(constants, key=lambda labels: _first_violation(spec, labels, steps))
     except Error:
         return None
     kept = _first_violation(spec, chosen, steps)
@@ -44,11 +41,6 @@ def first_trace(spec: Spec, steps: int) -> dict[str, list[float]] | None:
         if _first_violation(spec, changed, steps) >= kept:
             chosen = changed
     return chosen
-
-
-def _constants(atoms: tuple[str, ...], steps: int) -> Iterator[dict[str, list[float]]]:
-    for levels in itertools.islice(itertools.product((0.0, 1.0), repeat=len(atoms)), _ASSIGNMENTS):
-        yield {atom: [level] * steps for atom, level in zip(atoms, levels, strict=True)}
 
 
 def _first_violation(spec: Spec, labels: dict[str, list[float]], steps: int) -> int:

@@ -16,11 +16,7 @@ _WIDEST = 360  # pixels; larger frames are made smaller, by leaving out rows and
 
 
 def as_data_urls(frames: Sequence[np.ndarray]) -> list[str]:
-    """The address of each frame's picture; equal frames share one text.
-
-    Raises:
-        Error: A frame is no picture.
-    """
+    """The address of each frame's picture; equal frames share one text."""
     made: dict[bytes, str] = {}
     addresses = []
     for frame in frames:

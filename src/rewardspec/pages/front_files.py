@@ -16,14 +16,9 @@ def front_file(name: str) -> str:
 
 
 def whole_page(template: str, scripts: Sequence[str], data: object, title: str, more: str = "") -> str:
-    """A page in one file.
+    """A page in one file, from the names of its HTML file and of its scripts, those first that others import from.
 
-    Args:
-        template: The name of its HTML file.
-        scripts: The names of its scripts, those first that others import from.
-        data: What the scripts find in `globalThis.DATA`.
-        title: Its title.
-        more: Further JavaScript before the scripts, made by this package.
+    The scripts find the data in `globalThis.DATA`. Before them stands what JavaScript this package has made.
     """
     parts = [f"globalThis.DATA = {as_javascript(data)};", more]
     for name in scripts:

@@ -15,11 +15,7 @@ from rewardspec.synthesis.quantitative.synthesize import synthesize
 def figure_html(spec: Spec, signals: Mapping[str, Sequence[float]], title: str, *, reward: bool = True) -> str:
     """A page that shows a spec's formulas, and its reward under each way to pay, over signals that can be drawn.
 
-    Args:
-        spec: The spec.
-        signals: For each atom the labels to start from, all of one length.
-        title: What the figure shows.
-        reward: Whether the reward has a panel.
+    `signals` are for each atom the labels to start from, all of one length. The reward can be left out.
     """
     degree = spec.semantics == "degree"
     monitors = [synthesize(pair.formula, semantics=spec.semantics, progress=degree) for pair in spec.pairs]

@@ -45,12 +45,9 @@ _HEADERS = {
 
 
 class PlayServer(ThreadingHTTPServer):
-    """The server, listening at once; `serve_forever` answers.
+    """The server, listening at once on a port, or for 0 on any that is free; `serve_forever` answers.
 
-    Args:
-        spec: What the playground starts with; None for an example.
-        port: Where to listen; 0 for any port that is free.
-        further: What else the spec's file has; see `rewardspec.pages.playground.request_of`.
+    The playground starts with a spec and what else its file has, as `request_of` takes them.
     """
 
     daemon_threads = True

@@ -39,11 +39,9 @@ class TooMuchWorkError(Error):
 
 
 class Worker:
-    """A process that answers one question at a time; one that passes its limit is ended, and another started.
+    """A process that answers a question at a time; one that passes its limit of seconds is ended, and another started.
 
-    Args:
-        seconds: How long a question may take, with the time it waits for others.
-        command: What to run.
+    The limit includes the time that a question waits for others.
     """
 
     def __init__(self, seconds: float = MOST_SECONDS, command: Sequence[str] = _COMMAND) -> None:
@@ -53,12 +51,7 @@ class Worker:
         self._process = self._started()
 
     def ask(self, path: str, question: Json) -> Json:
-        """The answer to one question of `QUESTIONS`.
-
-        Raises:
-            BusyError: It did not get its turn.
-            TooMuchWorkError: It took too long or too much memory.
-        """
+        """The answer to one question of `QUESTIONS`."""
         deadline = time.monotonic() + self.seconds
         if not self._at_work.acquire(timeout=self.seconds):
             raise BusyError("The playground is busy with other questions. Ask again.")

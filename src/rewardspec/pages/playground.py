@@ -5,6 +5,7 @@ Whatever comes from a browser is checked here before it is used: its size, its t
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -73,9 +74,7 @@ _PAIR = ("formula", "weight", "veto", "penalty", "name", "payment", "progress")
 def request_of(spec: Spec | None, further: Mapping[str, Json] = MappingProxyType({})) -> JsonObject:
     """The playground's content for a spec, as a browser would send it; for None an example.
 
-    Args:
-        spec: The spec.
-        further: What else its file has, such as the atoms, which the playground does not read and copies as they are.
+    `further` is what else its file has, such as the atoms, which the playground does not read and copies as they are.
     """
     spec = _EXAMPLE if spec is None else spec
     pairs = [
@@ -110,22 +109,15 @@ def _completions() -> list[dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for kind, operator in OPERATORS.items():
         operands = [Atom("a"), Atom("b")][: 1 if issubclass(kind, Unary) else 2]
+        numbered = issubclass(kind, Counted | Affine)
         for spelling in operator.spellings:
-            if spelling.isalpha() and spelling.isascii() and issubclass(kind, Unary | Binary) and not _counts(kind):
+            if spelling.isalpha() and spelling.isascii() and issubclass(kind, Unary | Binary) and not numbered:
                 found.setdefault(spelling, {"text": spelling, "words": paraphrase(kind(*operands)) or ""})
     return list(found.values())
 
 
-def _counts(kind: type[Formula]) -> bool:
-    return issubclass(kind, Counted | Affine)  # which need a number
-
-
 def content_of_toml(text: str) -> JsonObject:
-    """The playground's content for a spec file's text; its atoms are kept as text, since labels are drawn.
-
-    Raises:
-        SpecError: It is no spec.
-    """
+    """The playground's content for a spec file's text; its atoms are kept as text, since labels are drawn."""
     draft = draft_of_text(text)
     shown = {key: value for key, value in draft.options.items() if key in (*_OPTIONS, "sorts")}
     return request_of(Spec(draft.pairs, **shown), further_of(draft))
@@ -137,11 +129,7 @@ def further_of(draft: SpecDraft) -> JsonObject:
 
 
 def answer(request: Json) -> JsonObject:
-    """The machines of a request's formulas, and what there is to say about each and all.
-
-    Raises:
-        SpecError: The request is none: its parts have other types, or there is too much of it.
-    """
+    """The machines of a request's formulas, and what there is to say about each and all."""
     options, entries = _checked(request)
     answers, pairs, modules = [], [], []
     for entry in entries:
@@ -177,11 +165,7 @@ def _toml_of(spec: Spec, request: JsonObject) -> str:
 
 
 def automaton_svg(text: Json) -> str:
-    """The picture of a formula's automaton for Boolean labels.
-
-    Raises:
-        Error: The formula cannot be read, or its automaton is too large.
-    """
+    """The picture of a formula's automaton for Boolean labels."""
     automaton = synthesize_boolean(_read(text), max_states=MOST_STATES)
     return to_svg(diagram_of(automaton))
 
@@ -284,13 +268,4 @@ def specs_under_each_payment(spec: Spec) -> str:
 
 
 def _lint(spec: Spec) -> list[JsonObject]:
-    return [
-        {
-            "severity": finding.severity,
-            "rule": finding.rule,
-            "pair": finding.pair,
-            "message": finding.message,
-            "remedy": finding.remedy,
-        }
-        for finding in spec.lint()
-    ]
+    return [dataclasses.asdict(finding) for finding in spec.lint()]

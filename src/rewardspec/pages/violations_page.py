@@ -31,14 +31,7 @@ main, header.top { max-width: 980px; }
 
 @dataclass(frozen=True)
 class RuleReport:
-    """What was found about one rule.
-
-    Attributes:
-        name: Its name.
-        formula: Its text.
-        words: The same in words; None where that would be too long.
-        violations: Its violations, in the order of their steps.
-    """
+    """What was found about one rule: its formula also in words, unless these would be too long, and its violations."""
 
     name: str
     formula: str
@@ -49,14 +42,10 @@ class RuleReport:
 def violations_page(
     title: str, length: int, rules: Sequence[RuleReport], stamps: Mapping[int, object] | None, ends: tuple[str, str]
 ) -> str:
-    """A page in one file that shows the violations of rules in a record.
+    """A page in one file that shows the violations of rules in a record of so many rows.
 
-    Args:
-        title: The record's name.
-        length: Its number of rows.
-        rules: What was found.
-        stamps: The times of the steps that violations name; None without times.
-        ends: The words for the first row and the last, below each picture.
+    `stamps` are the times of the steps that violations name; None without times. `ends` are the words for the first row
+    and the last, below each picture.
     """
     certain = sum(violation.certain is not None for rule in rules for violation in rule.violations)
     verdict = f"{certain:,} violation{'' if certain == 1 else 's'}" if certain else "All rules are kept"

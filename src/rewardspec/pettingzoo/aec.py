@@ -14,7 +14,7 @@ from rewardspec.episodes.features import Observe
 from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import SpecError
 from rewardspec.pettingzoo.agent_specs import AgentSpecs, SpecLike
-from rewardspec.pettingzoo.agents import Agents, as_float
+from rewardspec.pettingzoo.agents import TEAM, Agents, as_float
 from rewardspec.types import Action, AnySpace, InfoDict, Observation, ResetOptions
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class AECMonitorReward(BaseWrapper):
     """Makes specs the rewards of a PettingZoo environment in which agents take turns.
 
-    It pays and informs as `ParallelMonitorReward` does, and takes the same arguments. What differs is what a step is:
+    It pays and informs as `ParallelMonitorReward` does, and takes the same arguments, which are described there. With
+    `observe`, agents see zeros before their first turn. What differs is what a step is:
 
     - The step of an agent goes from one of its turns to the next, or to the moment in which it leaves. Its first turn
       is its state after reset. It is paid when its next turn begins, so that `last()` returns the reward with the
@@ -36,20 +37,6 @@ class AECMonitorReward(BaseWrapper):
 
     Wrap an environment that has both interfaces in the one that is used: a conversion to a parallel environment after
     this wrapper would move rewards to the next step.
-
-    Args:
-        env: The environment.
-        spec: One spec for every agent; or a mapping from agents, or from roles, to specs. None if only the team is
-            paid.
-        team_spec: The spec whose reward all agents of the team share.
-        team: The agents or roles in the team; all agents if None.
-        observe: What to add to the observation of each agent; zeros before its first turn.
-        record: Whether to keep the labels of the episode for `explain`.
-        terminate_on_violation: Whether a violation of an agent's spec or of the team's ends the episode of all agents.
-
-    Raises:
-        SpecError: There is no spec, one has no functions for its atoms, or a name is no agent's.
-        LabelError: From `reset` and `step`: an atom gave no label in [0, 1]. After it the episode has to be reset.
     """
 
     def __init__(
@@ -69,15 +56,13 @@ class AECMonitorReward(BaseWrapper):
                 f"{type(env).__name__}. Wrap one in which all agents act at once with ParallelMonitorReward."
             )
         super().__init__(env)
-        possible = list(env.possible_agents)
-        self._spaces: dict[str, AnySpace] = {agent: env.observation_space(agent) for agent in possible}
-        self._agents = Agents(possible, self._spaces, spec, team_spec, team, observe, record)
+        self._agents = Agents(env, spec, team_spec, team, observe, record)
         self._terminates = terminate_on_violation
         self._ready = self._ended = False
 
     def observation_space(self, agent: str) -> AnySpace:
         """The space of an agent's observations, as extended."""
-        return self._agents.observation_space(agent, self._spaces[agent])
+        return self._agents.spaces[agent]
 
     def observe(self, agent: str) -> Observation:
         """An agent's observation, as extended."""
@@ -146,45 +131,48 @@ class AECMonitorReward(BaseWrapper):
         present = [agent for agent in agents if agent not in gone]
         over = not present
         self._see([agent for agent in gone if agent not in self._left], present)  # their last observations
-        shared = None
-        if (
-            self._agents.team is not None
-            and self._acted
-            and (over or (selected in present and selected in self._acted))
-        ):
+        transitions = self._transitions(due)
+        has_acted = self._agents.team is not None and bool(self._acted)
+        if has_acted and (over or (selected in present and selected in self._acted)):
             self._see(present, present)
             cut = any(env.truncations[agent] and not env.terminations[agent] for agent in gone)
-            shared = self._agents.team_transition(self._acted, self._round_base, over and not cut, over and cut)
-        own = self._transitions(due)
-        outcomes = self._agents.outcomes(own, shared, ends=False)
-        self._ended = self._terminates and (outcomes.violated or self._violated_before())
+            ends = over and not cut, over and cut
+            transitions[TEAM] = self._agents.team_transition(self._acted, self._round_base, *ends)
+        outcomes = self._agents.outcomes(transitions, ends=False)
+        violated = any(outcome.violated for outcome in outcomes.values())
+        # The first state of an episode may be violated already, which ends it with its first step.
+        violated_before = any(follower.violated for follower in self._agents.followers.values())
+        self._ended = self._terminates and (violated or violated_before)
         if self._ended:
             due = [agent for agent in agents if agent not in self._left]
-            own = self._transitions(due)
-            if self._agents.team is not None and shared is None and self._acted:
+            shared = transitions.get(TEAM)
+            if shared is None and has_acted:
                 self._see(present, present)
                 shared = self._agents.team_transition(self._acted, self._round_base, True, False)
-            outcomes = self._agents.outcomes(own, shared, ends=True)
+            transitions = self._transitions(due)
+            if shared is not None:
+                transitions[TEAM] = shared
+            outcomes = self._agents.outcomes(transitions, ends=True)
         rewards, told = self._agents.accept(outcomes, agents)
         for agent, entries in told.items():
             known = self._told.setdefault(agent, {})
             known.pop("episode", None)
             known.update(entries)
         for agent in due:
-            if agent in own:
+            if agent in transitions:
                 del self._turns[agent]
                 self._base[agent] = 0.0
             if agent in gone or self._ended:
                 self._left.add(agent)
             if not self._agents.followers[agent].started:
                 self._begin_turn(agent)
-        if shared is not None:
+        if TEAM in transitions:
             self._acted, self._round_base = {}, 0.0
         self._take_over(rewards)
 
-    def _transitions(self, agents: Iterable[str]) -> dict[str, Transition]:
+    def _transitions(self, agents: Iterable[str]) -> dict[str | None, Transition]:
         """The steps of agents that have acted since they were paid last."""
-        found = {}
+        found: dict[str | None, Transition] = {}
         for agent in agents:
             if agent in self._turns:
                 before, action = self._turns[agent]
@@ -202,12 +190,6 @@ class AECMonitorReward(BaseWrapper):
         """Note what agents see, for the team's spec."""
         seen = {agent: self.env.observe(agent) for agent in agents if agent in self._agents.members}
         self._agents.see(seen, self.env.infos, present)
-
-    def _violated_before(self) -> bool:
-        """Whether the first state of an episode is violated, which ends it with its first step."""
-        team = self._agents.team
-        followers = [*self._agents.followers.values(), *(() if team is None else (team,))]
-        return any(follower.violated for follower in followers)
 
     def _take_over(self, rewards: dict[str, float]) -> None:
         """Set the attributes that PettingZoo's interface consists of."""

@@ -26,16 +26,7 @@ def role_of(agent: str) -> str:
 
 
 def specs_by_agent(specs: AgentSpecs, agents: Sequence[str]) -> dict[str, Spec]:
-    """The spec of each agent that has one.
-
-    Args:
-        specs: One spec for all agents; or a mapping from agents, or from roles, to specs. An agent's own entry comes
-            before that of its role; None is no spec.
-        agents: All agents that an environment can have.
-
-    Raises:
-        SpecError: A key is neither an agent nor a role, or a spec has no functions for its atoms.
-    """
+    """The spec of each agent that has one; an agent's own entry comes before that of its role, and None is no spec."""
     if specs is None:
         return {}
     if not isinstance(specs, Mapping):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
+from pettingzoo import AECEnv, ParallelEnv
 
 from rewardspec.episodes.engine import Transition
 from rewardspec.episodes.features import Numbers, Observe
@@ -21,31 +22,12 @@ if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
 
 
-class Outcomes(NamedTuple):
-    """What the transitions of a step lead to.
-
-    Attributes:
-        own: By agent.
-        team: That of the team, if it takes a step.
-    """
-
-    own: dict[str, Outcome]
-    team: Outcome | None
-
-    @property
-    def violated(self) -> bool:
-        """Whether a veto is in force, for an agent or for the team."""
-        return any(outcome.violated for outcome in self.own.values()) or (self.team is not None and self.team.violated)
+TEAM = None
+"""What stands for the team beside the agents' names."""
 
 
 class AgentNumbers:
-    """The numbers that one agent observes: of its own spec's state, then of the team's.
-
-    Attributes:
-        names: What each number is called; those of the team start with `team: `.
-        low: Their least values.
-        high: Their largest values.
-    """
+    """The numbers that one agent observes: of its own spec's state, then of the team's; see `Features`."""
 
     def __init__(self, own: Follower, team: Follower | None) -> None:
         self._followers = [own] if team is None else [own, team]
@@ -65,20 +47,12 @@ class AgentNumbers:
 
 
 class Agents:
-    """The followers of an environment's agents and of their team.
-
-    Args:
-        possible_agents: All agents that the environment can have.
-        spaces: The observation space of each.
-        spec: See the wrappers.
-        team_spec: See the wrappers.
-        team: See the wrappers.
-        observe: See the wrappers.
-        record: See the wrappers.
+    """The followers of an environment's agents and of their team; the arguments are those of the wrappers.
 
     Attributes:
-        followers: One for each agent.
-        team: That of the team, or None.
+        spaces: The space of each agent's observations, as extended.
+        followers: One for each agent, and that of the team, if there is one.
+        team: The latter, or None.
         members: The agents of the team.
         reads_transitions: Whether labels of an agent's own spec depend on more than the observation after a step.
         active: Whether each agent that has appeared in this episode is still in it.
@@ -86,8 +60,7 @@ class Agents:
 
     def __init__(
         self,
-        possible_agents: Sequence[str],
-        spaces: Mapping[str, AnySpace],
+        env: AECEnv | ParallelEnv,
         spec: AgentSpecs,
         team_spec: SpecLike | None,
         team: Sequence[str] | None,
@@ -102,22 +75,27 @@ class Agents:
             )
         if team_spec is None and team is not None:
             raise SpecError(f"`team` says who shares a team spec, and there is none. Received {team!r}.")
+        possible_agents = list(env.possible_agents)
         specs = specs_by_agent(spec, possible_agents)
         self.team = None if team_spec is None else Follower(readable(team_spec), observe, record)
         self.members = () if self.team is None else members(team, possible_agents)
-        self.followers = {
+        self.followers: dict[str | None, Follower] = {
             agent: Follower(specs.get(agent), observe, record, pays_base=agent not in self.members)
             for agent in possible_agents
         }
         self.reads_transitions = any(follower.reads_transitions for follower in self.followers.values())
         self._numbers = {
-            agent: AgentNumbers(follower, self.team if agent in self.members else None)
-            for agent, follower in self.followers.items()
-        }
-        self._extensions: dict[str, Extension | None] = {
-            agent: None if observe is None else extension(spaces[agent], self._numbers[agent])
+            agent: AgentNumbers(self.followers[agent], self.team if agent in self.members else None)
             for agent in possible_agents
         }
+        if self.team is not None:
+            self.followers[TEAM] = self.team
+        self.spaces: dict[str, AnySpace] = {agent: env.observation_space(agent) for agent in possible_agents}
+        self._extensions: dict[str, Extension] = {}
+        for agent, space in self.spaces.items():
+            found = None if observe is None else extension(space, self._numbers[agent])
+            if found is not None:
+                self._extensions[agent], self.spaces[agent] = found, found.space
         self.active: dict[str, bool] = {}
         self._seen: dict[str, Observation] = {}
         self._infos: dict[str, InfoDict] = {}
@@ -127,28 +105,15 @@ class Agents:
         """Forget the episode."""
         for follower in self.followers.values():
             follower.forget()
-        if self.team is not None:
-            self.team.forget()
         self.active, self._seen, self._infos, self._before = {}, {}, {}, {}
-
-    def observation_space(self, agent: str, space: AnySpace) -> AnySpace:
-        """The space of an agent's observations, as extended."""
-        found = self._extensions[agent]
-        return space if found is None else found.space
 
     def extend(self, agent: str, obs: Observation) -> Observation:
         """An agent's observation with the numbers of the specs' states."""
-        found = self._extensions[agent]
+        found = self._extensions.get(agent)
         return obs if found is None or obs is None else found.extend(obs, self._numbers[agent].read())
 
     def see(self, obs: Mapping[str, Observation], infos: Mapping[str, Info], present: Sequence[str]) -> None:
-        """Note what the agents of a team see, since its last step; one that has left keeps what it saw last.
-
-        Args:
-            obs: Observations of those that see something.
-            infos: Their infos.
-            present: The agents that are in the episode now.
-        """
+        """Note what members of the team see, and who is in the episode now; others keep what they saw last."""
         if self.team is None:
             return
         keeps = self.team.reads_transitions
@@ -173,45 +138,38 @@ class Agents:
         taken = {agent: actions.get(agent) for agent in self._seen}
         return Transition(self._before, taken, dict(self._seen), self._team_info(), base_reward, terminated, truncated)
 
-    def outcomes(self, own: Mapping[str, Transition], shared: Transition | None, ends: bool) -> Outcomes:
+    def outcomes(self, transitions: Mapping[str | None, Transition], ends: bool) -> dict[str | None, Outcome]:
         """Compute what transitions of agents and of the team lead to, and change nothing.
 
-        Args:
-            own: Transitions of agents.
-            shared: Transition of the team, if it takes a step.
-            ends: Whether these transitions end the episode of all agents, because of a violation.
+        With `ends`, these transitions end the episode of all agents, because of a violation.
         """
         if ends:
-            own = {agent: transition._replace(terminated=True) for agent, transition in own.items()}
-            shared = None if shared is None else shared._replace(terminated=True)
-        return Outcomes(
-            {agent: self.followers[agent].outcome(transition) for agent, transition in own.items()},
-            None if self.team is None or shared is None else self.team.outcome(shared),
-        )
+            transitions = {who: transition._replace(terminated=True) for who, transition in transitions.items()}
+        return {who: self.followers[who].outcome(transition) for who, transition in transitions.items()}
 
-    def accept(self, outcomes: Outcomes, payees: Iterable[str]) -> tuple[dict[str, float], dict[str, InfoDict]]:
-        """Make outcomes count.
-
-        Args:
-            outcomes: The outcomes.
-            payees: The agents that the team's reward is paid to, if they are in the team.
+    def accept(
+        self, outcomes: dict[str | None, Outcome], payees: Iterable[str]
+    ) -> tuple[dict[str, float], dict[str, InfoDict]]:
+        """Make outcomes count; `payees` share the team's reward, if they are in the team.
 
         Returns:
             The reward of each agent that is paid, and the new entries of their infos.
         """
-        told = {agent: self.followers[agent].accept(outcome) for agent, outcome in outcomes.own.items()}
-        rewards = {agent: outcome.reward for agent, outcome in outcomes.own.items()}
-        if outcomes.team is not None and self.team is not None:
+        own = {agent: outcome for agent, outcome in outcomes.items() if agent is not None}
+        told = {agent: self.followers[agent].accept(outcome) for agent, outcome in own.items()}
+        rewards = {agent: outcome.reward for agent, outcome in own.items()}
+        shared = outcomes.get(TEAM)
+        if shared is not None and self.team is not None:
             self._before = dict(self._seen)
-            team = self.team.accept(outcomes.team) | {"reward": outcomes.team.reward}
-            if _ends(outcomes.team):
+            team = self.team.accept(shared) | {"reward": shared.reward}
+            if _ends(shared):
                 team["episode"] = self.team.statistics()
             for agent in payees:
                 if agent in self.members:
-                    self.followers[agent].pay(outcomes.team.reward)
-                    rewards[agent] = rewards.get(agent, 0.0) + outcomes.team.reward
+                    self.followers[agent].pay(shared.reward)
+                    rewards[agent] = rewards.get(agent, 0.0) + shared.reward
                     told.setdefault(agent, {})["team"] = team
-        for agent, outcome in outcomes.own.items():
+        for agent, outcome in own.items():
             if _ends(outcome):
                 told[agent]["episode"] = self.followers[agent].statistics()
         return rewards, told
@@ -221,14 +179,12 @@ class Agents:
 
     def explain(self, agent: str | None) -> Explanation:
         """Explain the rewards of an agent's own spec, or of the team's."""
-        if agent is None:
-            if self.team is None:
-                raise SpecError(f"There is no team spec. Name an agent: {', '.join(self.followers)}.")
-            return self.team.explain()
         if agent not in self.followers:
+            if agent is TEAM:
+                raise SpecError(f"There is no team spec. Name an agent: {', '.join(self.spaces)}.")
             raise SpecError(
-                f"`agent` should be an agent of the environment: {', '.join(self.followers)}. Received {agent!r}."
-                f"{did_you_mean(str(agent), self.followers)}"
+                f"`agent` should be an agent of the environment: {', '.join(self.spaces)}. Received {agent!r}."
+                f"{did_you_mean(str(agent), self.spaces)}"
             )
         return self.followers[agent].explain()
 
@@ -238,11 +194,7 @@ def _ends(outcome: Outcome) -> bool:
 
 
 def as_float(agent: str, reward: object) -> float:
-    """An agent's own reward as a float.
-
-    Raises:
-        Error: It is not one number.
-    """
+    """An agent's own reward as a float, or an Error where it is not one number."""
     try:
         return float(reward)  # type: ignore[arg-type]
     except (TypeError, ValueError):

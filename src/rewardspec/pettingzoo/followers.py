@@ -21,15 +21,9 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """What a transition leads to, before it counts.
+    """What a transition leads to, before it counts: as the engine's `Step` has it, and the spec's state after it.
 
-    Attributes:
-        transition: The transition.
-        state: State of the spec after it; None without a spec.
-        reward: What it pays.
-        labels: Labels of the spec's atoms.
-        violated: Whether a veto is in force after it.
-        newly_violated: Whether it causes the first violation of the episode.
+    Without a spec there is no state.
     """
 
     transition: Transition
@@ -41,21 +35,12 @@ class Outcome(NamedTuple):
 
 
 class Follower:
-    """The episode of one agent, or of one team, with the spec that pays it.
+    """The episode of one agent, or of one team, with the spec that pays it, if there is one.
 
     `outcome` computes what a transition pays and changes nothing; `accept` makes it count. Between the two, the
-    violation of another agent's spec may turn out to end the episode.
-
-    Args:
-        spec: The spec; None to follow the episode without one.
-        observe: Which numbers of the spec's state are observed, or None.
-        record: Whether to keep the labels for `explain`.
-        pays_base: Whether a step without a spec pays the environment's own reward.
-
-    Attributes:
-        started: Whether an episode has begun.
-        features: The numbers that are observed, or None.
-        reads_transitions: Whether labels depend on more than the observation after a step.
+    violation of another agent's spec may turn out to end the episode. Without a spec, a step pays nothing, or with
+    `pays_base` the environment's own reward. Once an episode has `started`, `features` are the numbers that are
+    observed, or None; `reads_transitions` says whether labels depend on more than the observation after a step.
     """
 
     def __init__(
@@ -65,7 +50,7 @@ class Follower:
         self.features = None if spec is None or observe is None else Features(spec, observe)
         self.reads_transitions = self._engine is not None and self._engine.reads_transitions
         self._pays_base = pays_base
-        self._tells_things = spec is not None and any(pair.formula.quantifier for pair in spec.pairs)
+        self._tells_things = spec is not None and spec.has_quantifiers
         self._record = record
         self._recorded: RecordedEpisode | None = None
         self._state: ScalarState | None = None
@@ -106,11 +91,7 @@ class Follower:
         return self.features.read(self._state)
 
     def outcome(self, transition: Transition) -> Outcome:
-        """Compute what a transition leads to.
-
-        Raises:
-            LabelError: A label is out of range. After it the environment has to be reset.
-        """
+        """Compute what a transition leads to."""
         if not self.started:
             raise ResetNeeded("There is no episode for the spec to follow. Call reset() before step().")
         if self._engine is None:

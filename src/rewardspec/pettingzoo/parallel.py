@@ -14,7 +14,7 @@ from rewardspec.episodes.features import Observe
 from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import SpecError
 from rewardspec.pettingzoo.agent_specs import AgentSpecs, SpecLike
-from rewardspec.pettingzoo.agents import Agents, as_float
+from rewardspec.pettingzoo.agents import TEAM, Agents, as_float
 from rewardspec.types import Action, AnySpace, InfoDict, Observation, ResetOptions
 
 if TYPE_CHECKING:
@@ -75,9 +75,7 @@ class ParallelMonitorReward(BaseParallelWrapper):
                 f"{type(env).__name__}. Wrap one in which agents take turns with AECMonitorReward."
             )
         super().__init__(env)
-        possible = list(env.possible_agents)
-        self._spaces: dict[str, AnySpace] = {agent: env.observation_space(agent) for agent in possible}
-        self._agents = Agents(possible, self._spaces, spec, team_spec, team, observe, record)
+        self._agents = Agents(env, spec, team_spec, team, observe, record)
         self._ends = terminate_on_violation
         self._over = True
         self._last: dict[str, Observation] = {}
@@ -89,7 +87,7 @@ class ParallelMonitorReward(BaseParallelWrapper):
 
     def observation_space(self, agent: str) -> AnySpace:
         """The space of an agent's observations, as extended."""
-        return self._agents.observation_space(agent, self._spaces[agent])
+        return self._agents.spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: ResetOptions | None = None
@@ -123,7 +121,7 @@ class ParallelMonitorReward(BaseParallelWrapper):
         present = list(self.env.agents)
         infos = {agent: dict(info) for agent, info in infos.items()}
         self._agents.see(obs, infos, present)
-        own = {
+        transitions: dict[str | None, Transition] = {
             agent: Transition(
                 before[agent],
                 actions.get(agent),
@@ -135,16 +133,15 @@ class ParallelMonitorReward(BaseParallelWrapper):
             )
             for agent in acting
         }
-        shared = None
         if self._agents.team is not None:
-            cut = any(part.truncated and not part.terminated for part in own.values())
-            total = sum(own[agent].base_reward for agent in acting if agent in self._agents.members)
+            cut = any(part.truncated and not part.terminated for part in transitions.values())
+            total = sum(transitions[agent].base_reward for agent in acting if agent in self._agents.members)
             over = not present
-            shared = self._agents.team_transition(actions, total, over and not cut, over and cut)
-        outcomes = self._agents.outcomes(own, shared, ends=False)
-        ended = self._ends and outcomes.violated
+            transitions[TEAM] = self._agents.team_transition(actions, total, over and not cut, over and cut)
+        outcomes = self._agents.outcomes(transitions, ends=False)
+        ended = self._ends and any(outcome.violated for outcome in outcomes.values())
         if ended:
-            outcomes = self._agents.outcomes(own, shared, ends=True)
+            outcomes = self._agents.outcomes(transitions, ends=True)
         rewards, told = self._agents.accept(outcomes, acting)
         self._begin([agent for agent in present if agent not in acting], obs, infos)
         for agent, entries in told.items():
@@ -171,9 +168,7 @@ class ParallelMonitorReward(BaseParallelWrapper):
         self._last = {agent: copied(seen) if keeps else None for agent, seen in obs.items()}
 
     def _extended(self, obs: Mapping[str, Observation]) -> dict[str, Observation]:
-        return {
-            agent: self._agents.extend(agent, seen) if agent in self._spaces else seen for agent, seen in obs.items()
-        }
+        return {agent: self._agents.extend(agent, seen) for agent, seen in obs.items()}
 
     def explain(self, agent: str | None = None) -> Explanation:
         """Explain the rewards of an agent's own spec since the last reset, or of the team's if None.

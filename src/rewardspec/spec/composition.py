@@ -16,28 +16,15 @@ from rewardspec.types import Semantics
 
 
 def compose(
-    pairs: Sequence[Pair],
-    max_registers: int,
-    semantics: Semantics = "degree",
-    sorts: Sorts | None = None,
-    atoms: Sequence[str] | None = None,
+    pairs: Sequence[Pair], max_registers: int, semantics: Semantics, sorts: Sorts, atoms: Sequence[str]
 ) -> Program:
-    """One program for all formulas of a spec: registers and subexpressions that they share exist once.
+    """One program for all formulas of a spec, that reads these atoms: what they share exists once.
 
     Its outputs are what each pair is paid for, and for each pair that can veto a number that is positive while the
-    pair's value still can be; see `rewardspec.spec.veto_conditions`. A pair about things has one output a thing.
-
-    Args:
-        pairs: The pairs.
-        max_registers: The budget for each formula's machine, for one thing.
-        semantics: Whether values are degrees or robustness.
-        sorts: The things of each sort.
-        atoms: The names of the labels, in order; those of the formulas where None.
-
-    Raises:
-        SynthesisError: A formula needs more registers than the budget.
+    pair's value still can be; see `rewardspec.spec.veto_conditions`. A pair about things has one output a thing. The
+    budget is for each formula's machine, for one thing.
     """
-    synthesis, sorts = Synthesis(max_registers), sorts or {}
+    synthesis = Synthesis(max_registers)
     programs, vetoes, names = [], [], []
     for pair in pairs:
         if not things_of(pair.formula, sorts):
@@ -50,8 +37,6 @@ def compose(
     joint = side_by_side([*programs, *vetoes])
     if not pairs:
         return joint
-    if atoms is None:
-        atoms = tuple(dict.fromkeys(atom for pair in pairs for atom in pair.formula.atoms))
     paid = joint.with_outputs([step.outputs[: len(programs)] for step in joint.steps])
     named = with_names(paid, names)
     return replace(joint, registers=named.registers, atoms=tuple(atoms), semantics=semantics)
@@ -61,9 +46,6 @@ def pair_programs(pair: Pair, synthesis: Synthesis, semantics: Semantics = "degr
     """The program of what a pair is paid for, and the one of its veto; None if it cannot veto.
 
     Both are about one thing, if the pair is about things.
-
-    Raises:
-        SynthesisError: The formula needs more registers than the budget.
     """
     program = synthesis.program(pair.body)
     veto = veto_program(pair.body, program, synthesis.max_registers).program if pair.vetoes else None

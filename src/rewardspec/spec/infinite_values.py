@@ -30,13 +30,7 @@ class InfiniteStep(NamedTuple):
 
 
 def infinite_step(pair: Pair, program: Program, payment: str) -> InfiniteStep | None:
-    """The first step that would pay an infinite value.
-
-    Args:
-        pair: The pair.
-        program: The program of its formula's value.
-        payment: How the pair is paid.
-    """
+    """The first step at which a pair, paid in this way, would pay an infinite value of its formula's program."""
     if pair.weight == 0.0:
         return None
     machine = Machine(replace(program, semantics="robustness"), VALUE_HEAD)

@@ -56,16 +56,7 @@ class _Acceptor(NamedTuple):
 def difference(
     machine: RewardMachine, other: RewardMachine | FormulaLike, letters: Iterable[Iterable[str]] | None = None
 ) -> Difference | None:
-    """A shortest trace in one language and not in the other; None where they are the same.
-
-    Args:
-        machine: The machine; its language are the traces along which it has paid something positive.
-        other: A formula, or another machine.
-        letters: The letters that can occur, each by its true atoms; None for all.
-
-    Raises:
-        SpecError: Together they have too many atoms to try all letters.
-    """
+    """A shortest trace in one language and not in the other; see `RewardMachine.difference`."""
     left = _of_machine(machine)
     right = _of_machine(other) if isinstance(other, RewardMachine) else _of_formula(other)
     names = ("the first machine", "the second machine") if isinstance(other, RewardMachine) else Difference.names

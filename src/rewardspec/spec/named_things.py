@@ -73,14 +73,8 @@ class Population(NamedTuple):
 class NamedPair:
     """A pair about things of a sort of names, followed from step to step.
 
-    Args:
-        formula: The quantified formula.
-        program: The program of its body, whose outputs are what is paid for and what tells of a veto.
-        alike: All atoms about things of this sort, those of other formulas included.
-
-    Attributes:
-        formula: The formula.
-        predicates: The atoms about things.
+    The program is that of its formula's body: its outputs are what is paid for and what tells of a veto. `alike` are
+    all atoms about things of this sort, those of other formulas included.
     """
 
     def __init__(self, formula: Quantified, program: Program, alike: Collection[str] = ()) -> None:
@@ -102,14 +96,10 @@ class NamedPair:
         return Population(self._machine.initial_state(), {}, {}, {}, {}, {}, _UNNAMED)
 
     def step(self, before: Population, labels: Mapping[str, Any]) -> tuple[Population, float, float]:
-        """Read one more step's labels.
+        """Read one more step's labels: numbers for atoms, and for those about things mappings from things to numbers.
 
         Returns:
             The things after it, the formula's value, and what is positive while the value can be.
-
-        Args:
-            before: The things before the step, which are not changed.
-            labels: Numbers for atoms, and for those about things mappings from things to numbers.
         """
         step = self._machine.step
         key = self._key if self._program.windows else tuple  # which returns a tuple as it is
@@ -239,13 +229,10 @@ class NamedPair:
         return found
 
 
-def named_pair(pair: Pair, max_registers: int, alike: Collection[str]) -> NamedPair:
-    """A pair about things of a sort of names; `alike` are all atoms about that sort.
-
-    Raises:
-        SynthesisError: Its formula needs more registers than the budget.
-    """
+def named_pair(pair: Pair, max_registers: int, sort_of: Mapping[str, str]) -> NamedPair:
+    """A pair about things of a sort of names; `sort_of` has the sort of each atom about such things."""
     assert isinstance(pair.formula, Quantified)
+    alike = [atom for atom, sort in sort_of.items() if sort == pair.formula.variable]
     paid, veto = pair_programs(pair, Synthesis(max_registers))
     program = side_by_side([paid, paid if veto is None else veto])
     return NamedPair(pair.formula, replace(program, atoms=pair.body.atoms), alike)
@@ -254,15 +241,8 @@ def named_pair(pair: Pair, max_registers: int, alike: Collection[str]) -> NamedP
 class NamedThingsMachine(Machine[RewardHead]):
     """The machine of a spec with pairs about things of sorts of names, for one episode.
 
-    The head takes the values of these pairs, and what tells of their vetoes, as inputs. A state has the things before
-    what the head remembers.
-
-    Args:
-        program: The program of the other pairs.
-        head: The spec's head.
-        pairs: The pairs about things of sorts of names.
-        vetoes: Which of these can veto.
-        split: See `Machine`.
+    The head takes the values of these pairs, and what tells of the vetoes of those of them that can veto, as inputs. A
+    state has the things before what the head remembers.
     """
 
     def __init__(
@@ -317,15 +297,11 @@ class NamedThingsMachine(Machine[RewardHead]):
             if label.__class__ is not float or not 0.0 <= label <= 1.0:
                 if getattr(label, "shape", ()):
                     self._refuse()
-                split = {**split, atom: self._number(split, atom)}
+                if atom not in split:
+                    there = ", ".join(map(str, split)) or "none"
+                    raise LabelError(f"There is no label for atom {atom!r}; there are: {there}.")
+                split = {**split, atom: checked_number(atom, label)}
         return split
-
-    def _number(self, labels: Mapping[str, Any], atom: str) -> float:
-        if atom not in labels:
-            raise LabelError(
-                f"There is no label for atom {atom!r}; there are: {', '.join(map(str, labels)) or 'none'}."
-            )
-        return checked_number(atom, labels[atom])
 
     def parts(self, state: Any) -> Any:
         """Control state, registers, what each window gives, and the head's memory."""

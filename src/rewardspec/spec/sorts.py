@@ -45,9 +45,6 @@ def as_sorts(sorts: Mapping[str, int | str | Iterable[str]] | None) -> dict[str,
     Example:
         >>> as_sorts({"box": 3, "agent": ["red", "blue"]})
         {'box': ('0', '1', '2'), 'agent': ('red', 'blue')}
-
-    Raises:
-        SpecError: It is no mapping from names of sorts to a number of things, or to their names.
     """
     if sorts is None:
         return {}
@@ -80,20 +77,12 @@ def _things(name: str, things: Any) -> Things:
 class LabelAxes:
     """The atoms of a spec: which are about things, and which label a program reads for each thing.
 
-    Args:
-        formulas: The formulas of the spec.
-        sorts: The things of each sort.
-
     Attributes:
         sort_of: The sort of each atom that is about things with an axis.
         named: The sort of each atom that is about things of a sort of names.
         labels_of: For each atom the names of its labels in a program: `held(0)`, `held(1)` and so on for one about
             things, the atom itself for another.
         names: All these names, in order.
-
-    Raises:
-        SpecError: A sort is not declared, an atom is about things of two sorts, or sometimes about none, or a label
-            would be that of two atoms.
     """
 
     def __init__(self, formulas: Sequence[Formula], sorts: Sorts) -> None:
@@ -105,7 +94,11 @@ class LabelAxes:
             own = {}
             if isinstance(formula, Quantified):
                 if formula.variable not in sorts:
-                    raise _undeclared(formula, sorts)
+                    name, declared = formula.variable, ", ".join(sorts) or "none"
+                    raise SpecError(
+                        f"The sort {name!r} of `{formula}` is not declared; declared: {declared}."
+                        f"{did_you_mean(name, sorts)} Say how many there are: Spec(…, sorts={{{name!r}: 4}})."
+                    )
                 own = {f"{name}({formula.variable})": name for name in formula.predicates}
             for name in formula.atoms:
                 atom = own.get(name, name)
@@ -139,11 +132,7 @@ class LabelAxes:
             raise SpecError(f"The label {double!r} is that of two atoms, {atoms}. Call one of them otherwise.")
 
     def split(self, labels: Labels) -> Labels:
-        """The labels by the names that a program knows, from labels of atoms; those by such names stay as they are.
-
-        Raises:
-            LabelError: The labels of an atom about things have another last axis.
-        """
+        """The labels by the names that a program knows, from labels of atoms; those by such names stay as they are."""
         if not self.sort_of or labels.__class__ is CheckedLabels or not isinstance(labels, Mapping):
             return labels
         found = dict(labels)
@@ -155,10 +144,8 @@ class LabelAxes:
     def of_things(self, atom: str, labels: Any) -> dict[str, Any]:
         """The label of each thing, by the name that a program knows, from the labels of an atom.
 
-        Args:
-            atom: The atom.
-            labels: An array of shape (things,) or (batch, things), or a sequence of numbers; or a mapping from things,
-                in which numbered things may also be integers.
+        They are an array of shape (things,) or (batch, things), or a sequence of numbers; or a mapping from things, in
+        which numbered things may also be integers.
         """
         names = self.labels_of[atom]
         if isinstance(labels, Mapping):
@@ -187,10 +174,6 @@ class LabelAxes:
             return dict(zip(names, labels.tolist(), strict=True))
         return dict(zip(names, np.ascontiguousarray(np.moveaxis(labels, -1, 0)), strict=True))
 
-    def named_labels(self, atom: str, labels: Any, where: str = "") -> dict[Thing, float]:
-        """The label of each thing that a step names; see the function of that name."""
-        return named_labels(atom, labels, where)
-
     def misshapen(self, atom: str, received: tuple[int, ...], where: str = "") -> LabelError:
         """The error for labels of an atom about things that have another last axis."""
         count = len(self.labels_of[atom])
@@ -198,15 +181,6 @@ class LabelAxes:
             f"The labels of {atom!r}{where} should have {count} numbers on their last axis, one for each "
             f"{self.sort_of[atom]}. Received shape {received}."
         )
-
-
-def _undeclared(formula: Quantified, sorts: Sorts) -> SpecError:
-    name = formula.variable
-    declared = ", ".join(sorts) or "none"
-    return SpecError(
-        f"The sort {name!r} of `{formula}` is not declared; declared: {declared}.{did_you_mean(name, sorts)} Say how "
-        f"many there are: Spec(…, sorts={{{name!r}: 4}})."
-    )
 
 
 def things_of(formula: Formula, sorts: Sorts) -> Things:
@@ -261,15 +235,9 @@ def possible_over_things(formula: Formula, uppers: Sequence[Expression]) -> Expr
 
 
 def named_labels(atom: str, labels: Any, where: str = "") -> dict[Thing, float]:
-    """The label of each thing that a step names.
+    """The label of each thing that a step names; `where` says which step it is, for error messages.
 
-    Args:
-        atom: The atom.
-        labels: A mapping from things to numbers, or the things for which the atom holds; None for none.
-        where: Which step it is, for error messages.
-
-    Raises:
-        LabelError: It is neither, a thing is not hashable, or a label is not in [0, 1].
+    The labels are a mapping from things to numbers, or the things for which the atom holds; None for none.
 
     Example:
         >>> named_labels("paid", {"order 7": True}), named_labels("paid", ["order 7", "order 8"])
@@ -307,13 +275,7 @@ def label_of_thing(atom: str, thing: Thing, label: Any, where: str = "") -> floa
 
 @dataclasses.dataclass(frozen=True)
 class OfThings(DerivedAtom):
-    """An atom's function for one environment, its labels as a tuple of floats, one for each thing.
-
-    Attributes:
-        atom: The atom.
-        axes: What says which things it is about.
-        clip: Whether to clip labels into [0, 1].
-    """
+    """An atom's function for one environment, its labels as a tuple of floats, one for each thing."""
 
     atom: str
     axes: LabelAxes

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardspec.atomic_files import write_whole
 from rewardspec.errors import SpecError
 from rewardspec.logic.quantifiers import Quantified
 from rewardspec.machines.array_code import State
@@ -25,6 +26,7 @@ from rewardspec.spec.atoms.functions import AtomFunction, Clipped, takes_info, w
 from rewardspec.spec.atoms.labeling import StepNumber, read_labels
 from rewardspec.spec.infinite_values import REMEDY as INFINITE_VALUE_REMEDY
 from rewardspec.spec.infinite_values import infinite_step, infinite_value_message
+from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.spec.sorts import ONE_EPISODE, OfThings, things_of
 from rewardspec.spec.spec_arguments import SpecArguments
@@ -127,11 +129,7 @@ class Spec(SpecArguments):
         from rewardspec.spec.named_things import NamedThingsMachine, named_pair  # here, because few specs need it
 
         vetoes = [k for k, number in enumerate(self._named) if self.pairs[number].vetoes]
-        pairs = []
-        for pair in (self.pairs[number] for number in self._named):
-            assert isinstance(pair.formula, Quantified)
-            alike = [atom for atom, sort in self.axes.named.items() if sort == pair.formula.variable]
-            pairs.append(named_pair(pair, self.max_registers, alike))
+        pairs = [named_pair(self.pairs[number], self.max_registers, self.axes.named) for number in self._named]
         return NamedThingsMachine(self.program, head, pairs, vetoes, split)
 
     @functools.cached_property
@@ -221,8 +219,7 @@ class Spec(SpecArguments):
             return read_labels(self._readers, obs, action, next_obs, info, **options)
         if self._named:
             raise SpecError(ONE_EPISODE)
-        read = self.batch_reader.read_on_device if on_device else self.batch_reader.read
-        return read(obs, action, next_obs, batch, info, step=step, envs=envs)
+        return self.batch_reader.read(obs, action, next_obs, batch, info, step=step, envs=envs, on_device=on_device)
 
     # Running.
 
@@ -288,9 +285,7 @@ class Spec(SpecArguments):
     def reset_baseline(self, state: MachineState, where: Array = None) -> Any:
         """Reset the baseline of telescoping payments to 0, so that `delta` pays the level of the first step in full.
 
-        Args:
-            state: A state after a reset.
-            where: Elements of a batch that were reset: indices in NumPy, a mask in JAX and torch; None for all.
+        In a batch, `where` says which elements were reset: indices in NumPy, a mask in JAX and torch; None for all.
         """
         if not self._starts_at_zero:
             return state
@@ -488,7 +483,7 @@ class Spec(SpecArguments):
 
         Args:
             initial_labels: Labels of states after reset, an array for each atom, as `labels` gives them. With them, a
-                safety objective is an error that any of these states violates.
+                vetoing pair that any of these states violates is an error.
             max_episode_steps: After how many steps episodes end. With it, bounds are found that no episode reaches.
             observe: What of the monitors the agent will see, as wrappers take it, or `"nothing"`. With it, windows are
                 found that it does not see all of.
@@ -505,8 +500,13 @@ class Spec(SpecArguments):
         """Explain the reward of every step of an episode by the formula, atom and earlier step that decided it.
 
         Args:
-            episode: The labels of each atom over time, or a recorded episode with `observations` and `actions` where
-                the spec has the atoms' functions; see `rewardspec.episodes.explanation`.
+            episode: For each atom its labels, from reset to the last step. For a spec with atoms' functions also a
+                mapping or an object with `observations`, one more than steps, and `actions`. Either may have `rewards`,
+                `terminations` and `truncations`; without the latter two the episode was cut short at its last step.
+
+        Raises:
+            LabelError: A label is missing or not in [0, 1].
+            RecordingError: The recorded arrays do not fit together.
         """
         from rewardspec.episodes.explanation import explain
 
@@ -548,10 +548,16 @@ class Spec(SpecArguments):
         return dumps_spec(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the spec to a TOML file, all of it or nothing."""
-        from rewardspec.spec.toml_writing import dump_spec
+        """Write the spec to a TOML file, all of it or nothing.
 
-        dump_spec(self, path)
+        Raises:
+            SpecError: An atom cannot be saved, or the file cannot be written.
+        """
+        content = self.to_toml()
+        try:
+            write_whole(path, content.encode())
+        except OSError as error:
+            raise SpecError(f"Cannot write the spec {os.fspath(path)!r}: {error.strerror}.") from None
 
     def to_c(self, name: str = "m") -> str:
         """The spec as one C99 file that needs nothing but `math.h`; see `rewardspec.export.c_code`.
@@ -572,6 +578,12 @@ class Spec(SpecArguments):
         from rewardspec.export.sources import source_of_spec
 
         return to_js(source_of_spec(self, name))
+
+
+@functools.lru_cache(maxsize=1024)
+def alone(spec: Spec, pair: Pair) -> Spec:
+    """One pair, by a spec's semantics, penalty and budget, on labels that are given."""
+    return spec.replace(pairs=[pair], atoms=None, payment="value")
 
 
 def _zero_at(level: Number, where: Array) -> Number:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
@@ -246,10 +247,7 @@ class SpecArguments:
         return f"<p>{what} paid by {self.payment}{discount}</p>{pairs_as_html(self.pairs, self.penalty)}"
 
 
-_ARGUMENTS = (
-    *("pairs", "atoms", "penalty", "payment", "discount", "clip", "max_registers", "semantics", "bound"),
-    "sorts",
-)
+_ARGUMENTS = tuple(inspect.signature(SpecArguments).parameters)
 
 
 def _function(name: str, atom: Any) -> AtomFunction:

@@ -33,7 +33,7 @@ from typing import TypeAlias
 from rewardspec.errors import Error, SpecError, did_you_mean, shown
 from rewardspec.logic.quantifiers import atoms_of
 from rewardspec.spec.atoms.components import Components, read_components
-from rewardspec.spec.atoms.event_atoms import is_event_atom, read_event_atom
+from rewardspec.spec.atoms.event_atoms import KINDS, read_event_atom
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.atoms.per_agent import per_agent
@@ -78,8 +78,7 @@ class SpecDraft:
         options: The other arguments of `Spec`.
         threshold: Where labels turn into 0 or 1, or None.
         components: The observation's components that the file names.
-        entries: The atoms as the file writes them.
-        table: The whole file, as its entries are written.
+            table: The whole file, as its entries are written.
     """
 
     pairs: tuple[Pair, ...]
@@ -87,30 +86,22 @@ class SpecDraft:
     options: Mapping[str, Json] = field(default_factory=dict)
     threshold: float | None = None
     components: Components = field(default_factory=dict)
-    entries: Mapping[str, Json] = field(default_factory=dict)
     table: Mapping[str, Json] = field(default_factory=dict)
 
-    def spec(self) -> Spec:
-        """The spec.
+    @property
+    def entries(self) -> Mapping[str, Json]:
+        """The atoms as the file writes them."""
+        entries = self.table.get("atoms", {})
+        return entries if isinstance(entries, dict) else {}
 
-        Raises:
-            SpecError: An atom that a formula reads has no function, or an option has a value that it cannot have.
-        """
+    def spec(self) -> Spec:
+        """The spec."""
         spec = Spec(self.pairs, self.atoms, **self.options)
         return spec if self.threshold is None else spec.boolean(self.threshold)
 
 
 def load_spec(path: str | os.PathLike[str], references: bool = True) -> Spec:
-    """The spec in a TOML file.
-
-    Args:
-        path: The file.
-        references: Whether its atoms may name functions. Their modules are imported, which runs their code: pass False
-            for a file that you do not trust.
-
-    Raises:
-        SpecError: The file cannot be read, or is not a valid spec. Names the place and a remedy.
-    """
+    """The spec in a TOML file; see `Spec.load`."""
     draft = read_draft(path, references=references)
     try:
         return draft.spec()
@@ -120,9 +111,6 @@ def load_spec(path: str | os.PathLike[str], references: bool = True) -> Spec:
 
 def loads_spec(text: str, references: bool = True) -> Spec:
     """The spec in a TOML text; `references` as for `load_spec`.
-
-    Raises:
-        SpecError: The text is not a valid spec. Names the place and a remedy.
 
     Example:
         >>> spec = loads_spec('''
@@ -139,9 +127,6 @@ def loads_spec(text: str, references: bool = True) -> Spec:
 def spec_to_show(text: str) -> Spec:
     """The spec in a TOML text, to be shown and not to be run: functions that its atoms name are not imported.
 
-    Raises:
-        SpecError: The text is not a valid spec.
-
     Example:
         >>> spec = spec_to_show('''
         ... atoms.near = "my_project.atoms:near"
@@ -155,11 +140,7 @@ def spec_to_show(text: str) -> Spec:
 
 @dataclass(frozen=True)
 class NotImported:
-    """The function of an atom that is named and was not imported.
-
-    Attributes:
-        reference: Its name.
-    """
+    """The function of an atom that is named and was not imported."""
 
     reference: str
 
@@ -176,14 +157,11 @@ def read_draft(
     atoms: bool = True,
     rewrite: Callable[[str], str] | None = None,
 ) -> SpecDraft:
-    """Read a spec file without checking its parts against each other.
+    """Read a spec file without checking its parts against each other; `references` as for `Spec.load`.
 
-    Args:
-        path: The file.
-        references: Whether its atoms may name functions; see `load_spec`.
-        announce: Called with every reference to a function before its module is imported.
-        atoms: Whether to read the atoms. Where labels are given, nothing need be imported for them.
-        rewrite: Applied to the text of each formula before it is parsed, for example to turn seconds into steps.
+    Every reference to a function is announced before its module is imported. Without `atoms`, where labels are given,
+    nothing need be imported for them. The text of each formula is rewritten before it is parsed, for example to turn
+    seconds into steps.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -237,8 +215,7 @@ def _draft(text: str, resolving: Resolving | None, rewrite: Callable[[str], str]
         names = dict.fromkeys(name for pair in pairs for name in atoms_of(pair.formula))
         margin = options.get("semantics") == "robustness"
         atoms = with_predicates(atoms, names, components, margin)
-    entries = table.get("atoms", {})
-    return SpecDraft(pairs, atoms, options, threshold, components, entries if isinstance(entries, dict) else {}, table)
+    return SpecDraft(pairs, atoms, options, threshold, components, table)
 
 
 def _read_pairs(entries: Json, rewrite: Callable[[str], str] | None) -> tuple[Pair, ...]:
@@ -286,16 +263,13 @@ def read_atom(entry: Json, components: Components, resolving: Resolving = refere
 
     `resolving` gives the function of a name, by default by importing its module.
 
-    Raises:
-        SpecError: It is none of these. Names the place and a remedy.
-
     Example:
         >>> read_atom({"expression": "action == 1", "at_reset": 0}, {})(None, 1, None)
         1.0
     """
     if isinstance(entry, str):
         entry = {"function" if is_reference(entry) else "expression": entry}
-    if is_event_atom(entry):
+    if isinstance(entry, dict) and any(kind in entry for kind in KINDS):
         return read_event_atom(entry)
     if not isinstance(entry, dict):
         raise SpecError(

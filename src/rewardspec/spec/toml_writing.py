@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from rewardspec.atomic_files import write_whole
 from rewardspec.errors import SpecError
-from rewardspec.machines.effort_limit import DEFAULT_REGISTERS
 from rewardspec.spec.atoms.components import Components, read_components
 from rewardspec.spec.atoms.event_atoms import EventAtom
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
@@ -22,38 +20,14 @@ from rewardspec.spec.sorts import NAMES, Things
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Json, JsonObject
 
-_DEFAULTS = {
-    "penalty": 0.0,
-    "discount": 0.99,
-    "clip": False,
-    "max_registers": DEFAULT_REGISTERS,
-    "semantics": "degree",
-    "bound": None,
-}
-
-
-def dump_spec(spec: Spec, path: str | os.PathLike[str]) -> None:
-    """Write a spec to a TOML file atomically.
-
-    Raises:
-        SpecError: An atom cannot be saved, or the file cannot be written.
-    """
-    content = dumps_spec(spec)
-    try:
-        write_whole(path, content.encode())
-    except OSError as error:
-        raise SpecError(f"Cannot write the spec {os.fspath(path)!r}: {error.strerror}.") from None
+_OPTIONS = ("penalty", "discount", "clip", "max_registers", "semantics", "bound")
+_PAIR = ("name", "formula", "weight", "veto", "penalty", "payment", "progress")
 
 
 def dumps_spec(spec: Spec, further: Mapping[str, Json] = MappingProxyType({})) -> str:
     """A spec as TOML text, which `loads_spec` reads back to the same spec.
 
-    Args:
-        spec: The spec.
-        further: Entries that are written as they are, for a spec without functions: its atoms, say, as text.
-
-    Raises:
-        SpecError: An atom is a function that no file can name, or the atoms do not fit into one file.
+    For a spec without functions, `further` has entries that are written as they are: its atoms, say, as text.
 
     Example:
         >>> print(dumps_spec(Spec([("F goal", 2), Pair("G !crash", 1, penalty=-5)])), end="")
@@ -74,8 +48,9 @@ def dumps_spec(spec: Spec, further: Mapping[str, Json] = MappingProxyType({})) -
 def _lines(spec: Spec, further: Mapping[str, Json]) -> Iterator[str]:
     threshold, atoms = _without_threshold(spec.atom_functions or {})
     yield f"payment = {_value(spec.payment)}"
-    for key, default in _DEFAULTS.items():
-        if getattr(spec, key) != default:
+    defaults = inspect.signature(Spec).parameters
+    for key in _OPTIONS:
+        if getattr(spec, key) != defaults[key].default:
             yield f"{key} = {_value(getattr(spec, key))}"
     if spec.sorts:
         yield f"sorts = {{ {', '.join(f'{_key(name)} = {_things(own)}' for name, own in spec.sorts.items())} }}"
@@ -108,15 +83,8 @@ def _lines(spec: Spec, further: Mapping[str, Json]) -> Iterator[str]:
 
 
 def _pair(pair: Pair) -> JsonObject:
-    entry = {
-        "name": pair.name,
-        "formula": str(pair.formula),
-        "weight": pair.weight,
-        "veto": pair.veto,
-        "penalty": pair.penalty,
-        "payment": pair.payment,
-        "progress": pair.progress or None,
-    }
+    entry = {key: getattr(pair, key) for key in _PAIR}
+    entry |= {"formula": str(pair.formula), "progress": pair.progress or None}
     return {key: value for key, value in entry.items() if value is not None}
 
 

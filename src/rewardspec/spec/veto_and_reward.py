@@ -34,13 +34,10 @@ PENALTY, LEVELS, VALUES = 0, 1, 2  # where the memory of a state holds them
 
 @dataclass(frozen=True)
 class RewardHead(Head):
-    """Weights, veto, penalties and payments, as expressions.
+    """Weights, veto, penalties and payments, as expressions; `payments` are the ways to pay, the spec's own first.
 
     A state remembers the lowest penalty in force, the level of each way to pay, and the value of each formula, after
     all of them the values for single things.
-
-    Attributes:
-        payments: The ways to pay, the spec's own first.
     """
 
     payments: tuple[str, ...] = ()
@@ -63,17 +60,10 @@ def reward_head(
     bound: float = math.inf,
     sorts: Sorts | None = None,
 ) -> RewardHead:
-    """The head of a spec.
+    """The head of a spec, from its arguments and the penalty of each pair that can veto, in order.
 
-    Args:
-        pairs: The pairs.
-        penalties: The penalty of each pair that can veto, in order.
-        payment: The spec's way to pay; a pair may have its own.
-        discount: The learner's discount.
-        semantics: Whether values are degrees, of which 0 is a violation, or robustness, where less than 0 is one.
-        bound: Values are paid as if they were at most this, and at least minus this.
-        sorts: The things of each sort. What a pair about names is paid for, and what tells of its veto, are inputs:
-            first the former of all such pairs, then the latter of those that can veto.
+    Values are paid as if they were at most the bound, and at least minus it. What a pair about names is paid for, and
+    what tells of its veto, are inputs: first the former of all such pairs, then the latter of those that can veto.
     """
     outputs = map(output, itertools.count())
     things = [[next(outputs) for _ in things_of(pair.formula, sorts or {})] for pair in pairs]

@@ -32,7 +32,7 @@ from rewardspec.machines.expressions import (
 from rewardspec.machines.polynomials import Polynomial
 from rewardspec.machines.polynomials import maximum as either
 from rewardspec.machines.polynomials import minimum as both
-from rewardspec.machines.program import Program, Push, Step, Window, after_letter
+from rewardspec.machines.program import Program, Push, Window, after_letter
 from rewardspec.synthesis.quantitative.compiler import Synthesis
 
 _EFFORT = 2_000_000  # what may be spent on a further program; it takes a second or two
@@ -43,9 +43,7 @@ _MOST_PARTS = 2_000  # of expressions that are looked at
 class VetoProgram(NamedTuple):
     """A program whose output is positive while a formula can still be; as robustness, at least 0.
 
-    Attributes:
-        program: The program.
-        exact: Whether its output is positive no longer than that.
+    It is exact if its output is positive no longer than that.
     """
 
     program: Program
@@ -55,10 +53,7 @@ class VetoProgram(NamedTuple):
 def veto_program(formula: Formula, value: Program, max_registers: int) -> VetoProgram:
     """Return a program that tells whether a formula can still become positive; as robustness, at least 0.
 
-    Args:
-        formula: The formula.
-        value: The program of its value.
-        max_registers: The budget for a further program.
+    `value` is the program of its value. The budget is that of a further program.
 
     Raises:
         SynthesisError: There is none within the budget, not even one that tells late.
@@ -95,11 +90,8 @@ def _is_reached(program: Program, later: Sequence[Expression]) -> bool:
     """Return whether the next letters make the value positive wherever an upper bound of later values is.
 
     It is enough to look at letters that make every literal positive. Expressions are compared as polynomials over the
-    registers and over what windows give, whatever else the windows hold.
-
-    Args:
-        program: The program.
-        later: For each control state, the upper bound, in terms of registers and windows.
+    registers and over what windows give, whatever else the windows hold. `later` has the upper bound for each control
+    state, in terms of registers and windows.
     """
     parts = list(all_parts([*program.expressions(), *later]))
     if len(parts) > _MOST_PARTS or any(part.op in ("affine", "discount") for part in parts):
@@ -114,7 +106,8 @@ def _is_reached(program: Program, later: Sequence[Expression]) -> bool:
         for _ in range(_STEPS):
             step = program.steps[at].map(every_literal)
             after = {register(k): ZERO if update is None else update for k, update in enumerate(step.updates)}
-            given = {k: _at_least(each, push, k) for k, (each, push) in enumerate(_windows(program, step))}
+            windows = zip(program.windows, step.pushes, strict=True)
+            given = {k: _at_least(each, push, k) for k, (each, push) in enumerate(windows)}
             at_once = Substitution({pushed(k): value for k, value in given.items()})
             reached = either(reached, _positive(state(at_once(step.outputs[0])), numbers))
             after |= {window(k): value for k, value in given.items()}
@@ -123,10 +116,6 @@ def _is_reached(program: Program, later: Sequence[Expression]) -> bool:
         if either(reached, _positive(every_literal(bound), numbers)) != reached:
             return False
     return True
-
-
-def _windows(program: Program, step: Step) -> list[tuple[Window, Push]]:
-    return list(zip(program.windows, step.pushes, strict=True))
 
 
 def _at_least(each: Window, push: Push, number: int) -> Expression:

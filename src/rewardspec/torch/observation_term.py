@@ -14,8 +14,7 @@ import torch
 from rewardspec.episodes.features import Features, Observe
 from rewardspec.errors import SpecError
 from rewardspec.spec import Spec
-from rewardspec.torch.reward_term import Env, EnvIds, SpecTerm, TermCfg
-from rewardspec.wrappers.monitor_reward import readable
+from rewardspec.torch.reward_term import Env, EnvIds, SpecTerm, TermCfg, spec_in
 
 
 class SpecObservation:
@@ -23,10 +22,6 @@ class SpecObservation:
 
     Use the class as the `func` of an `ObservationTermCfg`; the parameters of `__call__` after `env` are its `params`.
     Isaac Lab asks for its own base class, as for `SpecTerm`.
-
-    Args:
-        cfg: Configuration of the term.
-        env: The environment.
 
     Attributes:
         names: What each of the numbers is called.
@@ -53,10 +48,7 @@ class SpecObservation:
     def __init__(self, cfg: TermCfg, env: Env) -> None:
         self.cfg = cfg
         self._env = env
-        params = cfg.params
-        if "spec" not in params:
-            raise SpecError(f"`params` should have a 'spec', or the path of its file. Received {sorted(params)}.")
-        self._features = Features(readable(params["spec"]), params.get("observe", "registers"))
+        self._features = Features(spec_in(cfg.params), cfg.params.get("observe", "registers"))
         self.names = self._features.names
 
     def reset(self, env_ids: EnvIds = None) -> None:
@@ -65,16 +57,10 @@ class SpecObservation:
     def __call__(
         self, env: Env, spec: Spec | str | os.PathLike[str], term: str, observe: Observe = "registers"
     ) -> torch.Tensor:
-        """Return the numbers of the reward term's state.
+        """Return the numbers of the reward term's state, floats of shape (num_envs, len(names)).
 
-        Args:
-            env: The environment, with a `reward_manager` unless it is being made.
-            spec: The spec of the reward term, or the path of its TOML file.
-            term: Name of the reward term, a `SpecTerm`.
-            observe: Which numbers: `"registers"`, `"values"` or `"control"`; see `rewardspec.episodes.features`.
-
-        Returns:
-            Floats of shape (num_envs, len(names)). Zeros while there is no reward manager.
+        They are zeros while there is no reward manager. `term` is the name of the reward term, a `SpecTerm`, and `spec`
+        its spec or the path of its TOML file. `observe` says which numbers; see `rewardspec.episodes.features`.
 
         Raises:
             SpecError: The reward manager's term is not a `SpecTerm`.

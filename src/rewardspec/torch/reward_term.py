@@ -15,7 +15,9 @@ from typing import Any, Protocol, TypeAlias
 
 import torch
 
+from rewardspec.episodes.batched_spaces import chosen
 from rewardspec.episodes.features import Features
+from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import SpecError
 from rewardspec.machines.array_code import State
 from rewardspec.spec import Spec
@@ -46,10 +48,6 @@ class SpecTerm:
 
         class SpecTerm(rewardspec.torch.SpecTerm, isaaclab.managers.ManagerTermBase): ...
 
-    Args:
-        cfg: Configuration of the term.
-        env: The environment.
-
     Attributes:
         spec: The spec.
 
@@ -72,22 +70,17 @@ class SpecTerm:
     def __init__(self, cfg: TermCfg, env: Env) -> None:
         self.cfg = cfg
         self._env = env
-        params = cfg.params
-        if "spec" not in params:
-            raise SpecError(f"`params` should have a 'spec', or the path of its file. Received {sorted(params)}.")
-        self.spec: Spec = readable(params["spec"])
-        self._divides = _divides(self.spec, params.get("divide_by_dt"), env)
+        self.spec = spec_in(cfg.params)
+        self._divides = _divides(self.spec, cfg.params.get("divide_by_dt"), env)
         self._state: State | None = None
         self._obs: Observation = None
         # Written in place: managers may call `step` in inference mode and `reset` outside of it.
         self._begun = torch.ones(env.num_envs, dtype=torch.bool, device=env.device)
 
     def reset(self, env_ids: EnvIds = None) -> None:
-        """Start the spec anew in some environments.
+        """Start the spec anew in some environments, None for all.
 
-        Args:
-            env_ids: Indices of the environments, as a slice, a sequence or a tensor; or a mask of shape (num_envs,).
-                None for all.
+        They are given by indices, as a slice, a sequence or a tensor; or as a mask of shape (num_envs,).
         """
         if env_ids is None:
             env_ids = slice(None)
@@ -120,10 +113,10 @@ class SpecTerm:
         """
         spec = self.spec
         next_obs = env if observation is None else observation(env)
-        obs = next_obs if observation is None or self._obs is None else _chosen(self._begun, next_obs, self._obs)
+        obs = next_obs if observation is None or self._obs is None else chosen(self._begun, next_obs, self._obs)
         labels = spec.labels(obs, _action(env), next_obs, batch=env.num_envs)
         if observation is not None and spec.batch_reader.of_transitions:
-            self._obs = _copied(next_obs)
+            self._obs = copied(next_obs)  # simulators write the next observations over these
         if self._state is None:
             tensors = (label for label in labels.values() if isinstance(label, torch.Tensor))
             like = next(tensors, self._begun.float())
@@ -151,10 +144,7 @@ class SpecTerm:
     def read(self, features: Features) -> torch.Tensor:
         """Return what agents can be shown of the state, of shape (num_envs, len(features.names)).
 
-        `SpecObservation` calls this as an observation term.
-
-        Args:
-            features: The numbers to show, as `Features(term.spec, "registers")`.
+        `SpecObservation` calls this as an observation term, with features such as `Features(term.spec, "registers")`.
         """
         if not features.names:
             return torch.zeros(self._env.num_envs, 0, device=self._env.device)
@@ -185,6 +175,13 @@ class SpecTerm:
         return {} if self._state is None else self.spec.invalid_labels(self._state)
 
 
+def spec_in(params: Mapping[str, Any]) -> Spec:
+    """The spec in the parameters of a term."""
+    if "spec" not in params:
+        raise SpecError(f"`params` should have a 'spec', or the path of its file. Received {sorted(params)}.")
+    return readable(params["spec"])
+
+
 def _divides(spec: Spec, asked: bool | None, env: Env) -> bool:
     if not getattr(getattr(env, "cfg", None), "scale_rewards_by_dt", True):  # an option of mjlab
         return False
@@ -209,14 +206,3 @@ def _ends(env: Env) -> tuple[torch.Tensor | bool, torch.Tensor | bool]:
     """Return where episodes terminate and are truncated in this step."""
     manager = getattr(env, "termination_manager", None)
     return (False, False) if manager is None else (manager.terminated, manager.time_outs)
-
-
-def _chosen(mask: torch.Tensor, new: Observation, old: Observation) -> Observation:
-    if isinstance(new, Mapping):
-        return {key: _chosen(mask, value, old[key]) for key, value in new.items()}
-    return torch.where(mask.reshape(-1, *[1] * (new.ndim - 1)), new, old)
-
-
-def _copied(obs: Observation) -> Observation:
-    """Return a copy, because simulators write the next observations over these."""
-    return {key: _copied(value) for key, value in obs.items()} if isinstance(obs, Mapping) else obs.clone()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rewardspec.spec.atoms.event_atoms import Event
 from rewardspec.spec.spec import Spec
 from rewardspec.transcripts.messages import ErrorTest, Message, Reader, calls_of, reports_error
-from rewardspec.transcripts.rules import Rule, RuleBook, RuleState
+from rewardspec.transcripts.rules import RuleBook, RuleState
 from rewardspec.types import Json
 
 
@@ -54,14 +54,10 @@ class Decision(NamedTuple):
 
 
 class Guard:
-    """Follows a conversation, and blocks the calls that would break a rule.
+    """Follows a conversation, and blocks the calls that would break a rule; see `check` for the arguments.
 
     A call is blocked exactly if a rule can still be kept before it and cannot after it, whatever follows; for a rule
     about things, if this is so for one of them. A blocked call counts as not made.
-
-    Args:
-        spec: The spec with the rules.
-        is_error: Decides whether the message of a tool reports an error.
 
     Example:
         >>> spec = Spec.from_toml('''
@@ -86,7 +82,7 @@ class Guard:
 
     def check(self, name: str, arguments: Mapping[str, Json] | None = None) -> Decision:
         """Judge a call that may be made next. The guard does not change."""
-        return self._judged(Event("call", name, arguments or {}), self._states)
+        return _judged(self._book, self._states, Event("call", name, arguments or {}))
 
     def add(self, message: Message) -> list[Decision]:
         """Follow one more message, and judge its calls in order.
@@ -111,19 +107,13 @@ class Guard:
         )
         for event in events:
             if event.kind == "call":
-                decision = self._judged(event, self._states)._replace(id=next(identifiers))
+                decision = _judged(self._book, self._states, event)._replace(id=next(identifiers))
                 decisions.append(decision)
                 if not decision.allowed:
                     self._blocked |= {decision.id} - {""}
                     continue
             self._states = self._book.step(self._states, event)
         return decisions
-
-    def _judged(self, event: Event, states: tuple[RuleState, ...]) -> Decision:
-        broken = self._book.broken_by(states, event)
-        if not broken:
-            return Decision(True, (), event.name)
-        return Decision(False, tuple(_reason(rule, thing) for rule, thing in broken), event.name)
 
 
 def check_call(
@@ -135,9 +125,9 @@ def check_call(
     for message in messages:
         for event in reader.read(message):
             states = book.step(states, event)
-    broken = book.broken_by(states, Event("call", name, arguments or {}))
-    return Decision(not broken, tuple(_reason(rule, thing) for rule, thing in broken), name)
+    return _judged(book, states, Event("call", name, arguments or {}))
 
 
-def _reason(rule: Rule, thing: str) -> Reason:
-    return Reason(rule.name, rule.text, thing)
+def _judged(book: RuleBook, states: tuple[RuleState, ...], event: Event) -> Decision:
+    reasons = tuple(Reason(rule.name, rule.text, thing) for rule, thing in book.broken_by(states, event))
+    return Decision(not reasons, reasons, event.name)

@@ -52,9 +52,6 @@ class Reader:
     An assistant's message is an event for its text, if it has any, and one for each call, in order. The message of a
     tool is a result or an error, with the name and the arguments of the call that it answers.
 
-    Args:
-        is_error: Decides whether the message of a tool reports an error.
-
     Example:
         >>> reader = Reader()
         >>> call = {"id": "1", "function": {"name": "get_order", "arguments": '{"order_id": 7}'}}
@@ -71,11 +68,7 @@ class Reader:
         self.turn = -1
 
     def read(self, message: Message) -> list[Event]:
-        """The events of the next message.
-
-        Raises:
-            RecordingError: It is no chat message.
-        """
+        """The events of the next message."""
         number = self.messages
         role = message.get("role") if isinstance(message, Mapping) else None
         if role not in _ROLES and role not in _TOOLS:
@@ -111,15 +104,7 @@ class Reader:
 
 
 def events_of(messages: Iterable[Message], is_error: ErrorTest = reports_error) -> list[Event]:
-    """The events of a conversation.
-
-    Args:
-        messages: The messages, in order.
-        is_error: Decides whether the message of a tool reports an error.
-
-    Raises:
-        RecordingError: One of them is no chat message.
-    """
+    """The events of a conversation; see `check` for the arguments."""
     reader = Reader(is_error)
     return [event for message in messages for event in reader.read(message)]
 
@@ -139,9 +124,6 @@ def calls_of(message: Message, number: int = 0) -> list[tuple[str, str, dict[str
     """Identifier, name and arguments of each call of an assistant's message.
 
     Arguments that are no JSON object are left out.
-
-    Raises:
-        RecordingError: A call has no name.
     """
     calls = message.get("tool_calls") or (
         [{"function": message["function_call"]}] if message.get("function_call") else []

@@ -43,22 +43,7 @@ class RuleState(NamedTuple):
 
 
 class Rule:
-    """One rule, compiled.
-
-    Args:
-        name: What reports call it.
-        formula: The formula.
-
-    Attributes:
-        name: The name.
-        formula: The formula.
-        text: The formula as text.
-        sort: The sort that it is about, or None.
-
-    Raises:
-        SpecError: No conversation can keep the rule.
-        SynthesisError: The formula has no automaton within the budget.
-    """
+    """One rule, compiled; `name` is what reports call it, and `sort` what it is about, or None."""
 
     def __init__(self, name: str, formula: Formula) -> None:
         self.name = name
@@ -160,17 +145,9 @@ class Rule:
 
 
 class RuleBook:
-    """All rules of a spec, and its atoms.
+    """All rules of a spec, and its atoms, which are about events. Its sorts are sorts of names.
 
-    Args:
-        spec: The spec. Its atoms are about events; its sorts are sorts of names.
-
-    Attributes:
-        spec: The spec.
-        rules: The rules: pairs with a weight of at least 0 that do not start with `mean`.
-
-    Raises:
-        SpecError: The spec has no atoms about events, or a sort with a fixed number of things.
+    The rules are the pairs with a weight of at least 0 that do not start with `mean`.
     """
 
     def __init__(self, spec: Spec) -> None:

@@ -8,22 +8,17 @@ from collections.abc import Mapping
 from rewardspec.logic.formulas import Next, WeakNext
 from rewardspec.logic.quantifiers import inside
 from rewardspec.spec import Pair, Spec
+from rewardspec.spec.spec import alone
 
 _MOST_NAMED = 12  # labels in a warning: a formula about many things reads many
 
 
 def warn_of_violation(spec: Spec, labels: Mapping[str, float], stacklevel: int) -> None:
-    """Warn that a reset has vetoed the whole episode, which is seldom meant.
-
-    Args:
-        spec: The spec, one of whose vetoing pairs is violated.
-        labels: The labels of the first state.
-        stacklevel: That of `warnings.warn` for the caller.
-    """
+    """Warn that a reset with these labels has vetoed the whole episode of a spec, which is seldom meant."""
     safety = zip((pair for pair in spec.pairs if pair.vetoes), spec.penalties, strict=True)
     violated = [(pair, penalty) for pair, penalty in safety if _violates(spec, pair, labels)]
     pair, penalty = min(violated, key=lambda found: found[1])  # the lowest penalty is the one in force
-    read = ", ".join(f"{name} is {labels[name]:g}" for name in _alone(spec, pair).atoms[:_MOST_NAMED])
+    read = ", ".join(f"{name} is {labels[name]:g}" for name in alone(spec, pair).atoms[:_MOST_NAMED])
     named = f"`{pair.formula}`" if pair.name is None else f"`{pair.formula}` ({pair.name})"
     warnings.warn(
         f"The safety objective {named} is violated by the state after reset{f', where {read}' if read else ''}, so "
@@ -37,10 +32,5 @@ def warn_of_violation(spec: Spec, labels: Mapping[str, float], stacklevel: int) 
 
 
 def _violates(spec: Spec, pair: Pair, labels: Mapping[str, float]) -> bool:
-    alone = _alone(spec, pair)
-    return bool(alone.violated(alone.start(labels)))
-
-
-def _alone(spec: Spec, pair: Pair) -> Spec:
-    """One pair, by the spec's own semantics and register budget."""
-    return spec.replace(pairs=[pair], atoms=None)
+    one = alone(spec, pair)
+    return bool(one.violated(one.start(labels)))

@@ -111,9 +111,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         gym.Wrapper.__init__(self, env)
         self.reward_spec = spec = readable(spec)
         self.extension: Extension | None = None
-        if observe == "nothing":
-            observe = None
-        self._observe = observe
+        self._observe = observe = None if observe == "nothing" else observe
         if observe is not None:
             from rewardspec.wrappers.product_numbering import extension_of  # here, because it loads finite models
 
@@ -239,11 +237,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     @property
     def monitor_state(self) -> ScalarState:
-        """State of the spec in the current episode.
-
-        Raises:
-            ResetNeeded: There is no episode.
-        """
+        """State of the spec in the current episode."""
         if self._state is None:
             raise ResetNeeded("There is no episode for the spec to follow. Call reset() first.")
         return self._state
@@ -285,8 +279,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             >>> [finding.rule for finding in MonitorReward(gym.make("FrozenLake-v1"), spec).lint()]
             ['bound-past-limit', 'unseen-window']
         """
-        shown = "nothing" if self._observe is None else self._observe
-        return self.reward_spec.lint(max_episode_steps=episode_limit(self.env), observe=shown)
+        return self.reward_spec.lint(max_episode_steps=episode_limit(self.env), observe=self._observe or "nothing")
 
 
 def episode_limit(env: Environment | VectorEnvironment) -> int | None:
@@ -316,11 +309,7 @@ def _require_one_environment(env: Any) -> None:
 
 
 def _as_number(env: Environment, reward: SupportsFloat) -> float:
-    """Convert an environment's reward to a float.
-
-    Raises:
-        Error: The reward is not one number.
-    """
+    """Convert an environment's reward to a float."""
     try:
         return float(reward)
     except (TypeError, ValueError):
@@ -340,11 +329,7 @@ def _by_name(names: Sequence[str]) -> Callable[[tuple[float, ...]], dict[str, fl
 
 
 def readable(spec: Spec | str | os.PathLike[str]) -> Spec:
-    """The spec, from its TOML file if it is one, as one that can read an environment.
-
-    Raises:
-        SpecError: It is no spec, or has no functions for its atoms.
-    """
+    """The spec, from its TOML file if it is one, as one that can read an environment."""
     if isinstance(spec, str) and not spec.endswith(".toml") and not os.path.exists(spec):
         raise SpecError(
             f"`spec` should be a rewardspec.Spec, or the path of a spec's TOML file. Received {spec!r}, where there is "

@@ -37,10 +37,8 @@ class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             Without registers, tasks that need memory cannot be learned.
         order: Whether tasks follow one another `"in turn"`, or are drawn at `"random"`. `reset(options={"task": k})`
             chooses one.
-        record: Whether to keep the labels of the episode, for `explain()`.
-        terminate_on_violation: Whether a violation of a vetoing pair ends the episode.
-        terminate_on_completion: Whether the episode ends once all formulas with a positive weight have the value 1.
-        end_when_done: Deprecated; sets both of the above.
+        record: As for `MonitorReward`, like `terminate_on_violation` and `terminate_on_completion`.
+        end_when_done: Deprecated; sets both of the latter.
 
     Attributes:
         specs: The tasks.
@@ -183,12 +181,7 @@ def require_specs(specs: Sequence[Spec], order: str) -> None:
 def flat_space(space: AnySpace, shown: Sequence[Features | None]) -> gym.spaces.Box:
     """The space of observations that are flat, with the task as one-hot and the numbers of its monitor behind them.
 
-    Args:
-        space: The environment's own space.
-        shown: For each task the numbers that are shown of its monitor, or None.
-
-    Raises:
-        SpecError: The space is neither `Discrete` nor a `Box`.
+    `shown` has for each task the numbers that are shown of its monitor, or None.
     """
     if isinstance(space, gym.spaces.Discrete):
         own = gym.spaces.Box(0.0, 1.0, (int(space.n),))

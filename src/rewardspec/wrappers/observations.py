@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from rewardspec.episodes.features import Numbers
 from rewardspec.errors import SpecError
+from rewardspec.machines.namespaces import namespace_of
 from rewardspec.types import AnySpace, Array, Observation
 
 MONITOR = "monitor"
@@ -39,16 +40,7 @@ class ShownNumbers(Protocol):
 
 
 class Extension:
-    """Extension of observations of one space by numbers; this one makes a Dict of any observation.
-
-    Args:
-        space: The space of the environment's own observations.
-        features: The numbers.
-
-    Attributes:
-        space: The space of the extended observations.
-        names: The names of the numbers.
-    """
+    """Extension of observations of one space by numbers; this one makes a Dict of any observation."""
 
     space: AnySpace
     names: tuple[str, ...]
@@ -68,12 +60,12 @@ class Extension:
         assert isinstance(monitor, spaces.Box)
         return self.join(space, monitor)
 
-    def extend(self, observation: Observation, numbers: Sequence[float] | NDArray[np.float64]) -> Observation:
+    def extend(self, observation: Observation, numbers: Numbers | Array) -> Observation:
         """One observation with its numbers."""
-        return {"observation": observation, MONITOR: np.array(numbers, dtype=np.float64)}
+        return {"observation": observation, MONITOR: _as_array(numbers)}
 
     def extend_batch(self, observation: Observation, numbers: Array) -> Observation:
-        """A batch of observations, with one row of numbers for each."""
+        """A batch of observations in NumPy, JAX or torch, with one row of numbers for each in the same library."""
         return self.extend(observation, numbers)
 
 
@@ -88,7 +80,7 @@ class Appended(Extension):
         self.dtype = low.dtype
         return spaces.Box(low, high, dtype=low.dtype.type)
 
-    def extend(self, observation: Observation, numbers: Sequence[float] | NDArray[np.float64]) -> Observation:
+    def extend(self, observation: Observation, numbers: Numbers | Array) -> Observation:
         """The observation's own numbers, then the others."""
         own, count = len(observation), len(numbers)
         longer = np.empty(own + count, self.dtype)  # several times quicker than concatenating
@@ -98,7 +90,10 @@ class Appended(Extension):
 
     def extend_batch(self, observation: Observation, numbers: Array) -> Observation:
         """The same for each row."""
-        return np.concatenate((observation, numbers), axis=1, dtype=self.dtype, casting="same_kind")
+        xp = namespace_of(observation) or np
+        if xp is np:
+            return np.concatenate((observation, numbers), axis=1, dtype=self.dtype, casting="same_kind")
+        return xp.concatenate((observation, xp.asarray(numbers, dtype=observation.dtype)), -1)
 
 
 class Keyed(Extension):
@@ -113,9 +108,9 @@ class Keyed(Extension):
             )
         return spaces.Dict({**space.spaces, MONITOR: monitor})
 
-    def extend(self, observation: Observation, numbers: Sequence[float] | NDArray[np.float64]) -> Observation:
+    def extend(self, observation: Observation, numbers: Numbers | Array) -> Observation:
         """The observation with one more entry."""
-        return {**observation, MONITOR: np.array(numbers, dtype=np.float64)}
+        return {**observation, MONITOR: _as_array(numbers)}
 
 
 class Trailing(Extension):
@@ -126,21 +121,13 @@ class Trailing(Extension):
         assert isinstance(space, spaces.Tuple)
         return spaces.Tuple((*space.spaces, monitor))
 
-    def extend(self, observation: Observation, numbers: Sequence[float] | NDArray[np.float64]) -> Observation:
+    def extend(self, observation: Observation, numbers: Numbers | Array) -> Observation:
         """The observation with one more element."""
-        return (*observation, np.array(numbers, dtype=np.float64))
+        return (*observation, _as_array(numbers))
 
 
 class Numbered(Extension):
-    """A Discrete: each pair of a state and its numbers has a number.
-
-    Args:
-        pairs: All pairs that can occur.
-        features: The numbers.
-
-    Attributes:
-        pairs: The pair that each number stands for.
-    """
+    """A Discrete: each pair of a state and its numbers has a number; `pairs` are all that can occur, in this order."""
 
     def __init__(self, pairs: Sequence[Pair], features: ShownNumbers) -> None:
         self.pairs: tuple[Pair, ...] = tuple(pairs)
@@ -152,7 +139,7 @@ class Numbered(Extension):
         """The space of batches of numbers."""
         return batch_space(self.space, count)
 
-    def extend(self, observation: Observation, numbers: Sequence[float] | NDArray[np.float64]) -> int:
+    def extend(self, observation: Observation, numbers: Numbers | Array) -> int:
         """The pair's number."""
         pair = (int(observation), tuple(map(float, numbers)))
         try:
@@ -171,13 +158,14 @@ class Numbered(Extension):
         return np.array([self.extend(one, row) for one, row in rows], dtype=np.int64)
 
 
+def _as_array(numbers: Numbers | Array) -> Array:
+    return np.array(numbers, dtype=np.float64) if isinstance(numbers, tuple) else numbers
+
+
 def extension(space: AnySpace, features: ShownNumbers, pairs: Sequence[Pair] | None = None) -> Extension | None:
     """Choose the extension of an observation space by some numbers; None if there are no numbers.
 
-    Args:
-        space: The space of one environment's observations.
-        features: The numbers.
-        pairs: For a Discrete space all pairs that can occur, where they are known.
+    `space` is that of one environment's observations. For a Discrete one, `pairs` are all that can occur, if known.
 
     Example:
         >>> from rewardspec.episodes.features import Features

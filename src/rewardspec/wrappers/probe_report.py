@@ -1,14 +1,6 @@
 """The report of a probe: what looks wrong with what was seen, and tables of it.
 
-| rule | finds |
-|---|---|
-| `constant-atom` | an atom with the same label in every step |
-| `silent` | a formula whose value was the same in every step |
-| `never-decides` | a pair that counted most in no step, and paid hardly anything in all |
-| `always-vetoed` | a safety objective violated in every episode |
-| `same-return` | rewards that tell no episode from another |
-
-and, where the environment says after how many steps episodes end, what lint finds of that.
+Where the environment says after how many steps episodes end, what lint finds of that is added.
 """
 
 from __future__ import annotations
@@ -36,61 +28,40 @@ def findings_about(
 ) -> Iterator[Finding]:
     """Find likely mistakes of a spec in the behavior of its atoms and pairs and in each episode's reward."""
     for number, (pair, seen) in enumerate(zip(spec.pairs, pairs, strict=True)):
+        name = called(number, pair)
         if len(seen.violated_at) == len(returns):
             at_once = max(seen.violated_at) == 0
             when = "at reset" if at_once else f"after {int(np.median(seen.violated_at))} steps at the median"
-            yield Finding(
-                "always-vetoed",
-                "error" if at_once else "warning",
-                number,
-                f"{called(number, pair)} was violated in every episode, {when}.",
+            message = f"{name} was violated in every episode, {when}."
+            remedy = (
                 "That is what an agent sees of the spec at first. If one violation should not cost the rest of the "
-                "episode, give the pair veto=False.",
+                "episode, give the pair veto=False."
             )
+            yield Finding("always-vetoed", "error" if at_once else "warning", number, message, remedy)
         if not pair.formula.atoms or (pair.vetoes and seen.least == 1.0):
             continue  # a constant pay for every step, or a danger that was never met
         if seen.least == seen.most == 1.0:
-            yield Finding(
-                "silent",
-                "warning",
-                number,
-                f"{called(number, pair)} had the value 1 in every step, so it does not tell these episodes apart.",
-                "For a trained policy that is what was asked for. If random actions keep it too, let it ask for more.",
-            )
+            message = f"{name} had the value 1 in every step, so it does not tell these episodes apart."
+            remedy = "For a trained policy that is what was asked for."
+            remedy += " If random actions keep it too, let it ask for more."
+            yield Finding("silent", "warning", number, message, remedy)
         elif seen.least == seen.most:
-            yield Finding(
-                "silent",
-                "warning",
-                number,
-                f"{called(number, pair)} had the value {seen.least:g} in every step, so that nothing can be learnt "
-                "from it yet.",
-                "Atoms that say how near, instead of whether, give a value before the goal is reached.",
-            )
+            message = f"{name} had the value {seen.least:g} in every step, so that nothing can be learnt from it yet."
+            remedy = "Atoms that say how near, instead of whether, give a value before the goal is reached."
+            yield Finding("silent", "warning", number, message, remedy)
         elif seen.decides == 0.0 and seen.paid < _LITTLE and pair.weight != 0.0:
-            yield Finding(
-                "never-decides",
-                "warning",
-                number,
-                f"{called(number, pair)} counted most in no step, and paid {_share(seen.paid)} of all that was paid.",
-                "If it should guide an agent, give it more weight.",
-            )
+            message = f"{name} counted most in no step, and paid {_share(seen.paid)} of all that was paid."
+            remedy = "If it should guide an agent, give it more weight."
+            yield Finding("never-decides", "warning", number, message, remedy)
     for atom in atoms:
         if atom.least == atom.most:
-            yield Finding(
-                "constant-atom",
-                "warning",
-                None,
-                f"The atom {atom.name!r} was {atom.least:g} in every step.",
-                "See whether its function reads the right part of the observation, on the right scale.",
-            )
+            message = f"The atom {atom.name!r} was {atom.least:g} in every step."
+            remedy = "See whether its function reads the right part of the observation, on the right scale."
+            yield Finding("constant-atom", "warning", None, message, remedy)
     if len(returns) > 1 and np.ptp(returns) == 0.0:
-        yield Finding(
-            "same-return",
-            "warning",
-            None,
-            f"Every episode had a return of {returns[0]:g}, so that none is better than another.",
-            "Play with a policy that gets further, or pay for progress.",
-        )
+        message = f"Every episode had a return of {returns[0]:g}, so that none is better than another."
+        remedy = "Play with a policy that gets further, or pay for progress."
+        yield Finding("same-return", "warning", None, message, remedy)
 
 
 def too_long_for(spec: Spec, limit: int | None) -> Iterator[Finding]:
@@ -105,42 +76,25 @@ def lines_of(seen: Probe) -> Iterator[str]:
     count, steps = len(seen.lengths), int(seen.lengths.sum())
     yield f"{count} episode{'s' * (count != 1)}, {steps:,} steps"
     yield ""
-    yield from _aligned(
-        ("atom", "least", "mean", "most", "at 0", "at 1"),
-        (
-            (
-                atom.name,
-                f"{atom.least:.3g}",
-                f"{atom.mean:.3g}",
-                f"{atom.most:.3g}",
-                _share(atom.zeros),
-                _share(atom.ones),
-            )
-            for atom in seen.atoms
-        ),
-    )
+    atoms = [
+        (each.name, f"{each.least:.3g}", f"{each.mean:.3g}", f"{each.most:.3g}", _share(each.zeros), _share(each.ones))
+        for each in seen.atoms
+    ]
+    yield from _aligned(("atom", "least", "mean", "most", "at 0", "at 1"), atoms)
     yield ""
-    yield from _aligned(
-        ("formula", "values", "at the end", "decides", "vetoes"),
-        (
-            (
-                pair.name,
-                f"{pair.least:.3g} to {pair.most:.3g}",
-                f"{pair.last:.3g}",
-                _share(pair.decides),
-                f"{len(pair.violated_at)} of {count}" if about.vetoes else "–",
-            )
-            for pair, about in zip(seen.pairs, seen.spec.pairs, strict=True)
-        ),
-    )
+    vetoes = [
+        f"{len(each.violated_at)} of {count}" if pair.vetoes else "–"
+        for each, pair in zip(seen.pairs, seen.spec.pairs, strict=True)
+    ]
+    pairs = [
+        (each.name, f"{each.least:.3g} to {each.most:.3g}", f"{each.last:.3g}", _share(each.decides), veto)
+        for each, veto in zip(seen.pairs, vetoes, strict=True)
+    ]
+    yield from _aligned(("formula", "values", "at the end", "decides", "vetoes"), pairs)
     yield ""
-    yield from _aligned(
-        ("", "least", "mean", "most"),
-        (
-            (name, f"{column.min():.4g}", f"{column.mean():.4g}", f"{column.max():.4g}")
-            for name, column in (("steps", seen.lengths), ("return", seen.returns), ("base return", seen.base_returns))
-        ),
-    )
+    columns = {"steps": seen.lengths, "return": seen.returns, "base return": seen.base_returns}
+    totals = [(name, *(f"{x:.4g}" for x in (of.min(), of.mean(), of.max()))) for name, of in columns.items()]
+    yield from _aligned(("", "least", "mean", "most"), totals)
     if seen.findings:
         yield ""
     for finding in seen.findings:
@@ -159,7 +113,7 @@ def _share(share: float) -> str:
     return ">99%" if 0.995 <= share < 1.0 else f"{share:.0%}"
 
 
-def _aligned(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
+def _aligned(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     lines = [head, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for name, *cells in lines:

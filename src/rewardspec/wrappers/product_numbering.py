@@ -68,13 +68,8 @@ def possible_pairs(
 ) -> list[Pair] | None:
     """All pairs of a state and its numbers that can occur, or None where they cannot be enumerated.
 
-    Args:
-        space: The space of the observations.
-        spec: The spec.
-        features: The numbers.
-        models: What can happen in each environment.
-        one_by_one: Whether to call atoms for one transition at a time, as around one environment, or for batches. What
-            they give has to agree to the last bit with what they will give then.
+    There is a model for each environment. With `one_by_one`, atoms are called for one transition at a time, as around
+    one environment, and else for batches: what they give has to agree to the last bit with what they will give then.
     """
     if not isinstance(space, spaces.Discrete):
         return None

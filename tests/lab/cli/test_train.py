@@ -71,7 +71,7 @@ def test_a_spec_of_ones_own_pays(here, capsys):
 ATOMS = """
 import functools
 
-from rewardspec.spec.atoms.expression_atoms import compile_atom
+from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
 
 
 class Near:
@@ -84,7 +84,7 @@ def beyond(limit, obs, action, next_obs):
 
 
 near, far = Near(), functools.partial(beyond, 10)
-first, second = compile_atom("x", {"x": (0,)}), compile_atom("x", {"x": (1,)})
+first, second = ExpressionAtom("x", {"x": (0,)}), ExpressionAtom("x", {"x": (1,)})
 """
 
 

@@ -29,14 +29,14 @@ class BatchAtom(NamedTuple):
         name: Its name.
         function: Its function.
         call: The function as one of `(obs, action, next_obs, info)`, where it looks at `info`; else None.
-        number: The place of its label, or of its first one, among all labels.
+        rows: The place of its label among all labels; of an atom about things the slice of its labels.
         things: How many things it is about; 0 for an atom that is about none.
     """
 
     name: str
     function: AtomFunction
     call: LabelFunction | None
-    number: int
+    rows: int | slice
     things: int = 0
 
 
@@ -51,15 +51,8 @@ def check_elements(
 ) -> None:
     """Compare an atom's labels of a batch with those of its first, middle and last element alone.
 
-    Args:
-        atom: The atom.
-        labels: The labels: one for each element, or one for all; for an atom about things, one for each element and
-            thing.
-        transition: The batches of observations, actions and next observations.
-        info: The view of their infos, or None.
-        batch: The size of the batch.
-        where: The number of each element's environment; None where it is its place in the batch.
-        step: The step's number, for the error message.
+    Labels are one for each element, or one for all; for an atom about things, one for each element and thing. `where`
+    has the number of each element's environment, if it is not its place in the batch of that size.
 
     Raises:
         LabelError: They differ.

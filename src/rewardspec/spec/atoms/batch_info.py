@@ -14,11 +14,7 @@ from rewardspec.types import Array, Info, InfoDict, Number
 
 
 class MissingEntryError(LabelError):
-    """An entry of `info` that some environments have and others lack.
-
-    Attributes:
-        environment: The first environment that lacks it.
-    """
+    """An entry of `info` that some environments have and others lack; `environment` is the first of the latter."""
 
     environment: int | None = None
 
@@ -68,11 +64,7 @@ others. Let every environment give it in every step and at reset, or say what co
         return self._values(key)
 
     def get(self, key: str, default: Number = None) -> Number:
-        """The values of a key, and the default in those environments that lack it.
-
-        Raises:
-            LabelError: Some lack it, and there is no default, or the values are no numbers.
-        """
+        """The values of a key, and the default in those environments that lack it."""
         present = self._present(key)
         if not present.any():
             return default
@@ -178,14 +170,10 @@ def stack_infos(infos: Sequence[Info]) -> InfoDict:
 
 
 def with_final_info(infos: Info, ended: NDArray[np.bool_]) -> InfoDict:
-    """The infos of a step's transitions where an environment that ended was reset within the step.
+    """The infos of a step's transitions where an environment whose episode `ended` was reset within the step.
 
     In Gymnasium's autoreset mode `SAME_STEP`, such an environment's info is that of its reset, and that of the final
     transition is in `final_info`.
-
-    Args:
-        infos: The infos of the step.
-        ended: In which environments an episode ended.
 
     Example:
         >>> final = {"x": np.array([0, 9]), "_x": np.array([False, True])}

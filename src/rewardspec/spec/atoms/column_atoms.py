@@ -50,25 +50,20 @@ class ColumnRead(NamedTuple):
 class ColumnAtom:
     """An atom's function of the columns of a record.
 
+    A column whose name is no identifier, such as `Pressure (bar)`, is written with underscores, `Pressure_bar`.
+
     Args:
         text: The expression.
-        columns: The columns that there are. One whose name is no identifier, such as `Pressure (bar)`, is written with
-            underscores, `Pressure_bar`.
-        margin: Whether a comparison gives its margin, as for `predicate_atom`, rather than 1 or 0. Other expressions
-            are not changed by it.
+        columns: The columns that there are.
+        margin: Whether a comparison gives its margin, as for `predicate_atom`, rather than 1 or 0.
         crisp: The margin of equalities; see `margin_of`.
-        at_reset: The label of the first row, where an expression says it.
+        at_reset: The label of the first row, where the expression does not give it.
 
     Attributes:
-        text: The expression.
-        at_reset: The label of the first row, or None where the expression gives it too.
         reads: What it reads; values are given in this order.
         tree: The expression, or that of its margin.
         found: What the tree reads, in the order of `reads`.
         is_comparison: Whether it is a comparison, or several joined by `and`, `or` and `not`.
-
-    Raises:
-        SpecError: The text is not an expression, or names no column. Shows the place and a remedy.
 
     Example:
         >>> rises = ColumnAtom("Pressure_bar - Pressure_bar@60 > 3", ["Pressure (bar)"])
@@ -94,13 +89,11 @@ class ColumnAtom:
         except SpecError:
             margins = tree
             self.is_comparison = False
-        tree = margins if margin else tree
-        found = tuple(dict.fromkeys(part for part in parts_of(tree) if isinstance(part, Read)))
-        self.reads = tuple(_column_read(read, columns, text) for read in found)
-        self.tree = tree
-        self.found = found
-        self._evaluate = evaluator(tree, found, ON_FLOATS)
-        self._on_columns = evaluator(tree, found, _ON_COLUMNS)
+        self.tree = margins if margin else tree
+        self.found = tuple(dict.fromkeys(part for part in parts_of(self.tree) if isinstance(part, Read)))
+        self.reads = tuple(_column_read(read, columns, text) for read in self.found)
+        self._evaluate = evaluator(self.tree, self.found, ON_FLOATS)
+        self._on_columns = evaluator(self.tree, self.found, _ON_COLUMNS)
 
     def __call__(self, values: Sequence[float]) -> float:
         """The label, from the values of `reads`."""

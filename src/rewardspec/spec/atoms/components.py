@@ -38,9 +38,6 @@ def read_components(table: Json) -> dict[str, Path]:
     on the last axis, a string a key of a Dict observation, a list a path of both, and the empty list the observation
     itself.  A table inside the table stands for one key of a Dict observation.
 
-    Raises:
-        SpecError: The declaration is not of this form.
-
     Example:
         >>> read_components(["x", "x_dot"])
         {'x': (0,), 'x_dot': (1,)}

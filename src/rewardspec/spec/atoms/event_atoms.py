@@ -18,7 +18,7 @@ import functools
 import json
 import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -101,7 +101,7 @@ class EventAtom:
     def holds(self, event: Event) -> bool:
         """Return whether the atom is true of an event that it concerns."""
         words = self.names if self.kind in MESSAGE_KINDS else self.text
-        if words and "*" not in words and not _contains(words, event.text):
+        if words and "*" not in words and not any(_word(word).search(event.text) for word in words):
             return False
         return all(_meets(_part(event, path), wanted) for path, wanted in self.where.items())
 
@@ -125,17 +125,8 @@ class EventAtom:
         return _inline(table)
 
 
-def is_event_atom(entry: Json) -> bool:
-    """Return whether an atom of a spec file is one about events."""
-    return isinstance(entry, dict) and any(kind in entry for kind in KINDS)
-
-
 def read_event_atom(entry: Mapping[str, Json]) -> EventAtom:
-    """The atom that a table of a spec file describes.
-
-    Raises:
-        SpecError: The table has several kinds, an unknown key, or a value of the wrong type.
-    """
+    """The atom that a table of a spec file describes."""
     kinds = [kind for kind in KINDS if kind in entry]
     if len(kinds) != 1:
         raise SpecError(f"an atom about events has one of the keys {', '.join(KINDS)}. Received {shown(entry)}.")
@@ -168,13 +159,9 @@ def _words(value: Json, key: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _contains(words: Iterable[str], text: str) -> bool:
-    """Return whether a text has one of these words or phrases, whole and whatever the case."""
-    return any(_word(word).search(text) is not None for word in words)
-
-
 @functools.lru_cache(1024)
 def _word(word: str) -> re.Pattern[str]:
+    """What finds a word or phrase, whole and whatever the case."""
     return re.compile(rf"(?<!\w){re.escape(word.strip())}(?!\w)", re.IGNORECASE)
 
 

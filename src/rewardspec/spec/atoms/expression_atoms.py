@@ -36,43 +36,12 @@ Inputs: TypeAlias = list[Array]
 Evaluate: TypeAlias = Callable[[Inputs], Array]
 
 
-def compile_atom(text: str, components: Components, at_reset: float | None = None) -> ExpressionAtom:
-    """The function of an atom that is written as an expression.
-
-    Args:
-        text: The expression.
-        components: The place of each named observation component; see `rewardspec.spec.atoms.components`.
-        at_reset: The label of the state after reset, where there is no action; needed if the action is read.
-
-    Raises:
-        SpecError: The text is not an expression, or names what does not exist. Shows the place and a remedy.
-
-    Example:
-        >>> near = compile_atom("clip(1 - abs(x - 2) / 4, 0, 1)", {"x": (0,)})
-        >>> near(None, None, np.array([3.0, 0.5]))
-        0.75
-        >>> near(None, None, np.array([[3.0, 0.5], [2.0, 0.5]]))
-        array([0.75, 1.  ])
-        >>> push = compile_atom("action == 1", {}, at_reset=0.0)
-        >>> push(None, 1, None), push(None, None, None)
-        (1.0, 0.0)
-    """
-    return ExpressionAtom(text, components, at_reset)
-
-
 def predicate_atom(text: str, components: Components, margin: bool = False) -> ExpressionAtom:
     """The function of an atom whose name is a comparison, such as `"abs(next_obs[0]) < 2.4"` in `G "abs(…) < 2.4"`.
 
-    Args:
-        text: The comparison, or several, joined by `and`, `or` and `not`.
-        components: The place of each named observation component.
-        margin: Whether the function gives, instead of 1 or 0, the margin by which the comparison holds, negative where
-            it does not: the difference of its sides. Of `a == b` it is 1 where they are equal, else minus their
-            distance; of `and`, `or` and `not`
-            it is minimum, maximum and minus, as in robustness.
-
-    Raises:
-        SpecError: The text is no comparison, or names what does not exist.
+    With `margin` it gives, instead of 1 or 0, the margin by which the comparison holds, negative where it does not: the
+    difference of its sides. Of `a == b` it is 1 where they are equal, else minus their distance; of `and`, `or` and
+    `not` it is minimum, maximum and minus, as in robustness.
 
     Example:
         >>> fast, margin = predicate_atom("next_obs[0] > 2", {}), predicate_atom("next_obs[0] > 2", {}, margin=True)
@@ -88,15 +57,8 @@ def with_predicates(
 ) -> dict[str, AtomFunction] | None:
     """The atoms' functions, and those of atoms without one whose names are comparisons.
 
-    Args:
-        functions: The functions, or None where labels are given directly. Then there are functions only if the name of
-            every atom is a comparison.
-        names: The atoms that the formulas read.
-        components: The place of each named observation component.
-        margin: As for `predicate_atom`.
-
-    Raises:
-        SpecError: An atom without a function has a name that looks like a comparison and cannot be read.
+    Where there are no functions, because labels are given directly, there are some only if the name of every atom is a
+    comparison.
     """
     names = list(names)
     found: dict[str, AtomFunction] = dict(functions or {})
@@ -118,12 +80,24 @@ def with_predicates(
 class ExpressionAtom:
     """An atom's function of `(obs, action, next_obs, info)`, for one environment, a NumPy batch, JAX and torch.
 
-    Attributes:
+    Args:
         text: The expression.
-        components: The observation components it may name.
-        at_reset: The label of the state after reset, or None where the expression gives it too.
+        components: The place of each named observation component; see `rewardspec.spec.atoms.components`.
+        at_reset: The label of the state after reset, where there is no action; needed if the action is read.
         margin: Whether it gives the margin by which a comparison holds; see `predicate_atom`.
-        reads: What it reads.
+
+    Raises:
+        SpecError: The text is not an expression, or names what does not exist. Shows the place and a remedy.
+
+    Example:
+        >>> near = ExpressionAtom("clip(1 - abs(x - 2) / 4, 0, 1)", {"x": (0,)})
+        >>> near(None, None, np.array([3.0, 0.5]))
+        0.75
+        >>> near(None, None, np.array([[3.0, 0.5], [2.0, 0.5]]))
+        array([0.75, 1.  ])
+        >>> push = ExpressionAtom("action == 1", {}, at_reset=0.0)
+        >>> push(None, 1, None), push(None, None, None)
+        (1.0, 0.0)
     """
 
     def __init__(self, text: str, components: Components, at_reset: float | None = None, margin: bool = False) -> None:
@@ -273,14 +247,7 @@ def _library(values: Iterable[Array]) -> ArrayNamespace:
 def evaluator(
     node: Node, reads: tuple[Read, ...], operations: Mapping[str, Function], xp: ArrayNamespace = np
 ) -> Evaluate:
-    """The function that evaluates a tree, given a list of what it reads.
-
-    Args:
-        node: The tree.
-        reads: What it reads.
-        operations: The functions of the language.
-        xp: The array library.
-    """
+    """The function that evaluates a tree with these operations, given a list of what it reads."""
     match node:
         case Number():
             number = node.value

@@ -44,12 +44,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Read:
-    """A component of an observation, of the action, or of `info`.
-
-    Attributes:
-        moment: `"before"`, `"action"`, `"after"` or `"info"`.
-        path: The component's place.
-    """
+    """A component of an observation, of the action, or of `info`: at `"before"`, `"action"`, `"after"` or `"info"`."""
 
     moment: str
     path: Path
@@ -62,12 +57,7 @@ class Read:
 
 @dataclass(frozen=True)
 class ReadAgo(Read):
-    """A column of a record, some rows or some time earlier.
-
-    Attributes:
-        amount: How many steps or seconds ago.
-        timed: Whether `amount` is in seconds.
-    """
+    """A column of a record, some rows earlier, or if `timed` some seconds."""
 
     amount: float
     timed: bool
@@ -75,13 +65,7 @@ class ReadAgo(Read):
 
 @dataclass(frozen=True)
 class Call:
-    """A function or operator and its arguments.
-
-    Attributes:
-        function: Its name.
-        args: The arguments.
-        rank: How many axes the result has; an argument without axes serves every place.
-    """
+    """A function or operator and its arguments; `rank` is how many axes the result has."""
 
     function: str
     args: tuple[Node, ...]
@@ -90,13 +74,9 @@ class Call:
 
 @dataclass(frozen=True)
 class Reduce:
-    """One number of several: of all of them, or along one axis.
+    """One number of several by a function of `REDUCTIONS`: of all of them, or along one axis, counted from 0.
 
-    Attributes:
-        function: A function of `REDUCTIONS`.
-        arg: Several numbers.
-        axis: The axis that is reduced, from 0; None for all axes.
-        rank: How many axes are left.
+    `rank` is how many axes are left.
     """
 
     function: str
@@ -120,9 +100,6 @@ def applied(function: str, args: tuple[Node, ...]) -> Call:
 
 def parse_expression(text: str, components: Components) -> Node:
     """Read an expression.
-
-    Raises:
-        SpecError: The text is not an expression, or names what does not exist. Shows the place and a remedy.
 
     Example:
         >>> parse_expression("before.x < 2", {"x": (0,)})
@@ -250,8 +227,10 @@ class _Reader:
                 return _chain("min", args)
             case "not":
                 return applied("-", (Number(1.0), args[0]))
+            case "sign" if tokens[0] == "+":
+                return args[0]
             case "sign":
-                return self._signed(str(tokens[0]), args[0])
+                return Number(-args[0].value) if isinstance(args[0], Number) else applied("-", (Number(0.0), args[0]))
             case "comparison":
                 links = zip(tokens, args[:-1], args[1:], strict=True)
                 return _chain("min", [applied(str(token), (left, right)) for token, left, right in links])
@@ -261,12 +240,6 @@ class _Reader:
         for token, right in zip(tokens, args[1:], strict=True):
             result = applied(str(token), (result, right))
         return result
-
-    @staticmethod
-    def _signed(sign: str, arg: Node) -> Node:
-        if sign == "+":
-            return arg
-        return Number(-arg.value) if isinstance(arg, Number) else applied("-", (Number(0.0), arg))
 
     def _name(self, tokens: list[lark.Token]) -> Node:
         if tokens[-1].type != "LAG":
@@ -312,8 +285,10 @@ class _Reader:
                 case "LSQB" if sliced:
                     remedy = "Write all places in one pair of brackets, for example next_obs[1:, 0]."
                     raise _at_place("Nothing can follow a slice", self.text, token.start_pos or 0, remedy)
+                case "INDEX" if len(token) > _DIGITS:
+                    raise _at_place("This index is too large for any observation", self.text, token.start_pos or 0)
                 case "INDEX":
-                    places.append(self._index(token))
+                    places.append(int(token))
                 case "KEY":
                     places.append(str(token)[1:-1])
                 case "SLICE":
@@ -327,11 +302,6 @@ class _Reader:
                 case "RSQB":
                     sliced = any(isinstance(place, Span) for place in places)
         return tuple(places)
-
-    def _index(self, token: lark.Token) -> int:
-        if len(token) > _DIGITS:
-            raise _at_place("This index is too large for any observation", self.text, token.start_pos or 0)
-        return int(token)
 
     def _unknown(self, name: str, token: lark.Token) -> SpecError:
         if name in ARITIES:

@@ -111,10 +111,6 @@ class DerivedAtom:
     """An atom's function with something added.
 
     A class and not a closure, so that specs with it can be compared, copied, pickled and saved.
-
-    Attributes:
-        function: The function.
-        takes_info: Whether it has a parameter `info`.
     """
 
     function: AtomFunction = dataclasses.field(hash=False)  # which need not be hashable
@@ -142,11 +138,7 @@ class DerivedAtom:
 
 @dataclasses.dataclass(frozen=True)
 class Thresholded(DerivedAtom):
-    """An atom's function turned Boolean: its label is 1 from the threshold on, else 0.
-
-    Attributes:
-        threshold: The threshold.
-    """
+    """An atom's function turned Boolean: its label is 1 from the threshold on, else 0."""
 
     threshold: float
 

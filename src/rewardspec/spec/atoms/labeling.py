@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import textwrap
-from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,8 @@ from rewardspec.errors import Error, LabelError, shown
 from rewardspec.machines.label_checks import TOLERANCE
 from rewardspec.machines.program import Semantics
 from rewardspec.spec.atoms.functions import NO_INFO, takes_info
+from rewardspec.spec.sorts import LabelAxes, named_labels
 from rewardspec.types import Action, Info, LabelFunction, Number, Observation
-
-if TYPE_CHECKING:
-    from rewardspec.spec.sorts import LabelAxes
 
 StepNumber: TypeAlias = int | NDArray[np.int64] | Callable[[], NDArray[np.int64]] | None
 """Number of a step, for error messages: of all environments, of each, or a function that returns these."""
@@ -40,18 +38,9 @@ def read_labels(
 ) -> dict[str, Number]:
     """The label of each atom for one transition; `rewardspec.spec.atoms.batch_labeling` has the same for batches.
 
-    A label is a float; while JAX traces, what stands for one, whose value nobody can check yet.
-
-    Args:
-        atoms: The functions of `(obs, action, next_obs, info)`, as `with_info` makes them.
-        obs: The observation before the action; at reset the first observation.
-        action: The action; None at reset.
-        next_obs: The observation after it.
-        info: The `info` that came with `next_obs`; None where there is none.
-        step: The step's number, for error messages.
-        clip: Whether to clip labels into [0, 1].
-        semantics: Whether labels are degrees in [0, 1] or, as robustness, any finite numbers.
-        axes: Which atoms are about things, and give several labels; None where none is.
+    A label is a float; while JAX traces, what stands for one, whose value nobody can check yet. The functions are as
+    `with_info` makes them. The other arguments are those of `Spec.labels` and `Spec`; without `axes`, no atom is about
+    things.
 
     Raises:
         LabelError: An atom raised, or gave a label that is no number, is NaN or out of range. Names the atom, the value
@@ -64,17 +53,13 @@ def read_labels(
         except Exception as error:
             raise atom_raised(name, error, step, next_obs, info if takes_info(function) else None) from error
         if axes is not None and name in axes.named:
-            labels[name] = _of_names(axes, name, found, step)
+            labels[name] = named_labels(name, found, at_step(step))
         elif axes is not None and name in axes.sort_of:
             for each, one in _of_things(axes, name, found, step).items():
                 labels[each] = _label(each, one, step, clip, semantics)
         else:
             labels[name] = _label(name, found, step, clip, semantics)
     return labels
-
-
-def _of_names(axes: LabelAxes, name: str, found: Any, step: StepNumber) -> dict[Hashable, float]:
-    return axes.named_labels(name, found, at_step(step))
 
 
 def _of_things(axes: LabelAxes, name: str, found: Any, step: StepNumber) -> dict[str, Any]:
@@ -109,7 +94,14 @@ def _as_float(name: str, found: Number, step: StepNumber) -> float:
             raise TypeError  # `float` would read a text, and throw an imaginary part away
         return float(found)
     except Exception as error:
-        raise no_number(name, found, step) from error
+        remedy = ""
+        if found is None:
+            remedy = " End it with `return` and a number."
+        elif isinstance(found, list | tuple) or bool(getattr(found, "shape", None)):
+            remedy = " Join its numbers to one, as with min, or choose one of them."
+        raise LabelError(
+            f"The atom {name!r} gave {shown(found)}{at_step(step)}; an atom should give a number in [0, 1].{remedy}"
+        ) from error
 
 
 def _is_traced_number(value: Number) -> bool:
@@ -166,18 +158,6 @@ def _described(name: str, value: Number) -> str:
     return f"{name} is {textwrap.shorten(str(value), 80)}, of type {type(value).__name__}."
 
 
-def no_number(name: str, found: Number, step: StepNumber) -> LabelError:
-    """The error for an atom that gave what is no number."""
-    remedy = ""
-    if found is None:
-        remedy = " End it with `return` and a number."
-    elif isinstance(found, list | tuple) or bool(getattr(found, "shape", None)):
-        remedy = " Join its numbers to one, as with min, or choose one of them."
-    return LabelError(
-        f"The atom {name!r} gave {shown(found)}{at_step(step)}; an atom should give a number in [0, 1].{remedy}"
-    )
-
-
 def out_of_range(name: str, where: str, value: float, semantics: Semantics = "degree") -> LabelError:
     """The error for a label that is not in [0, 1] or, as robustness, not finite."""
     hint = "Scale it, or pass clip=True to the spec."
@@ -191,12 +171,7 @@ def out_of_range(name: str, where: str, value: float, semantics: Semantics = "de
 
 
 def at_step(step: StepNumber, index: int | None = None) -> str:
-    """Name the step, for error messages.
-
-    Args:
-        step: The step's number: one, one for each environment, a function that gives them, or None.
-        index: The environment that it is about, where they may differ.
-    """
+    """Name the step, for error messages; `index` is the environment that it is about, where they may differ."""
     step = step() if callable(step) else step
     if isinstance(step, np.ndarray) and step.ndim:
         same = step.size > 0 and bool((step == step[0]).all())

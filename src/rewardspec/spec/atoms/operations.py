@@ -174,9 +174,6 @@ def reduction(xp: ArrayNamespace, name: str, rank: int, axis: int | None) -> Fun
 
     A batch gives just what each of its elements alone gives: the reduced numbers always lie one beside the other.
 
-    Raises:
-        SpecError: From the function: there are no numbers to reduce.
-
     Example:
         >>> reduction(np, "max", 1, None)(np.array([[1.0, 3.0], [4.0, 2.0]]))
         array([3., 4.])

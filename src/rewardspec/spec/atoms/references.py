@@ -28,9 +28,6 @@ def is_reference(text: str) -> bool:
 def resolve(reference: str) -> AtomFunction:
     """The function that a reference names.
 
-    Raises:
-        SpecError: The module cannot be imported, has no such function, or what it has cannot be called.
-
     Example:
         >>> resolve("operator:neg")(2)
         -2
@@ -99,9 +96,6 @@ class ReferencedAtom(DerivedAtom):
 
     A function that is defined under a name knows it. An object with `__call__`, a `functools.partial` or a lambda that
     a module holds under a name does not.
-
-    Attributes:
-        reference: What a spec file calls it, `"package.module:function"`.
     """
 
     reference: str
@@ -109,9 +103,6 @@ class ReferencedAtom(DerivedAtom):
 
 def referenced_atom(reference: str) -> AtomFunction:
     """The function that a reference names, with the reference where saving it would need that.
-
-    Raises:
-        SpecError: There is no such function.
 
     Example:
         >>> referenced_atom("operator:neg")

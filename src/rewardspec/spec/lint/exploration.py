@@ -76,12 +76,7 @@ def _only_passes_labels_on(monitor: Monitor) -> bool:
 
 
 def can_be_violated(monitor: Monitor, veto: VetoProgram) -> bool | None:
-    """Return whether some trace excludes every value above 0; None if that takes too long to find out.
-
-    Args:
-        monitor: The monitor of the formula.
-        veto: What tells whether the value can still be positive.
-    """
+    """Return whether some trace excludes every value above 0; None if that takes too long to find out."""
     if all(step.outputs[0] == ONE for step in veto.program.steps):
         return False
     telling = Monitor(monitor.formula, veto.program)

@@ -47,9 +47,7 @@ class Finding:
 class Findings(list[Finding]):
     """Findings about a spec: a list that prints one finding a line, and is a table in a notebook.
 
-    Args:
-        findings: The findings.
-        vetoing: Formulas of the pairs whose violation ends the pay of all pairs; printed after the findings.
+    After them it prints `vetoing`, the formulas of the pairs whose violation ends the pay of all pairs.
     """
 
     def __init__(self, findings: Iterable[Finding] = (), vetoing: Sequence[Formula] = ()) -> None:
@@ -75,15 +73,15 @@ class Findings(list[Finding]):
 
 @dataclass(frozen=True)
 class LintedSpec:
-    """A spec as the rules see it, with what is known of the environment and the agent.
+    """A spec as the rules see it, with what is known of the environment and the agent; None for what is not known.
 
     Attributes:
         spec: The spec. Rules that try formulas out do so on degrees, whatever its semantics.
         atoms: The atoms' functions, which need not be those that the formulas read; None where labels are given
             directly.
-        initial_labels: Labels of states after reset, an array for each atom, where they are known.
-        max_episode_steps: After how many steps episodes end, where that is known.
-        observe: What of the monitors the agent sees, or `"nothing"`; None where that is not known.
+        initial_labels: Labels of states after reset, an array for each atom.
+        max_episode_steps: After how many steps episodes end.
+        observe: What of the monitors the agent sees, or `"nothing"`.
     """
 
     spec: Spec

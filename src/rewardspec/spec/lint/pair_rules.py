@@ -78,7 +78,7 @@ def first_state_only(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def negative_veto(linted: LintedSpec) -> Iterator[Finding]:
-    """A vetoing pair with a negative weight."""
+    """A safety objective with a negative weight."""
     for number, pair, _ in linted.monitored:
         if pair.veto and pair.weight < 0:
             message = (
@@ -90,7 +90,7 @@ def negative_veto(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def opposite_sign(linted: LintedSpec) -> Iterator[Finding]:
-    """A negative weight on a safety formula, which pays for the violation."""
+    """A negative weight on a safety formula: it pays for the violation."""
     for number, pair, _ in linted.monitored:
         # A formula about a fixed number of steps is safe by syntax too, and its negation just as natural.
         lasting = is_safe(pair.formula) and not is_cosafe(pair.formula)
@@ -118,7 +118,7 @@ def _opposite_sign(number: int, pair: Pair) -> Finding:
 
 
 def veto_never_fires(linted: LintedSpec) -> Iterator[Finding]:
-    """A vetoing pair that cannot be violated."""
+    """A safety objective that cannot be violated."""
     for number, pair, monitor in linted.monitored:
         if not pair.vetoes or linted.constants.get(number) == 0.0:
             continue
@@ -132,7 +132,7 @@ def veto_never_fires(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def late_veto(linted: LintedSpec) -> Iterator[Finding]:
-    """A vetoing pair whose violation cannot be noticed at once within the budget."""
+    """A safety objective whose violation may be noticed late, or never."""
     for number, pair, _ in linted.monitored:
         if pair.vetoes and not linted.veto(number).exact:
             message = (
@@ -144,7 +144,7 @@ def late_veto(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def infinite_value(linted: LintedSpec) -> Iterator[Finding]:
-    """A formula whose robustness is infinite at a step that pays it."""
+    """A formula whose robustness is infinite where it is paid."""
     if linted.spec.semantics == "degree" or linted.spec.bound is not None:
         return
     for number, pair, monitor in linted.monitored:
@@ -155,7 +155,7 @@ def infinite_value(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def no_progress(linted: LintedSpec) -> Iterator[Finding]:
-    """A pair that is paid for its progress, of which there is never more than the value."""
+    """A pair paid for its progress, which is its value."""
     for number, pair, monitor in linted.monitored:
         if pair.progress and number not in linted.constants and set(monitor.program.progress or ()) <= {ZERO}:
             message = f"{called(number, pair)} is paid for its progress, which is always its value:"
@@ -177,7 +177,7 @@ def no_effect(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def violated_at_reset(linted: LintedSpec) -> Iterator[Finding]:
-    """A vetoing pair that can fail before the first action."""
+    """A safety objective that can fail before the first action."""
     for number, pair, monitor in linted.monitored:
         if pair.vetoes and linted.constants.get(number) != 0.0:
             yield from _violated_at_reset(linted, number, pair, monitor)

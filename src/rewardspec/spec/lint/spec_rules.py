@@ -61,7 +61,7 @@ def unused_atom(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def unused_sort(linted: LintedSpec) -> Iterator[Finding]:
-    """A sort that no formula says anything of, so that nothing labels its things."""
+    """A sort that no formula says anything of."""
     used = {pair.formula.variable for pair in linted.pairs if isinstance(pair.formula, Quantified)}
     for sort in linted.spec.sorts:
         if sort not in used:
@@ -71,7 +71,7 @@ def unused_sort(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def unused_variable(linted: LintedSpec) -> Iterator[Finding]:
-    """A quantifier whose variable its formula does not use, so that it says the same of every thing."""
+    """A quantifier whose variable its formula does not use."""
     for number, pair in enumerate(linted.pairs):
         if isinstance(pair.formula, Quantified) and not pair.formula.predicates:
             variable = pair.formula.variable
@@ -81,7 +81,7 @@ def unused_variable(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def unnamed_things(linted: LintedSpec) -> Iterator[Finding]:
-    """A formula about a sort of names whose value is that of things which no step ever names."""
+    """A formula that things decide which no step names."""
     for number, pair in enumerate(linted.pairs):
         formula = pair.formula
         if not isinstance(formula, Forall | Exists) or linted.spec.sorts.get(formula.variable, ("",)):
@@ -105,7 +105,7 @@ def _of_nobody(part: Formula, args: tuple[Formula, ...]) -> Formula:
 
 
 def run_together(linted: LintedSpec) -> Iterator[Finding]:
-    """An atom that looks like operators run together."""
+    """An atom that looks like operators run together, as `GFa`."""
     for atom, number in _first_readers(linted).items():
         spaced = None if atom in (linted.atoms or {}) else operators_run_together(atom)
         if spaced is not None and (not linted.atoms or spaced.split()[-1] in linted.atoms):
@@ -116,7 +116,7 @@ def run_together(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def veto_pays(linted: LintedSpec) -> Iterator[Finding]:
-    """A vetoing pair whose violation ends costs that are above its penalty."""
+    """A safety objective whose violation ends costs that are above its penalty."""
     if linted.spec.semantics != "degree":
         return  # robustness has no least value, so that any cost can be above any penalty
     vetoes = [
@@ -154,14 +154,9 @@ def veto_pays(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def _lowest_level(linted: LintedSpec, way: Payment) -> tuple[float, bool]:
-    """The lowest level that labels of 0 and 1 can lead to while no vetoing pair is violated.
+    """The lowest level that labels of 0 and 1 can lead to while no vetoing pair is violated; of pairs paid in one way.
 
-    Args:
-        linted: The linted.
-        way: Of the pairs that are paid in this way.
-
-    Returns:
-        The level, and whether it can surely be reached; else it is only no higher than what can.
+    And whether it can surely be reached; else it is only no higher than what can.
     """
     pairs = [pair for _, pair, _ in linted.monitored]
     monitors = [monitor for *_, monitor in linted.monitored]
@@ -194,7 +189,7 @@ def _lowest_level(linted: LintedSpec, way: Payment) -> tuple[float, bool]:
 
 
 def redundant(linted: LintedSpec) -> Iterator[Finding]:
-    """A pair whose value another pays already, or a veto that another always precedes."""
+    """A pair that another makes redundant."""
     pairs = linted.pairs
     usable = [(number, monitor) for number, _, monitor in linted.monitored if number not in linted.constants]
     samples = dict(zip((k for k, _ in usable), _sampled_values([m for _, m in usable]), strict=True))

@@ -51,7 +51,7 @@ def bound_past_limit(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def no_time_left(linted: LintedSpec) -> Iterator[Finding]:
-    """An interval of the current step alone, in which nothing can be done."""
+    """An interval of the current step alone."""
     for number, pair in enumerate(linted.pairs):
         for part in pair.formula.subformulas():
             if isinstance(part, Timed) and part.low == part.high == 0:
@@ -64,7 +64,7 @@ def no_time_left(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def deadline_vetoes(linted: LintedSpec) -> Iterator[Finding]:
-    """A pair that vetoes only because its deadlines make it safe."""
+    """A pair that vetoes only because of its deadlines."""
     for number, pair in enumerate(linted.pairs):
         others = [other for other in linted.pairs if other is not pair and other.weight != 0]
         if pair.veto is not None or not pair.vetoes or not (others or linted.penalty_of(pair)):
@@ -80,7 +80,7 @@ def deadline_vetoes(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
-    """A window of which the agent does not see all that its reward depends on."""
+    """A window that the agent does not see all of."""
     for number, pair, monitor in linted.monitored if linted.observe is not None else ():
         windows = monitor.program.windows
         if linted.observe == "registers":

@@ -5,19 +5,22 @@ Environments are chosen by masks in place of indices, so that no step waits for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
+from rewardspec.episodes.batched_spaces import chosen
 from rewardspec.episodes.engine import BatchEngine, Transition, first_leaf
 from rewardspec.episodes.features import Features
+from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import Error, SpecError
 from rewardspec.machines.array_code import State
 from rewardspec.machines.namespaces import device_of, namespace_of
-from rewardspec.types import Action, Array, ArrayNamespace, Info, InfoDict, Labels, Observation, Tree
-from rewardspec.wrappers.observations import MONITOR, Appended, Extension, Keyed, Numbered, Trailing
+from rewardspec.types import Action, Array, ArrayNamespace, Info, InfoDict, Labels, Observation
+from rewardspec.wrappers.observations import Extension, Numbered
+from rewardspec.wrappers.vector.infos import note, note_state
 
 FINAL_OBS = ("final_obs", "final_observation")  # Gymnasium's name, and its former one, which ManiSkill uses
 
@@ -25,12 +28,7 @@ FINAL_OBS = ("final_obs", "final_observation")  # Gymnasium's name, and its form
 class DeviceEpisodes:
     """The episodes of a vector environment on a device, and the spec's state in them.
 
-    Args:
-        engine: The spec and the number of environments.
-        mode: How the environments reset.
-        features: What to add to the observations, or None.
-        extension: How, or None.
-        observations: The first observations; their array library and device are used for everything.
+    The array library and device of the first observations are used for everything. `mode` is how environments reset.
 
     Attributes:
         state: State of the spec; None when there are no episodes, or their labels could not be read.
@@ -80,7 +78,7 @@ class DeviceEpisodes:
         if self._resetting is not None:
             self._resetting = self._resetting & ~began
         self._keep(state, observations)
-        self._note_state(infos, state, began, self._spec.violated(state))
+        note_state(infos, self._spec, state, began, self._spec.violated(state))
         return self._extended(observations, state)
 
     def step(
@@ -101,7 +99,7 @@ class DeviceEpisodes:
         finals = self._finals(infos, ended)
         last, last_infos = observations, _entries(infos)
         if finals is not None:
-            last = self._chosen(ended, infos[finals], observations)
+            last = chosen(ended, infos[finals], observations)
             last_infos = self._with_final_info(infos, ended)
         began = self._resetting
         transition = Transition(self._observations, actions, last, last_infos, base_rewards, *ends)
@@ -110,8 +108,8 @@ class DeviceEpisodes:
         if finals is not None:
             final_info = infos.setdefault("final_info", {})
             infos.setdefault("_final_info", ended)
-            self._note(final_info, "base_reward", base_rewards, ended)
-            self._note_state(final_info, state, ended, newly)
+            note(final_info, "base_reward", base_rewards, ended)
+            note_state(final_info, self._spec, state, ended, newly)
             infos[finals] = self._extended(last, state)
             state, _ = self._engine.restart(state, observations, ended, _entries(infos))
             began, violated = ended, self._spec.violated(state)
@@ -120,8 +118,8 @@ class DeviceEpisodes:
         if self._mode is AutoresetMode.NEXT_STEP:
             self._resetting = ended
         self._keep(state, observations)
-        self._note_state(infos, state, self._everyone, newly)
-        self._note(infos, "base_reward", base_rewards, ~self.began)
+        note_state(infos, self._spec, state, self._everyone, newly)
+        note(infos, "base_reward", base_rewards, ~self.began)
         return self._extended(observations, state), step.reward
 
     def _finals(self, infos: Info, ended: Array) -> str | None:
@@ -148,14 +146,7 @@ class DeviceEpisodes:
                 "labels cannot be known. Let the environment give it, or write the atom for observations."
             )
         now, final = _entries(infos), _entries(finals)
-        return {**now, **{key: self._chosen(ended, final[key], now.get(key, final[key])) for key in final}}
-
-    def _chosen(self, mask: Array, new: Tree, old: Tree) -> Tree:
-        if isinstance(new, Mapping):
-            return {key: self._chosen(mask, value, old[key]) for key, value in new.items()}
-        if isinstance(new, tuple | list):
-            return tuple(self._chosen(mask, *pair) for pair in zip(new, old, strict=True))
-        return self._xp.where(mask.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+        return {**now, **{key: chosen(ended, final[key], now.get(key, final[key])) for key in final}}
 
     def _mask(self, values: Array) -> Array:
         return self._xp.asarray(values, dtype=self._xp.bool, **self._device)
@@ -164,32 +155,12 @@ class DeviceEpisodes:
         self.state = state
         if self._engine.reads_transitions:
             # torch environments may write the next observations over these; arrays of JAX never change.
-            clone = self._xp.clone if self._xp.__name__ == "torch" else None
-            self._observations = observations if clone is None else _mapped(clone, observations)
-
-    def _note(self, infos: InfoDict, key: str, values: Array, mask: Array) -> None:
-        infos[key], infos[f"_{key}"] = self._xp.where(mask, values, self._xp.zeros_like(values)), mask
-
-    def _note_state(self, infos: InfoDict, state: State, mask: Array, newly: Array) -> None:
-        values: InfoDict = {}
-        for name, column in zip(self._spec.names, self._spec.values(state), strict=True):
-            self._note(values, name, column, mask)
-        infos["formula_values"], infos["_formula_values"] = values, mask
-        self._note(infos, "violated", self._spec.violated(state), mask)
-        cost = self._xp.asarray(newly, dtype=self._spec.penalty_in_force(state).dtype)
-        self._note(infos, "cost", cost, mask)
+            self._observations = copied(observations) if self._xp.__name__ == "torch" else observations
 
     def _extended(self, observations: Observation, state: State) -> Observation:
         if self._extension is None or self._features is None:
             return observations
-        numbers = self._features.read_batch(state)
-        if isinstance(self._extension, Appended):
-            return self._xp.concatenate((observations, self._xp.asarray(numbers, dtype=observations.dtype)), -1)
-        if isinstance(self._extension, Keyed):
-            return {**observations, MONITOR: numbers}
-        if isinstance(self._extension, Trailing):
-            return (*observations, numbers)
-        return {"observation": observations, MONITOR: numbers}
+        return self._extension.extend_batch(observations, self._features.read_batch(state))
 
 
 def _entries(infos: Info) -> Info:
@@ -206,9 +177,3 @@ def _entries(infos: Info) -> Info:
         for key, value in entries.items()
         if not (key.startswith("_") and key[1:] in entries)
     }
-
-
-def _mapped(function: Callable[[Array], Array], tree: Tree) -> Tree:
-    if isinstance(tree, Mapping):
-        return {key: _mapped(function, part) for key, part in tree.items()}
-    return tuple(_mapped(function, part) for part in tree) if isinstance(tree, tuple | list) else function(tree)

@@ -7,17 +7,17 @@ from numpy.typing import NDArray
 
 from rewardspec.machines.array_code import State
 from rewardspec.machines.machine import Places
+from rewardspec.machines.namespaces import namespace_of
 from rewardspec.spec import Spec
 from rewardspec.types import Array, InfoDict
 
 Mask = NDArray[np.bool_]
 
 
-def note(infos: InfoDict, key: str, values: np.ndarray, mask: Mask) -> None:
+def note(infos: InfoDict, key: str, values: Array, mask: Array) -> None:
     """Add an entry and the mask `_key` that tells which environments it is about; zeros stand for the others.
 
-    The values become the entry's own: they are written over where the mask is false. Like Gymnasium, adds nothing
-    where it is about none.
+    For arrays of NumPy, JAX and torch. Like Gymnasium, adds nothing in NumPy where it is about none.
 
     Example:
         >>> infos = {}
@@ -25,24 +25,27 @@ def note(infos: InfoDict, key: str, values: np.ndarray, mask: Mask) -> None:
         >>> infos
         {'length': array([3, 0]), '_length': array([ True, False])}
     """
-    count = np.count_nonzero(mask)
-    if count == 0:
-        return
-    if count < mask.size:
-        values[~mask] = 0
-    infos[key], infos[f"_{key}"] = values, mask.copy()
+    xp = namespace_of(values) or np
+    if xp is np:
+        if not mask.any():
+            return
+        mask = mask.copy()
+    infos[key], infos[f"_{key}"] = xp.where(mask, values, xp.zeros_like(values)), mask
 
 
-def note_state(infos: InfoDict, spec: Spec, state: State, mask: Mask, newly: Mask) -> None:
+def note_state(infos: InfoDict, spec: Spec, state: State, mask: Array, newly: Array) -> None:
     """Add what is known of the spec's state in some environments; `newly` says where it was just violated."""
-    if mask.any():
-        values: dict[str, Array] = {}
-        for name, column in zip(spec.names, spec.values(state), strict=True):
-            note(values, name, np.array(column), mask)
-        infos["formula_values"], infos["_formula_values"] = values, mask.copy()
+    penalty = spec.penalty_in_force(state)
+    xp = namespace_of(penalty) or np
+    values: dict[str, Array] = {}
+    for name, column in zip(spec.names, spec.values(state), strict=True):
+        note(values, name, column, mask)
+    if xp is not np or mask.any():
+        infos["formula_values"], infos["_formula_values"] = values, mask.copy() if xp is np else mask
+    if xp is np and mask.any():
         _note_things(infos, spec, state, mask)
     note(infos, "violated", spec.violated(state), mask)
-    note(infos, "cost", newly.astype(np.float64), mask)
+    note(infos, "cost", xp.asarray(newly, dtype=penalty.dtype), mask)
 
 
 def _note_things(infos: InfoDict, spec: Spec, state: State, mask: Mask) -> None:
@@ -64,14 +67,8 @@ def note_step(
 ) -> None:
     """Add what is known after a step of all environments.
 
-    Args:
-        infos: The step's infos.
-        spec: The spec.
-        state: Its state after the step.
-        base_rewards: The environments' own rewards; they become the entry's own.
-        began: Where an episode began, so that there is no reward.
-        violated: Where a veto is in force; becomes the entry's own.
-        newly: Where this step caused the first violation of the episode.
+    An episode began where `began` says, so that there is no reward. `newly` says where this step caused the first
+    violation of the episode. `base_rewards` and `violated` become the entries' own.
     """
     mask = everyone(base_rewards.size)
     values: dict[str, Array] = {}
@@ -90,12 +87,7 @@ def note_step(
 
 
 def everyone(count: int) -> Mask:
-    """A mask of all environments.
-
-    Example:
-        >>> everyone(3)
-        array([ True,  True,  True])
-    """
+    """A mask of all environments."""
     mask = np.empty(count, dtype=np.bool_)
     mask.fill(True)
     return mask

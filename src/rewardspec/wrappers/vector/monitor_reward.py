@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     BaseWrapper = VectorWrapper[Any, Any, Any, Any, NDArray[Any]]
 else:
     BaseWrapper = VectorWrapper  # not generic in every Gymnasium that this library takes, such as that of RLlib
+
+
+VectorStep: TypeAlias = tuple[Observation, Floats, Bools, Bools, InfoDict]
 
 
 class MonitorReward(BaseWrapper, RecordConstructorArgs):
@@ -122,9 +125,7 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
         self._next_step, self._same_step = mode is AutoresetMode.NEXT_STEP, mode is AutoresetMode.SAME_STEP
         self.reward_spec = spec = readable(spec)
         self.extension: Extension | None = None
-        if observe == "nothing":
-            observe = None
-        self._observe = observe
+        self._observe = observe = None if observe == "nothing" else observe
         if observe is not None:
             from rewardspec.wrappers.product_numbering import extension_of  # here, because it loads finite models
 
@@ -152,11 +153,16 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
         self, *, seed: int | list[int | None] | None = None, options: ResetOptions | None = None
     ) -> tuple[Observation, InfoDict]:
         """Reset the environments, or those of `options["reset_mask"]`, and start the spec on their states' labels."""
-        mask = None if options is None else options.get("reset_mask")
         # A copy, because Gymnasium's vector environments take the mask out of the dict that they are given.
         passed = None if options is None else dict(options)
         # Gymnasium's own vector environments take lists of seeds too, though the base class says otherwise.
-        observations, infos = self.env.reset(seed=seed, options=passed)  # type: ignore[arg-type]
+        result = self.env.reset(seed=seed, options=passed)  # type: ignore[arg-type]
+        return self.after_reset(*result, None if options is None else options.get("reset_mask"))
+
+    def after_reset(
+        self, observations: Observation, infos: InfoDict, mask: Bools | None = None
+    ) -> tuple[Observation, InfoDict]:
+        """Start the spec after a reset of the environments, or of those of a mask, and return what `reset` does."""
         if self._device is None and not in_numpy(observations):
             features = None if self.extension is None else self._features
             self._device = DeviceEpisodes(self._engine, self._mode, features, self.extension, observations)
@@ -177,15 +183,19 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
         if not self._warned and began.all() and self.reward_spec.violated(state).all():
             self._warned = True
             first = {name: float(row[0]) for name, row in labels.items()}
-            warn_of_violation(self.reward_spec, first, stacklevel=2)
+            warn_of_violation(self.reward_spec, first, stacklevel=3)
         self._resetting = self._resetting[~began[self._resetting]]
         self._keep(state, observations)
         note_state(infos, self.reward_spec, state, began, self.reward_spec.violated(state))
         return self._extended(observations, state), infos
 
-    def step(self, actions: Action) -> tuple[Observation, Floats, Bools, Bools, InfoDict]:
+    def step(self, actions: Action) -> VectorStep:
         """Step the environments, and pay what the spec says."""
-        observations, base_rewards, terminations, truncations, infos = self.env.step(actions)
+        return self.after_step(actions, self.env.step(actions))
+
+    def after_step(self, actions: Action, result: VectorStep) -> VectorStep:
+        """Pay for a step that the environments have taken, and return what `step` does."""
+        observations, base_rewards, terminations, truncations, infos = result
         if self._device is not None:
             self._require_shape(base_rewards)
             given = (observations, base_rewards, terminations, truncations, infos)
@@ -230,11 +240,7 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
 
     @property
     def monitor_state(self) -> MachineState:
-        """State of the spec in the current episodes.
-
-        Raises:
-            ResetNeeded: There are no episodes.
-        """
+        """State of the spec in the current episodes."""
         state = self._state if self._device is None else self._device.state
         if state is None:
             raise ResetNeeded("There are no episodes for the spec to follow. Call reset() first.")
@@ -255,22 +261,6 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
         """Explain the rewards of an environment's episode; `record` has to contain its number.
 
         The episode is the one being played; where that has only begun, the one before it.
-
-        Raises:
-            SpecError: The wrapper does not record this environment.
-            ResetNeeded: There was no reset yet.
-
-        Example:
-            >>> import gymnasium as gym
-            >>> from rewardspec.spec import Spec
-            >>> spec = Spec([("F goal", 1)], atoms={"goal": lambda obs, action, next_obs: next_obs == 15})
-            >>> lakes = gym.make_vec("FrozenLake-v1", num_envs=4, vectorization_mode="sync", is_slippery=False)
-            >>> envs = MonitorReward(lakes, spec, record=[0, 3])
-            >>> _ = envs.reset(seed=0), envs.step(np.array([2, 2, 2, 1]))
-            >>> print(envs.explain(3))
-            step  reward  F goal
-            0     –       0, waiting for goal *
-            1     0       0, waiting for goal *
         """
         episode = self._recorded.newest(number)
         if episode is None:
@@ -279,8 +269,7 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
 
     def lint(self) -> Findings:
         """Lint the spec, given how long episodes can be and what agents observe."""
-        shown = "nothing" if self._observe is None else self._observe
-        return self.reward_spec.lint(max_episode_steps=episode_limit(self.env), observe=shown)
+        return self.reward_spec.lint(max_episode_steps=episode_limit(self.env), observe=self._observe or "nothing")
 
     def _require_shape(self, base_rewards: Floats) -> None:
         if tuple(base_rewards.shape) != (self.num_envs,):
@@ -303,7 +292,7 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
         if mask is None and not self._warned and bool(self.reward_spec.violated(episodes.state).all()):
             self._warned = True
             first = {name: float(column[0]) for name, column in episodes.labels.items()}
-            warn_of_violation(self.reward_spec, first, stacklevel=3)
+            warn_of_violation(self.reward_spec, first, stacklevel=4)
         return observations
 
     def _keep(self, state: MachineState, observations: Observation) -> None:
@@ -338,7 +327,7 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
         mask[ended] = True
         infos.setdefault("_final_info", mask.copy())
         final_info = infos.setdefault("final_info", {})
-        note(final_info, "base_reward", base_rewards.copy(), mask)
+        note(final_info, "base_reward", base_rewards, mask)
         note_state(final_info, self.reward_spec, state, mask, step.newly_violated)
         if self.extension is not None:
             numbers = self._features.read_batch(state, self.num_envs)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.utils import RecordConstructorArgs
-from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.vector import AutoresetMode, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
@@ -66,8 +65,7 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
         require_specs(specs, order)
         RecordConstructorArgs.__init__(self, _disable_deepcopy=True, specs=specs, observe=observe, order=order)
         VectorWrapper.__init__(self, env)
-        self._played = _Played(env)
-        self._tasks = [MonitorReward(self._played, spec) for spec in specs]
+        self._tasks = [MonitorReward(env, spec) for spec in specs]
         mode = env.metadata.get("autoreset_mode")
         if mode is AutoresetMode.SAME_STEP:
             raise SpecError(
@@ -83,6 +81,7 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
         self._order = order
         self._draws = np.random.default_rng()
         self._task = np.zeros(env.num_envs, dtype=np.int64)
+        self._begun = False
         self._ended = np.zeros(env.num_envs, dtype=np.bool_)
 
     def reset(
@@ -92,29 +91,29 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
         mask = None if options is None else options.get("reset_mask")
         began = everyone(self.num_envs) if mask is None else np.array(mask, dtype=np.bool_)
         passed = None if options is None else dict(options)
-        self._played.result = self.env.reset(seed=seed, options=passed)  # type: ignore[arg-type]
+        observations, infos = self.env.reset(seed=seed, options=passed)  # type: ignore[arg-type]
         if seed is not None:
             self._draws = np.random.default_rng(seed if isinstance(seed, int) else None)
-        if seed is not None or not self._played.begun:
+        if seed is not None or not self._begun:
             self._task = (np.arange(self.num_envs) - 1) % len(self.specs)
-        self._played.begun = True
+        self._begun = True
         self._begin(began)
-        found = [task.reset(seed=seed, options=options) for task in self._tasks]
+        found = [task.after_reset(observations, dict(infos), mask)[1] for task in self._tasks]
         self._ended[began] = False
-        return self._observed(self._played.result[0]), self._infos([infos for _, infos in found], began)
+        return self._observed(observations), self._infos(infos, found, began)
 
     def step(
         self, actions: Action
     ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], InfoDict]:
         """Step the environments, and pay what the spec of each one's task says."""
-        self._played.result = self.env.step(actions)
-        observations, _, terminations, truncations, _ = self._played.result
-        found = [task.step(actions) for task in self._tasks]
+        observations, base_rewards, terminations, truncations, infos = self.env.step(actions)
+        told = observations, base_rewards, terminations, truncations
+        found = [task.after_step(actions, (*told, dict(infos))) for task in self._tasks]
         rewards = np.choose(self._task, [each[1] for each in found])
         if self._next_step:
             self._begin(self._ended)  # which this step has reset, and pays 0 for
             self._ended = np.logical_or(terminations, truncations)
-        infos = self._infos([each[4] for each in found], everyone(self.num_envs))
+        infos = self._infos(infos, [each[4] for each in found], everyone(self.num_envs))
         return self._observed(observations), rewards, terminations, truncations, infos
 
     def _begin(self, began: NDArray[np.bool_]) -> None:
@@ -124,9 +123,9 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
             following = self._draws.integers(len(self.specs), size=self.num_envs)
         self._task = np.where(began, following, self._task)
 
-    def _infos(self, found: Sequence[InfoDict], mask: NDArray[np.bool_]) -> InfoDict:
+    def _infos(self, infos: InfoDict, found: Sequence[InfoDict], mask: NDArray[np.bool_]) -> InfoDict:
         """The environment's infos, with what the spec of each environment's task has added."""
-        infos: InfoDict = copy.copy(self._played.infos)
+        infos = dict(infos)
         for key in ("base_reward", "violated", "cost"):
             if any(key in each for each in found):
                 told = next(each[f"_{key}"] for each in found if key in each)
@@ -170,31 +169,3 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
                 numbers = features.read_batch(task.monitor_state, self.num_envs)
                 longer[own, first : first + numbers.shape[1]] = numbers[own]
         return longer
-
-
-class _Played(VectorEnv[Any, Any, Any]):
-    """A vector environment that gives each of several wrappers the step or reset that was just taken."""
-
-    def __init__(self, env: VectorEnvironment) -> None:
-        self.env = env
-        self.metadata, self.spec, self.num_envs = env.metadata, env.spec, env.num_envs
-        self.single_observation_space, self.observation_space = env.single_observation_space, env.observation_space
-        self.single_action_space, self.action_space = env.single_action_space, env.action_space
-        self.result: Any = None
-        self.begun = False
-
-    @property
-    def infos(self) -> InfoDict:
-        """The infos of the step or reset."""
-        infos: InfoDict = self.result[-1]
-        return infos
-
-    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
-        """The reset that was just done."""
-        observations, infos = self.result
-        return observations, dict(infos)
-
-    def step(self, actions: Any) -> Any:
-        """The step that was just taken."""
-        *others, infos = self.result
-        return (*others, dict(infos))
