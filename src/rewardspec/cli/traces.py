@@ -235,6 +235,7 @@ class Trace:
             try:
                 blocks: Iterable[TraceBlock] = [block_of(taken)]
             except LabelError:
+                # Row by row, what stands before the mistake is given before it is told.
                 cells, past = unread
                 blocks = (block_of([row]) for row in taken)
             for block in blocks:

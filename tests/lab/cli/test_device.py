@@ -7,7 +7,7 @@ from rewardspec import tasks
 from rewardspec.cli import main
 from rewardspec.lab.cli import train as train_command
 from rewardspec.lab.experiments.results import open_results
-from rewardspec.lab.learning import checkpoints, device_training
+from rewardspec.lab.learning import array_files, device_training
 from rewardspec.lab.learning.policies import load_policy
 from rewardspec.lab.learning.settings import PPO, QLearning
 from rewardspec.lab.paper.evaluation import paper_study
@@ -25,7 +25,7 @@ def here(tmp_path, monkeypatch):
 def test_a_compiled_training_that_was_interrupted_is_resumed(here, capsys, monkeypatch):
     arguments = ["train", "cart-pole", "--device", "cpu", "--steps", "3072", "-o"]
     assert main([*arguments, "whole.npz"]) == 0
-    monkeypatch.setattr(checkpoints.Checkpoint, "is_due", True)
+    monkeypatch.setattr(array_files.Checkpoint, "is_due", True)
     check, calls = device_training._check, []
 
     def interrupt(*given):

@@ -62,9 +62,9 @@ def test_a_checkpoint_of_something_else_or_a_damaged_one_is_not_used(tmp_path):
     tree, columns = {"a": np.arange(3.0)}, {"run": np.arange(2)}
     saved = Checkpoint(tmp_path / "file", {"seeds": [1]})
     saved.save(tree, columns, 4, 1.5)
-    found = saved.load(tree)
-    assert (found.done, found.seconds) == (4, 1.5)
-    np.testing.assert_array_equal(found.leaves[0], tree["a"])
+    [leaf], _, done, seconds = saved.load(tree)
+    assert (done, seconds) == (4, 1.5)
+    np.testing.assert_array_equal(leaf, tree["a"])
     assert Checkpoint(tmp_path / "file", {"seeds": [2]}).load(tree) is None
     assert saved.load({"a": np.arange(4.0)}) is None
     content = saved.path.read_bytes()

@@ -263,7 +263,7 @@ def study_of(description: JsonObject, *, show: bool = False, references: bool = 
     if kind == "paper":
         from rewardspec.lab.paper.evaluation import paper_study
 
-        return paper_study(as_published=bool(description.get("as_published", False)))
+        return paper_study(as_published=True) if description.get("as_published") else paper_study()
     if kind == "own":
         from rewardspec.lab.experiments.own_study import own_study
 

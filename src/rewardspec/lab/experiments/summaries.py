@@ -30,7 +30,6 @@ class Summary(Provenance):
     Attributes:
         full_budget: Whether the cell had the budget of the study's references.
         episodes: Number of finished episodes of all runs.
-        steps: Number of steps in these episodes.
         completion: Mean task completion over all episodes of all runs; the interval treats episodes as independent.
         completion_over_runs: Mean of the runs' means, with the interval over runs.
         iqm: Interquartile mean of the runs' means, with a bootstrapped interval.

@@ -113,9 +113,6 @@ def grid_encoder(struct: Any, counts: Sequence[int]) -> Encoder:
         struct: As for `flat_encoder`. Integer arrays of shape (height, width, len(counts)) are grids; other arrays are
             raveled.
         counts: Number of categories of each channel, such as `(13, 12)` for kinds of tiles and colors.
-
-    Raises:
-        Error: No array of an observation is such a grid.
     """
     import jax
 

@@ -248,7 +248,11 @@ def check_extras(tasks: Iterable[Task], *, source: Source = "gymnasium", extra: 
     if source == "envpool" and any(map(is_pooled, tasks)):
         needed.append(("envpool", "envpool", "The source `envpool`"))
     needed += [(_MODULES.get(task.extra, task.extra), task.extra, task.title) for task in tasks if task.extra]
-    missing = [need for need in needed if importlib.util.find_spec(need[0]) is None]
+    missing = [need for need in needed if not _is_there(need[0])]
     if missing:
         package, _, purpose = missing[0]
         raise MissingExtraError(package, extra or ",".join(dict.fromkeys(name for _, name, _ in missing)), purpose)
+
+
+def _is_there(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None

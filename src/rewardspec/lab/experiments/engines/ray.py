@@ -34,9 +34,6 @@ class Ray:
 
     `address` is that of a cluster, or `"auto"` for the cluster of this machine. By default Ray is started on this
     machine and stopped afterwards. If Ray is initialized already, it is used and left running.
-
-    Raises:
-        Error: There is no usable cluster at this address, or Ray is not installed.
     """
 
     def __init__(self, address: str | None = None) -> None:
