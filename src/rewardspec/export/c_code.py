@@ -101,10 +101,9 @@ class _Statements(Statements):
                 place = self.program.atoms.index(number)
                 return f"l{place}", f"labels[{self.labels[place]}]"
             case "register":
-                held = self.source.place_in_window(part)
-                if held is not None:
-                    return f"h{held[0]}_{held[1]}", f"held{held[0]}[{held[1]}]"
                 return f"r{number}", f"s->r[{number}]"
+            case "content":
+                return f"h{number}_{part.args[1]}", f"held{number}[{part.args[1]}]"
             case "held":
                 name = held_variable(*part.args)
                 return name, f"{m}_{name}(s)"

@@ -91,10 +91,9 @@ class _Statements(Statements):
             case "label":
                 return f"l{self.program.atoms.index(number)}", f"label(labels[{text(number)}], {text(number)})"
             case "register":
-                place = self.source.place_in_window(part)
-                if place is not None:
-                    return f"h{place[0]}_{place[1]}", f"held{place[0]}[{place[1]}]"
                 return f"r{number}", f"s.r{number}"
+            case "content":
+                return f"h{number}_{part.args[1]}", f"held{number}[{part.args[1]}]"
             case "pushed":
                 return f"v{number}", f"window{number}.read(p{number})"
             case "held":

@@ -7,14 +7,13 @@ state is held. Every minimum and maximum is decided as the Python step decides i
 from __future__ import annotations
 
 import contextlib
-import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewardspec.errors import Error, SpecError, SynthesisError
-from rewardspec.machines.bounds import Bounds, window_places
+from rewardspec.machines.bounds import Bounds
 from rewardspec.machines.code import Code
 from rewardspec.machines.expressions import Expression, all_parts, label
 from rewardspec.machines.heads import VALUE_HEAD, Head, before, output
@@ -64,22 +63,10 @@ class Source:
         """The expressions that are computed from a state alone."""
         return [part for table in (self.lower, self.upper, self.progress) for part in table or ()]
 
-    def place_in_window(self, part: Expression) -> tuple[int, int] | None:
-        """The window and the place, oldest first, of a value that only bounds look at; None for other expressions."""
-        if part.op != "register" or part.args[0] < len(self.program.registers):
-            return None
-        number: int = part.args[0]
-        return self.places[number - len(self.program.registers)]
-
-    def looked_into(self, expressions: Iterable[Expression]) -> list[int]:
+    @staticmethod
+    def looked_into(expressions: Iterable[Expression]) -> list[int]:
         """The windows whose single values are read."""
-        found = (self.place_in_window(part) for part in all_parts(expressions))
-        return sorted({place[0] for place in found if place is not None})
-
-    @functools.cached_property
-    def places(self) -> list[tuple[int, int]]:
-        """See `rewardspec.machines.bounds.window_places`."""
-        return window_places(self.program)
+        return sorted({part.args[0] for part in all_parts(expressions) if part.op == "content"})
 
 
 def source_of_monitor(monitor: Monitor, name: str) -> Source:

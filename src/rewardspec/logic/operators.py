@@ -27,16 +27,21 @@ Tense: TypeAlias = Literal["future", "past"]
 
 
 class Unfolding(Protocol[T]):
-    """The algebra in which `unfold` computes: formulas, polynomials, diagrams or arrays."""
+    """The algebra in which `unfold` computes: formulas, polynomials, diagrams or arrays.
+
+    One that never meets an operator of the future, of the past, or a scale leaves out what unfolds it.
+    """
 
     def now(self, formula: Formula) -> T:
         """An operand, at the current position."""
 
     def later(self, formula: Formula, strong: bool) -> T:
         """A formula at the next position; past the end false where it is strong, else true."""
+        raise AssertionError(f"nothing here looks ahead: {formula}")
 
     def earlier(self, formula: Formula, strong: bool) -> T:
         """A formula at the position before; before the start false where it is strong, else true."""
+        raise AssertionError(f"nothing here looks back: {formula}")
 
     def conjunction(self, *values: T) -> T:
         """The smallest."""
@@ -46,6 +51,7 @@ class Unfolding(Protocol[T]):
 
     def affine(self, value: T, scale: float, offset: float) -> T:
         """The value, scaled and raised."""
+        raise AssertionError("nothing here has scales and discounts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,12 +250,7 @@ def written(formula: Formula) -> str:
 
 
 def unfold(formula: Formula, unfolding: Unfolding[T]) -> T:
-    """The one-letter meaning of an operator in negation normal form; literals and constants have none.
-
-    Args:
-        formula: The formula; only its outermost operator is unfolded.
-        unfolding: What to put the meaning together with.
-    """
+    """The one-letter meaning of the outermost operator of a formula in normal form, which is no literal or constant."""
     row = OPERATORS[type(formula)]
     assert row.unfolding is not None, f"not in negation normal form: {formula}"
     ahead = unfolding.earlier if row.tense == "past" else unfolding.later

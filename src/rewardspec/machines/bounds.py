@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from rewardspec.errors import SynthesisError
 from rewardspec.machines import polynomials
@@ -30,6 +29,7 @@ from rewardspec.machines.expressions import (
     all_parts,
     complement,
     constant,
+    content,
     discount,
     dual,
     dual_part,
@@ -44,9 +44,7 @@ from rewardspec.machines.expressions import (
 )
 from rewardspec.machines.polynomials import Polynomial, bits
 from rewardspec.machines.program import Program, Step
-from rewardspec.machines.readings import Parts, evaluate_tables, parts_of
-from rewardspec.machines.window_code import BatchWindows
-from rewardspec.machines.window_tables import Table
+from rewardspec.machines.readings import evaluate_tables, parts_of
 from rewardspec.types import MachineState, Number
 
 _HALF = constant(0.5)
@@ -67,83 +65,42 @@ class Bounds:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._held = window_places(program)
         ends = None
-        if self._held:
+        if 0 < sum(each.length for each in program.windows) <= _MOST_EXPANDED:
             with contextlib.suppress(SynthesisError):
-                ends = _ends(expand_windows(program), _EFFORT_EXPANDED)
-        if ends is None:
-            ends = _ends(program, _EFFORT)
-        self.lower, self.upper, self.exact = ends
+                ends = _ends_of_contents(program)
+        self.lower, self.upper, self.exact = ends or _ends(program, _EFFORT)
 
     def __call__(self, state: MachineState) -> tuple[Number, Number]:
         """The lower and the upper bound of a state, of one trace or of a batch."""
         parts = parts_of(self.program, state)
         value, xp = parts.memory[-1], parts.xp
-        lower, upper = evaluate_tables(self.program, parts, (self.lower, self.upper), self._held_values(parts))
+        lower, upper = evaluate_tables(self.program, parts, (self.lower, self.upper))
         if xp is not None:
             return xp.fmin(value, lower), xp.fmax(value, upper)
         return (lower, upper) if value != value else (min(value, lower), max(value, upper))
 
-    def _held_values(self, parts: Parts) -> Callable[[Expression], Number]:
-        """The leaves that read single values of windows, or the extreme of all that a window holds."""
-        program, xp, windows = self.program, parts.xp, BatchWindows(self.program)
 
-        @functools.cache
-        def contents(number: int) -> list[Any]:
-            return windows.contents(parts.windows, number, xp)
-
-        def leaf(part: Expression) -> Number:
-            if part.op == "register":
-                number, place = self._held[part.args[0] - len(program.registers)]
-                return contents(number)[place]
-            number, least = part.args
-            if isinstance(parts.windows, Table):
-                # Sound, and quicker than reading all of a long window.
-                return xp.full_like(parts.memory[-1], program.bottom if least else program.top)
-            smallest, largest = (min, max) if xp is None else (xp.minimum, xp.maximum)
-            return functools.reduce(smallest if least else largest, contents(number))
-
-        return leaf
+_Ends: TypeAlias = tuple[tuple[Expression, ...], tuple[Expression, ...], bool]
 
 
-def window_places(program: Program) -> list[tuple[int, int]]:
-    """Window and place, oldest first, of each value that bounds know as a register beyond the program's own.
-
-    Empty where there are too many of them, and bounds know windows by what they give.
-    """
-    if sum(each.length for each in program.windows) > _MOST_EXPANDED:
-        return []
-    return [(k, place) for k, each in enumerate(program.windows) for place in range(each.length)]
-
-
-def _ends(program: Program, effort: int) -> tuple[tuple[Expression, ...], tuple[Expression, ...], bool]:
+def _ends(program: Program, effort: int) -> _Ends:
     """For each control state the smallest and the largest value ahead, and whether they are reached."""
     best, worst = largest(program, effort=effort), largest(program, negated=True, effort=effort)
     # The complement of the machine is one for the negation, on registers that hold the complements of ours.
     return tuple(dual(value) for value in worst.values), best.values, best.exact and worst.exact
 
 
-def _first_members(program: Program) -> list[int]:
-    """For each window, the number of its oldest value's register in the program with expanded windows."""
-    lengths = (window.length for window in program.windows)
-    return list(itertools.accumulate(lengths, initial=len(program.registers)))
-
-
-def _reads_of_members(program: Program) -> dict[Expression, Expression]:
-    """Expressions for the output of each window in terms of these registers."""
+def _ends_of_contents(program: Program) -> _Ends:
+    """The same, for a program with a register for each value that its windows hold, in terms of these values."""
+    places = [(k, place) for k, each in enumerate(program.windows) for place in range(each.length)]
+    member = {place: register(number) for number, place in enumerate(places, start=len(program.registers))}
     reads = {}
-    for k, (each, first) in enumerate(zip(program.windows, _first_members(program), strict=False)):
-        members = [register(first + place) for place in range(each.length)]
+    for k, each in enumerate(program.windows):
+        members = [member[k, place] for place in range(each.length)]
         outer = minimum if each.op == "min" else maximum
         reads[window(k)] = members[0] if each.op == "last" else outer(*members)
-    return reads
-
-
-def expand_windows(program: Program) -> Program:
-    """The program with a register for each value of its windows, the oldest of each window first."""
-    firsts = _first_members(program)
-    change = Substitution(_reads_of_members(program))
+    change = Substitution(reads)
 
     def expanded(step: Step) -> Step:
         changed = step.map(change)
@@ -151,21 +108,22 @@ def expand_windows(program: Program) -> Program:
         for k, (each, push) in enumerate(zip(program.windows, changed.pushes, strict=True)):
             bound = maximum if each.neutral else minimum
             for place in range(1, each.length):
-                member = register(firsts[k] + place)
-                values.append(member if push.guard is None else bound(member, push.guard))
+                kept = member[k, place]
+                values.append(kept if push.guard is None else bound(kept, push.guard))
             values.append(push.value)
         return Step((*changed.updates, *values), changed.outputs)
 
-    names = tuple(f"{each.name} {place}" for each in program.windows for place in range(each.length))
-    initial = tuple(each.neutral for each in program.windows for _ in range(each.length))
-    return replace(
+    whole = replace(
         program,
-        registers=program.registers + names,
-        initial=program.initial + initial,
+        registers=program.registers + tuple(f"{program.windows[k].name} {place}" for k, place in places),
+        initial=program.initial + tuple(program.windows[k].neutral for k, _ in places),
         steps=tuple(map(expanded, program.steps)),
         windows=(),
         progress=None,
     )
+    lower, upper, exact = _ends(whole, _EFFORT_EXPANDED)
+    named = Substitution({member[each]: content(*each) for each in places})
+    return tuple(map(named, lower)), tuple(map(named, upper)), exact
 
 
 class Largest(NamedTuple):

@@ -26,8 +26,8 @@ class Expression:
 
     Attributes:
         op: What it computes: an instruction's name or, of a leaf, `"constant"`, `"label"`, `"complement"`,
-            `"register"`, `"window"`, `"pushed"` or `"held"`; in a head also `"number"`, `"output"`, `"memory"` or
-            `"input"`. The functions below make them.
+            `"register"`, `"window"`, `"pushed"`, `"held"` or `"content"`; in a head also `"number"`, `"output"`,
+            `"memory"` or `"input"`. The functions below make them.
         args: The operands and the parameters of an instruction; or what a leaf reads, such as a register's number.
         operands: The operand expressions; empty for leaves.
     """
@@ -166,12 +166,13 @@ class Expression:
                     return f"!{part.args[0]}"
                 case "register":
                     return (registers or {}).get(part.args[0], f"r{part.args[0]}")
-                case "window" | "pushed" | "held":
+                case "window" | "pushed" | "held" | "content":
                     name = (windows or {}).get(part.args[0], f"w{part.args[0]}")
                     return {
                         "window": name,
                         "pushed": f"{name}′",
                         "held": f"{'min' if part.args[-1] else 'max'}({name})",
+                        "content": f"{name}[{part.args[-1]}]",
                     }[part.op]
                 case "number" | "output" | "memory" | "input":
                     return "".join(map(str, part.args)) if part.op != "output" else f"o{part.args[0]}"
@@ -256,6 +257,11 @@ def pushed(number: int) -> Expression:
 def held(number: int, least: bool = False) -> Expression:
     """The largest value that a window holds, or the least."""
     return Expression("held", (number, least))
+
+
+def content(number: int, place: int) -> Expression:
+    """One of the values that a window holds, by its place, oldest first."""
+    return Expression("content", (number, place))
 
 
 def affine(arg: Expression, scale: float, offset: float) -> Expression:

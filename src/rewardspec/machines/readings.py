@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from rewardspec.machines.expressions import Expression
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.program import Program
 from rewardspec.machines.window_code import BatchWindows
+from rewardspec.machines.window_tables import Table
 from rewardspec.types import ArrayNamespace, MachineState, Number
 
 
@@ -47,33 +49,31 @@ def leaves(memory: Sequence[Any]) -> list[Any]:
     return [leaf for part in memory for leaf in (leaves(part) if isinstance(part, tuple) else [part])]
 
 
-def evaluate_tables(
-    program: Program,
-    parts: Parts,
-    tables: Sequence[Sequence[Expression]],
-    other: Callable[[Expression], Number] | None = None,
-) -> list[Number]:
-    """The value of each table's expression for the control state.
-
-    Args:
-        program: The program.
-        parts: A state of one trace or of a batch.
-        tables: Tables with an expression for each control state.
-        other: The values of leaves other than constants, registers and windows.
-    """
+def evaluate_tables(program: Program, parts: Parts, tables: Sequence[Sequence[Expression]]) -> list[Number]:
+    """The values, in a state, of tables that have an expression for each control state."""
     xp, windows = parts.xp, BatchWindows(program)
+
+    @functools.cache
+    def contents(number: int) -> list[Any]:
+        return windows.contents(parts.windows, number, xp)
 
     def leaf(part: Expression) -> Number:
         match part.op:
             case "constant":
                 number = program.number(part.args[0])
                 return number if xp is None else xp.full_like(parts.memory[0], number)
-            case "register" if part.args[0] < len(parts.registers):
+            case "register":
                 return parts.registers[part.args[0]]
             case "window":
                 return windows.read(parts.windows, part.args[0], xp)
-        assert other is not None
-        return other(part)
+            case "content":
+                return contents(part.args[0])[part.args[1]]
+        number, least = part.args  # the extreme of all that a window holds
+        if isinstance(parts.windows, Table):
+            # Sound, and quicker than reading all of a long window.
+            return xp.full_like(parts.memory[0], program.bottom if least else program.top)
+        smallest, largest = (min, max) if xp is None else (xp.minimum, xp.maximum)
+        return functools.reduce(smallest if least else largest, contents(number))
 
     if xp is None:
         return [table[parts.control].evaluate(leaf) for table in tables]

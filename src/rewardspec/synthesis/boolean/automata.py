@@ -13,7 +13,6 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from rewardspec.errors import SynthesisError
 from rewardspec.logic import formulas as fm
@@ -23,8 +22,8 @@ from rewardspec.logic.operators import TEMPORAL, written
 from rewardspec.logic.simplification import simplify
 from rewardspec.machines.effort_limit import Effort
 from rewardspec.synthesis.boolean.decision_diagrams import DecisionTable, Diagrams
-from rewardspec.synthesis.boolean.dfa_operations import Connective, Dfa, complement, minimize, product, renumber
-from rewardspec.synthesis.boolean.translation import translate
+from rewardspec.synthesis.boolean.dfa_operations import Connective, Dfa, Product, complement, minimize, renumber
+from rewardspec.synthesis.boolean.translation import Translation
 
 _CONNECTIVES: dict[type[Formula], Connective] = {
     fm.And: lambda x, y: x and y,
@@ -40,23 +39,12 @@ _LEAST_EFFORT = 100_000  # what is allowed in any case: a low limit on states sh
 _PART_EFFORT = 100  # what a part or a product costs at least, so that thousands of tiny ones are refused in time
 
 
-class Automaton(NamedTuple):
-    """A complete deterministic automaton, with states numbered from the initial state 0.
-
-    The numbering is breadth-first; from each state the letters are followed with the all-false letter first and the
-    first atom as the most significant digit.
-
-    Attributes:
-        accepting: The states that accept.
-        table: For each state what a letter does; variables are positions in the formula's atoms.
-    """
-
-    accepting: frozenset[int]
-    table: DecisionTable
-
-
-def minimal_automaton(formula: Formula, max_states: int) -> Automaton:
+def minimal_automaton(formula: Formula, max_states: int) -> tuple[frozenset[int], DecisionTable]:
     """The minimal complete automaton of the non-empty Boolean traces on which the formula holds.
+
+    Returns:
+        The states that accept, and for each state what a letter does; variables are positions in the formula's atoms.
+        States are numbered as `BooleanMonitor` says.
 
     Raises:
         SynthesisError: It has more than `max_states` states, takes too much to build, or does not exist: the formula
@@ -66,10 +54,11 @@ def minimal_automaton(formula: Formula, max_states: int) -> Automaton:
         raise SynthesisError(f"`max_states` should be a positive integer. Received {max_states!r}.")
     _require_boolean(formula)
     construction = _Construction(formula, max_states)
-    automaton = _with_initial_state(construction.store, construction.dfa())
-    if len(automaton.table.roots) > max_states:
+    dfa = _with_initial_state(construction.store, construction.dfa())
+    if len(dfa.steps) > max_states:
         raise construction.too_large([formula])
-    return automaton
+    accepting = frozenset(state for state, accepts in enumerate(dfa.accepting) if accepts)
+    return accepting, DecisionTable.from_diagrams(construction.store, dfa.steps)
 
 
 def _require_boolean(formula: Formula) -> None:
@@ -158,8 +147,7 @@ class _Construction:
         dfas = [self._dfas[arg] for arg in self._operands(part)]
         if not dfas:
             states, simplified = _SLACK * self.max_states, self._simplified[part]
-            dfa = translate(simplified, self.atoms, self.store, max_states=states, budget=self.budget)
-            return minimize(self.store, dfa)
+            return minimize(self.store, Translation(simplified, self.atoms, self.store, states, self.budget).dfa())
         if not self._is_branching(part):
             return dfas[0]
         if isinstance(part, fm.Not):
@@ -180,7 +168,7 @@ class _Construction:
 
     def _combine(self, connective: Connective, left: Dfa, right: Dfa) -> Dfa:
         self.budget.spend(_PART_EFFORT)
-        return minimize(self.store, product(self.store, connective, left, right, _SLACK * self.max_states))
+        return minimize(self.store, Product(self.store, connective, left, right, _SLACK * self.max_states).dfa())
 
 
 def _distributed(formula: Formula) -> Formula:
@@ -196,7 +184,8 @@ def _distributed(formula: Formula) -> Formula:
     return formula
 
 
-def _with_initial_state(store: Diagrams[int], dfa: Dfa) -> Automaton:
+def _with_initial_state(store: Diagrams[int], dfa: Dfa) -> Dfa:
+    """The automaton with its states numbered from an initial one on."""
     alike = [state for state, step in enumerate(dfa.steps) if step == dfa.start]
     if alike:
         # There may be two, of which one accepts: before the first letter nothing has been achieved.
@@ -206,9 +195,7 @@ def _with_initial_state(store: Diagrams[int], dfa: Dfa) -> Automaton:
         dfa = Dfa(dfa.start, (*dfa.steps, dfa.start), (*dfa.accepting, False))
     store.budget = Effort()  # what is left to do is small, and the machine is already there
     order = _breadth_first(store, dfa, initial)
-    dfa = renumber(store, dfa, order, {state: number for number, state in enumerate(order)})
-    accepting = frozenset(state for state, accepts in enumerate(dfa.accepting) if accepts)
-    return Automaton(accepting, DecisionTable.from_diagrams(store, dfa.steps))
+    return renumber(store, dfa, order, {state: number for number, state in enumerate(order)})
 
 
 def _breadth_first(store: Diagrams[int], dfa: Dfa, initial: int) -> list[int]:

@@ -56,8 +56,7 @@ def synthesize_boolean(formula: FormulaLike, *, max_states: int = DEFAULT_STATES
     """
     formula = as_formula(formula)
     require_unquantified(formula)
-    automaton = minimal_automaton(formula, max_states)
-    return BooleanMonitor(formula, automaton.accepting, automaton.table)
+    return BooleanMonitor(formula, *minimal_automaton(formula, max_states))
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,13 +119,9 @@ class BooleanMonitor(Drawable):
         dtype: DType = None,
         device: Device = None,
     ) -> MachineState:
-        """The state before the first letter.
+        """The state before the first letter: an int, or integers of 32 bits for a batch.
 
-        Args:
-            batch: The number (or shape) of traces to run at once; None for one trace, whose state is an int.
-            xp: The array library: `numpy` (the default), `jax.numpy`, `torch` or another array-API namespace.
-            dtype: Taken for likeness with `Monitor.initial_state`, and not used: states are integers of 32 bits.
-            device: Where the array lives; the library's default where None.
+        The arguments are those of `Monitor.initial_state`; `dtype` is not used.
         """
         if batch is None and xp is None:
             return self.initial
@@ -188,11 +183,7 @@ class BooleanMonitor(Drawable):
     def run(self, trace: Mapping[str, Array]) -> Array:
         """The value after every prefix of a trace, or of a batch of traces.
 
-        Args:
-            trace: For each atom its labels, time first: a sequence, or an array of shape `(steps, …)` for a batch.
-
-        Returns:
-            An array of the same shape.
+        Arguments and result are those of `Monitor.run`.
 
         Example:
             >>> synthesize_boolean("F(a & F b)").run({"a": [0, 1, 0], "b": [1, 0, 1]})

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from rewardspec.logic.formulas import Atom, Formula, Not
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import dual
-from rewardspec.logic.operators import TEMPORAL, unfold
+from rewardspec.logic.operators import TEMPORAL, Unfolding, unfold
 from rewardspec.machines.effort_limit import Effort
 
 _FORMULA_EFFORT = 25  # what a formula of the closure costs, so that an interval of a million steps is refused in time
@@ -38,7 +38,7 @@ class MemoryCell(NamedTuple):
     initial: bool | None
 
 
-class Closure:
+class Closure(Unfolding[None]):
     """The closure of a formula in negation normal form.
 
     Attributes:
@@ -106,10 +106,6 @@ class Closure:
 
     def disjunction(self, *values: None) -> None:
         """Nothing to note."""
-
-    def affine(self, value: None, scale: float, offset: float) -> None:
-        """Never needed: formulas with scales and discounts are refused."""
-        raise AssertionError("scales and discounts have no Boolean monitor")
 
     # Variables.
 

@@ -37,16 +37,9 @@ def complement(dfa: Dfa) -> Dfa:
     return Dfa(dfa.start, dfa.steps, tuple(not accepts for accepts in dfa.accepting))
 
 
-def product(store: Diagrams[int], connective: Connective, left: Dfa, right: Dfa, max_states: int) -> Dfa:
-    """The product of two automata, accepting where the connective of their acceptance is true; not minimal.
+class Product:
+    """The product of two automata, accepting where the connective of their acceptance is true."""
 
-    Raises:
-        SynthesisError: It has more than `max_states` states.
-    """
-    return _Product(store, connective, left, right, max_states).dfa()
-
-
-class _Product:
     def __init__(self, store: Diagrams[int], connective: Connective, left: Dfa, right: Dfa, max_states: int) -> None:
         self.store = store
         self.connective = connective
@@ -57,16 +50,23 @@ class _Product:
         self.pairs: list[_Pair] = []
         self.memo: dict[tuple[Diagram, ...], Diagram] = {}
         # Sinks of either automaton that settle the matter, whatever the other does: with them, and what.
-        self.decided_left: dict[Diagram, bool] = {}
-        self.decided_right: dict[Diagram, bool] = {}
-        for sink, says in _sinks(store, left):
-            if connective(says, False) == connective(says, True):
-                self.decided_left[sink] = connective(says, True)
-        for sink, says in _sinks(store, right):
-            if connective(False, says) == connective(True, says):
-                self.decided_right[sink] = connective(True, says)
+        self.decided_left = {
+            sink: connective(says, True)
+            for sink, says in _sinks(store, left)
+            if connective(says, False) == connective(says, True)
+        }
+        self.decided_right = {
+            sink: connective(True, says)
+            for sink, says in _sinks(store, right)
+            if connective(False, says) == connective(True, says)
+        }
 
     def dfa(self) -> Dfa:
+        """The automaton, not minimal.
+
+        Raises:
+            SynthesisError: It has more than `max_states` states.
+        """
         start = self._both(self.left.start, self.right.start)
         steps: list[Diagram] = []
         accepting: list[bool] = []

@@ -26,7 +26,7 @@ from typing import TypeAlias
 
 from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import And, Atom, Constant, Formula, Not, Or
-from rewardspec.logic.operators import TEMPORAL, unfold
+from rewardspec.logic.operators import TEMPORAL, Unfolding, unfold
 from rewardspec.machines.effort_limit import Effort
 from rewardspec.synthesis.boolean.closure import Closure, MemoryCell
 from rewardspec.synthesis.boolean.decision_diagrams import BooleanDiagrams, Diagram, Diagrams
@@ -38,10 +38,8 @@ _State: TypeAlias = tuple[Diagram, Memory]  # what is owed, with *end*, and what
 _CHAIN_EFFORT = 4  # what it costs to find out how a chain of memories goes on, beside the diagrams
 
 
-def translate(
-    formula: Formula, atoms: Sequence[str], store: Diagrams[int], *, max_states: int, budget: Effort | None = None
-) -> Dfa:
-    """The automaton of a formula in negation normal form, not minimal.
+class Translation(Unfolding[Diagram]):
+    """The translation of one formula in negation normal form.
 
     Args:
         formula: The formula, without scales, discounts, and operators of the future under those of the past.
@@ -49,14 +47,8 @@ def translate(
         store: Where the automaton's diagrams go.
         max_states: The largest number of states.
         budget: The limit on intermediate results.
-
-    Raises:
-        SynthesisError: There are more states than `max_states`, or the budget is used up.
     """
-    return _Translation(formula, atoms, store, max_states, budget or Effort()).dfa()
 
-
-class _Translation:
     def __init__(
         self, formula: Formula, atoms: Sequence[str], store: Diagrams[int], max_states: int, budget: Effort
     ) -> None:
@@ -124,26 +116,33 @@ class _Translation:
     # The meaning of one letter; see `operators.Unfolding`.
 
     def now(self, formula: Formula) -> Diagram:
+        """The step of an operand."""
         return self.steps[formula]
 
     def later(self, formula: Formula, strong: bool) -> Diagram:
+        """A formula that is owed, unless the letter is the last."""
         return self.logic.node(self.end, self.owed[formula], self.logic.false if strong else self.logic.true)
 
     def earlier(self, formula: Formula, strong: bool) -> Diagram:
+        """A formula that is remembered."""
         return self._literal(*self.memory.literals[MemoryCell(formula, not strong)])
 
     def conjunction(self, *values: Diagram) -> Diagram:
+        """True where all are."""
         return self.logic.conjunction(*values)
 
     def disjunction(self, *values: Diagram) -> Diagram:
+        """True where any is."""
         return self.logic.disjunction(*values)
-
-    def affine(self, value: Diagram, scale: float, offset: float) -> Diagram:
-        raise AssertionError("scales and discounts have no Boolean monitor")
 
     # States.
 
     def dfa(self) -> Dfa:
+        """The automaton, not minimal.
+
+        Raises:
+            SynthesisError: There are more states than `max_states`, or the budget is used up.
+        """
         before = tuple(0 if chain[0].initial else len(chain) for chain in self.memory.chains)
         start = self._to_states(self.steps[self.formula], before)
         steps: list[Diagram] = []

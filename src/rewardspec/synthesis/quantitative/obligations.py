@@ -21,7 +21,7 @@ from rewardspec.errors import SynthesisError
 from rewardspec.logic.formulas import FALSE, TRUE, Affine, Constant, Formula, Next, WeakNext
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import is_literal
-from rewardspec.logic.operators import unfold
+from rewardspec.logic.operators import Unfolding, unfold
 from rewardspec.machines.effort_limit import Effort
 from rewardspec.machines.polynomials import ONE, ZERO, Polynomial, Term, absorb, bits, maximum, minimum
 
@@ -30,14 +30,11 @@ _ROUNDING = 1e-15  # by which the maps of discounts that compose to the same may
 _STEP_TERMS = 4096  # a step with more terms than this, before absorption, is refused
 
 
-class Obligations:
+class Obligations(Unfolding[Polynomial]):
     """Steps of formulas, computed once each, over one shared numbering of guards and obligations.
 
     In a term, bit 3k means that guard k holds, bit 3k + 1 that formula k is owed, bit 3k + 2 that it is owed strongly
     (and then bit 3k + 1 is set too, so that a strong obligation counts as more than a weak one).
-
-    Args:
-        effort: What the work is counted against.
     """
 
     def __init__(self, effort: Effort) -> None:
@@ -80,18 +77,14 @@ class Obligations:
                 stack.extend(missing)
                 continue
             stack.pop()
-            self._steps[part] = self._guarded(part, self._unfolded(part))
+            step = self._unfolded(part)
+            # A large propositional formula is one guard.
+            self._steps[part] = self._guard(part) if len(step) > _GUARD_TERMS and not part.is_temporal else step
         return self._steps[formula]
 
     def step_all(self, owed: int) -> Polynomial:
         """The step of the conjunction of the formulas in a mask, as `reduce` and `split` give it."""
         return self._product([self.step(self.formulas[k]) for k in bits(owed)])
-
-    def _spend(self, terms: int) -> None:
-        """Count a product of so many terms: each is compared with the others."""
-        if terms > _STEP_TERMS:
-            raise SynthesisError("a step has too many terms")
-        self.effort.spend(terms + terms * terms // 16)
 
     def split(self, term: Term) -> tuple[Term, int, frozenset[float]]:
         """A term's guards, the formulas it owes as a mask of their numbers, and what these are worth at the end.
@@ -138,10 +131,6 @@ class Obligations:
             self._implied[j, k] = below and self._implication(one, other)
         return self._implied[j, k]
 
-    def _guarded(self, formula: Formula, step: Polynomial) -> Polynomial:
-        """The step, or one guard for the whole where it is a large propositional formula."""
-        return self._guard(formula) if len(step) > _GUARD_TERMS and not formula.is_temporal else step
-
     def _unfolded(self, formula: Formula) -> Polynomial:
         if isinstance(formula, Constant) or is_literal(formula):
             return self._guard(formula)
@@ -161,10 +150,6 @@ class Obligations:
     def later(self, formula: Formula, strong: bool) -> Polynomial:
         """A formula that is owed."""
         return frozenset({self.owed(formula, strong=strong)})
-
-    def earlier(self, formula: Formula, strong: bool) -> Polynomial:
-        """Never needed: what formulas say of the past has become labels."""
-        raise AssertionError(f"a formula of the past has no step: {formula}")
 
     def conjunction(self, *values: Polynomial) -> Polynomial:
         """The minimum."""
@@ -192,7 +177,10 @@ class Obligations:
     def _product(self, factors: list[Polynomial]) -> Polynomial:
         result = ONE
         for factor in sorted(factors, key=len):
-            self._spend(len(result) * len(factor))
+            terms = len(result) * len(factor)
+            if terms > _STEP_TERMS:
+                raise SynthesisError("a step has too many terms")
+            self.effort.spend(terms + terms * terms // 16)  # each is compared with the others
             result = minimum(result, factor)
         return result
 

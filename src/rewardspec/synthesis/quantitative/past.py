@@ -15,7 +15,7 @@ from rewardspec.errors import SynthesisError
 from rewardspec.logic import formulas as fm
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.fragments import future_in_past
-from rewardspec.logic.operators import PAST, unfold
+from rewardspec.logic.operators import PAST, Unfolding, unfold
 from rewardspec.logic.printing import to_string
 from rewardspec.machines.expressions import (
     Expression,
@@ -61,12 +61,8 @@ def with_past_as_labels(formula: Formula) -> tuple[Formula, dict[str, Formula]]:
     return formula.fold(replaced), found
 
 
-class PastCompiler:
-    """Builds one program for several formulas of the past; equal parts are computed once.
-
-    Args:
-        max_registers: The most registers that it may have.
-    """
+class PastCompiler(Unfolding[Expression]):
+    """Builds one program, of so many registers at most, for several formulas of the past, which share equal parts."""
 
     def __init__(self, max_registers: int) -> None:
         self._max_registers = max_registers
@@ -105,7 +101,8 @@ class PastCompiler:
             case fm.Not(args=(fm.Atom(name=name),)):
                 return complement(name)
             case fm.Previous() | fm.WeakPrevious() if part.steps > 1:
-                return self._delayed(self._values[part.arg], part.steps, None, isinstance(part, fm.WeakPrevious), part)
+                weak = isinstance(part, fm.WeakPrevious)
+                return self._window(self._values[part.arg], part.steps, None, weak, part, "last")
             case fm.Timed() if part.discount == 1.0 and (part.high is not None or part.low > 0):
                 return self._timed(part)
         return unfold(part, self)
@@ -121,7 +118,7 @@ class PastCompiler:
         value = self._values[part.args[-1]]
         guard = self._values[part.left] if isinstance(part, fm.Since | fm.Trigger) else None
         if part.low > 0:
-            value = self._delayed(value, part.low, guard, dual, part)
+            value = self._window(value, part.low, guard, dual, part, "last")
             value = value if guard is None else inner(value, guard)
         if part.high == part.low:
             return value
@@ -130,11 +127,6 @@ class PastCompiler:
         else:
             earlier = self._window(value, part.high - part.low, guard, dual, part, "min" if dual else "max")
         return outer(value, earlier if guard is None else inner(guard, earlier))
-
-    def _delayed(
-        self, value: Expression, steps: int, guard: Expression | None, dual: bool, part: Formula
-    ) -> Expression:
-        return self._window(value, steps, guard, dual, part, "last")
 
     def _window(
         self, value: Expression, length: int, guard: Expression | None, dual: bool, part: Formula, op: Any
@@ -168,17 +160,8 @@ class PastCompiler:
         """The value one step ago, from a register."""
         return self._register(formula, strong)
 
-    def later(self, formula: Formula, strong: bool) -> Expression:
-        """Never needed: no operator here looks ahead."""
-        raise AssertionError(f"a formula of the past looks ahead: {formula}")
-
-    def conjunction(self, *values: Expression) -> Expression:
-        """The minimum."""
-        return minimum(*values)
-
-    def disjunction(self, *values: Expression) -> Expression:
-        """The maximum."""
-        return maximum(*values)
+    conjunction = staticmethod(minimum)
+    disjunction = staticmethod(maximum)
 
     def affine(self, value: Expression, scale: float, offset: float) -> Expression:
         """The value, scaled and raised."""
