@@ -89,16 +89,7 @@ def graph_shapes(diagram: Diagram) -> list[Shape]:
 def state_shapes(
     title: str, box: Box, ring: float, *, initial: bool = False, accepting: bool = False, muted: bool = False
 ) -> list[Shape]:
-    """A state's number in its frame.
-
-    Args:
-        title: The number.
-        box: Place and size of the frame.
-        ring: Distance from the frame to the inner one of a state that accepts.
-        initial: Whether the machine starts here, which an arrow shows.
-        accepting: Whether the state accepts.
-        muted: Whether it deserves less attention.
-    """
+    """A state's number in its frame, as `Node` says; `ring` is its distance to the inner one of a state that accepts."""
     x, y = box.x, box.y + box.height / 2
     fill, stroke = (theme.FILL_MUTED, theme.STROKE_MUTED) if muted else (theme.FILL_STATE, theme.STROKE)
     shapes: list[Shape] = []

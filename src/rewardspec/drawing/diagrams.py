@@ -142,13 +142,11 @@ def _of_registers(monitor: Monitor) -> Diagram:
     named = [monitor.registers[number] for number in order] + [window.name for window in program.windows]
     short = short_names(named, monitor.atoms)
     listing = Listing(program, short)
-    nodes = tuple(
-        Node(f"s{state}", f"state {state}", (*text.updates, *progress), text.reward, initial=state == monitor.initial)
-        for state, text, progress in (
-            (state, listing.equations(state), _progress_lines(listing, state, monitor.successors[state]))
-            for state in monitor.states
-        )
-    )
+    nodes = []
+    for state in monitor.states:
+        text, progress = listing.equations(state), listing.progress(state, monitor.successors[state])
+        lines_of = text.updates if progress is None else (*text.updates, progress)
+        nodes.append(Node(f"s{state}", f"state {state}", lines_of, text.reward, initial=state == monitor.initial))
     edges = tuple(Edge(f"s{state}", f"s{successor}") for state, successor in enumerate(monitor.successors))
     notes = [*(f"{symbol} is {name}" for name, symbol in short.items()), *listing.notes()]
     entry = listing.initial_values(order)
@@ -158,12 +156,7 @@ def _of_registers(monitor: Monitor) -> Diagram:
         + "; ".join(f"{node.title}: {', '.join((*node.lines, node.result))}" for node in nodes)
         + "."
     )
-    return Diagram(pretty(formula), nodes, edges, entry, tuple(notes), description)
-
-
-def _progress_lines(listing: Listing, state: int, successor: int) -> tuple[str, ...]:
-    line = listing.progress(state, successor)
-    return () if line is None else (line,)
+    return Diagram(pretty(formula), tuple(nodes), edges, entry, tuple(notes), description)
 
 
 def check_size(formula: str, sizes: list[tuple[int, str, int]], data: str) -> None:

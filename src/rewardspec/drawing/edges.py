@@ -36,10 +36,7 @@ _LOOP_DIRECTIONS = tuple(math.radians(angle) for angle in (-90, 90, -60, 60, -12
 def route_edges(edges: Sequence[Edge], centers: Mapping[str, Point], scale: float = 1.0) -> tuple[list[Route], float]:
     """A curve for each edge, loops included, and how bad they are together.
 
-    Args:
-        edges: The transitions.
-        centers: The states.
-        scale: How far the states are spread, so that detours count the same at every size.
+    `scale` is how far the states are spread, so that detours count the same at every size.
     """
     chosen: dict[int, _Candidate] = {}
     candidates: dict[int, list[_Candidate]] = {}
@@ -200,14 +197,7 @@ _LABEL_PASSES = 3
 def place_labels(
     routes: Sequence[Route], loops: Sequence[bool], sizes: Sequence[Point], centers: Mapping[str, Point]
 ) -> tuple[list[Point], float]:
-    """A center for each label, and how bad the places are together.
-
-    Args:
-        routes: The edges' curves.
-        loops: Whether each edge is a loop.
-        sizes: Each label's width and height.
-        centers: The states.
-    """
+    """A center for each label, by its width and height, and how bad the places are together."""
     states = np.array(list(centers.values()))
     curves = [sample(route, 24) for route in routes]
     halves = np.array(sizes) / 2

@@ -72,14 +72,7 @@ def _successors(diagram: Diagram) -> dict[str, list[str]]:
 def positions(
     layers: list[list[str]], edges: Sequence[Edge], label_widths: Sequence[float], scale: float = 1.0
 ) -> dict[str, Point]:
-    """A center for each state.
-
-    Args:
-        layers: The states from left to right.
-        edges: The transitions.
-        label_widths: The width of each edge's label.
-        scale: How far apart everything is.
-    """
+    """A center for each state, from layers from left to right and the widths of the edges' labels."""
     layers = _order(layers, edges)
     columns = _columns(layers, edges, label_widths)
     layers = _untangle(layers, columns, edges)

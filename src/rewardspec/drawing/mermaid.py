@@ -67,11 +67,8 @@ def _shape(node: Node) -> str:
     if node.is_box:
         return f'("{_lines([node.title, *node.lines])}<br/><b>{_escape(node.result)}</b>"):::box'
     text = f'"{_escape(node.title)}"'
-    return f"((({text})))" + _class(node) if node.accepting else f"(({text}))" + _class(node)
-
-
-def _class(node: Node) -> str:
-    return ":::muted" if node.muted else ":::state"
+    shape = f"((({text})))" if node.accepting else f"(({text}))"
+    return f"{shape}:::{'muted' if node.muted else 'state'}"
 
 
 def _lines(texts: Iterable[str]) -> str:

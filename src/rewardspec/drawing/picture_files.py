@@ -69,11 +69,7 @@ def render(diagram: Diagram, path: str | os.PathLike[str]) -> None:
 
 
 def to_image(diagram: Diagram, form: str) -> bytes:
-    """The diagram as the content of a file.
-
-    Args:
-        diagram: What to draw.
-        form: `"png"` or `"pdf"`.
+    """The diagram as the content of a file, of the form `"png"` or `"pdf"`.
 
     Raises:
         MissingExtraError: matplotlib is not installed.

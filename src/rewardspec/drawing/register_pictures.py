@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewardspec.drawing import theme
 from rewardspec.drawing.diagrams import Diagram, Edge, Node
@@ -93,7 +93,7 @@ def _place(boxes: list[_Placed]) -> list[_Placed]:
         height = max(box.height for box in row)
         x = 0.0
         for box in row:
-            placed.append(_Placed(box.node, box.lines, box.result, box.width, box.height, x, y + height / 2, number))
+            placed.append(replace(box, x=x, y=y + height / 2, row=number))
             x += box.width + _GAP
         y += height + _ROW_GAP
     return placed

@@ -26,15 +26,7 @@ def plot_run(
     lowers: Sequence[float] | None = None,
     uppers: Sequence[float] | None = None,
 ) -> Plot:
-    """A matplotlib figure: one strip for each atom, and the value within its bounds below them.
-
-    Args:
-        title: What was monitored.
-        labels: Each atom's labels.
-        values: The value after each step.
-        lowers: The smallest value still possible after each step.
-        uppers: The largest value still possible after each step.
-    """
+    """A matplotlib figure: one strip for each atom, and the value within its bounds below them."""
     figure_class, locator = matplotlib_classes()
     strips = len(labels)
     figure = figure_class(figsize=(7.5, 2.2 + 0.75 * strips), layout="constrained")

@@ -7,6 +7,7 @@ CSS variables use the light colors, which every shape has as its own.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable
 
 from rewardspec.drawing import theme
@@ -69,7 +70,7 @@ def _element(shape: Shape) -> str:
             start, *rest = map(_pair, shape.points)
             return f'<path d="M{start} C{" ".join(rest)}"{_paint(None, shape)}/>'
         case Polygon():
-            return f'<polygon points="{_pairs(shape.points)}"{_paint(shape.fill)}/>'
+            return f'<polygon points="{" ".join(map(_pair, shape.points))}"{_paint(shape.fill)}/>'
         case Text():
             anchor = "" if shape.anchor == "start" else f' text-anchor="{shape.anchor}"'
             weight = ' font-weight="bold"' if shape.bold else ""
@@ -100,11 +101,5 @@ def _pair(point: Point) -> str:
     return f"{_number(point[0])},{_number(point[1])}"
 
 
-def _pairs(points: Iterable[Point]) -> str:
-    return " ".join(map(_pair, points))
-
-
 def _escape(text: str) -> str:
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
-        text = text.replace(character, entity)
-    return text
+    return html.escape(text, quote=False).replace('"', "&quot;")

@@ -52,14 +52,7 @@ def _advance(character: str) -> int:
 
 
 def wrap(text: str, limit: float, size: float, *, bold: bool = False, hanging: str = "") -> list[str]:
-    """The text in lines no wider than the limit where spaces allow it.
-
-    Args:
-        text: One line of text.
-        limit: The width to keep to.
-        size: The font size.
-        bold: Whether the font is bold.
-        hanging: What the second and later lines begin with.
+    """One line of text in lines no wider than the limit where spaces allow it; later ones begin with `hanging`.
 
     Example:
         >>> wrap("v ← max(b, min(v, 1 − a))", 120, 12, hanging="  ")

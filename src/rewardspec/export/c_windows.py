@@ -20,14 +20,7 @@ def function(signature: str, body: Sequence[str]) -> list[str]:
 
 
 class CWindow:
-    """The declarations and functions of one window.
-
-    Args:
-        program: The program.
-        number: The window's number.
-        prefix: What identifiers start with.
-        literal: How numbers are written.
-    """
+    """The declarations and functions of one window; its identifiers start with a prefix."""
 
     def __init__(self, program: Program, number: int, prefix: str, literal: Callable[[float], str]) -> None:
         self.window = program.windows[number]

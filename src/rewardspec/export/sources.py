@@ -118,10 +118,8 @@ def held_variable(window: int, least: bool) -> str:
 class Statements(Code):
     """Statements of C or JavaScript, in which every variable is a constant.
 
-    Args:
-        source: What is exported.
-        first_of_equals: Which of equal operands a minimum or a maximum gives: the first, as where bounds are computed
-            in Python, or the last. Only the sign of a zero tells them apart.
+    Of equal operands a minimum or a maximum gives the last or, as where bounds are computed in Python, the first. Only
+    the sign of a zero tells them apart.
     """
 
     declaration: str

@@ -129,12 +129,7 @@ def _gains_by_steps(formula: Formula) -> bool:
 
 
 class _Extended:
-    """A trace of which `steps` more positions follow, where every literal is true.
-
-    Args:
-        steps: How many positions follow the last of the trace; at least 1.
-        everything: Take every subformula as true at every one of them.
-    """
+    """A trace and the positions that follow it; the arguments are those of `FutureRuns`."""
 
     def __init__(self, steps: int, everything: bool = False) -> None:
         self.steps = steps
@@ -169,20 +164,13 @@ class _Extended:
                 later = conjunction([case.holds_or_passes() for case in self._until_cases(part, disjunction)])
                 return conjunction([part.rebuild(*args), disjunction([fm.Eventually(args[0]), later])])
             case fm.AtLeastTimes():
-                return disjunction(
-                    [
-                        conjunction([_at_least(part.count - count, args[0]), _now(guard)])
-                        for count, guard in self._future.counts(part, 1, part.count)
-                    ]
-                )
+                tally = self._future.tally(part, 1)
+                ways = [conjunction([_at_least(part.count - count, args[0]), _now(guard)]) for count, guard in tally]
+                return disjunction(ways)
             case fm.AllButTimes():
-                return disjunction(
-                    [
-                        conjunction([fm.AllButTimes(args[0], part.count - count), _now(guard)])
-                        for count, guard in self._future.failures(part, 1)
-                        if count <= part.count
-                    ]
-                )
+                tally = [(part.count - count, guard) for count, guard in self._future.tally(part, 1)]
+                ways = [conjunction([fm.AllButTimes(args[0], left), _now(guard)]) for left, guard in tally if left >= 0]
+                return disjunction(ways)
         return part
 
     def _shift_here(self, part: fm.Next | fm.WeakNext, arg: Formula) -> Formula:

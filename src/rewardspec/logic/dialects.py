@@ -206,18 +206,6 @@ _TERM = r"(?:(?:abs|sqrt|exp|pow)\([^()]*\)|[\w.]+)"
 _ARITHMETIC = rf"[-+]?\s*{_TERM}(?:\s*[-+*\/]\s*[-+]?\s*{_TERM})*"
 
 
-def _comparison(text: str) -> Formula:
-    return fm.Atom(" ".join(text.split()))
-
-
-def _rise(a: Formula) -> Formula:
-    return a & ~fm.Previous(a)
-
-
-def _fall(a: Formula) -> Formula:
-    return ~a & fm.WeakPrevious(a)
-
-
 def _record(text: str) -> Formula:
     """A record of reelay's, `{moving, door: false, speed > 10}`: all of what is listed."""
     return fm.And(*(_field(entry.strip()) for entry in text[1:-1].split(",")))
@@ -242,10 +230,10 @@ DIALECTS: dict[Syntax, Dialect] = {
             **dict.fromkeys(("Y", "prev", "previous"), fm.WeakPrevious),
             **dict.fromkeys(("sY", "s_prev"), fm.Previous),
         },
-        {"now": now, "rise": _rise, "fall": _fall},
+        {"now": now, "rise": lambda a: a & ~fm.Previous(a), "fall": lambda a: ~a & fm.WeakPrevious(a)},
         judged_now=True,
         proposition=rf"{_ARITHMETIC}\s*(?:<=|>=|==|!==?|<(?!-)|>)\s*{_ARITHMETIC}",
-        read_proposition=_comparison,
+        read_proposition=lambda text: fm.Atom(" ".join(text.split())),
         grouped_otherwise=frozenset(
             [("implies", "implies"), ("between", "between"), ("or", "xor"), ("implies", "xor"), ("iff", "xor")]
         ),

@@ -91,12 +91,10 @@ class FutureRuns:
                 return self._at(self._edges(part), lambda s: conjunction(list(self._until_at(part, s, disjunction))))
             case fm.AtLeastTimes():
                 edges = self._count_edges(part)
-                return self._at(
-                    edges, lambda s: disjunction([g for c, g in self.counts(part, s, part.count) if c >= part.count])
-                )
+                return self._at(edges, lambda s: disjunction([g for c, g in self.tally(part, s) if c >= part.count]))
             case fm.AllButTimes():
                 edges = self._count_edges(part)
-                return self._at(edges, lambda s: disjunction([g for c, g in self.failures(part, s) if c <= part.count]))
+                return self._at(edges, lambda s: disjunction([g for c, g in self.tally(part, s) if c <= part.count]))
         if (
             isinstance(part, fm.Once | fm.Since)
             and part.low == 0
@@ -182,15 +180,13 @@ class FutureRuns:
                     total += run.end - run.start + 1
         return edges
 
-    def counts(self, part: fm.Counted, s: int, enough: int) -> list[tuple[int, Formula]]:
-        """Count the positions from n + s on that satisfy the operand, up to `enough`, with the case of each count."""
-        return self._tally(part, s, enough, negated=False)
+    def tally(self, part: fm.Counted, s: int) -> list[tuple[int, Formula]]:
+        """Count the positions from n + s on that satisfy the operand of `F{k}`, with the case of each count, up to k.
 
-    def failures(self, part: fm.Counted, s: int) -> list[tuple[int, Formula]]:
-        """Count the positions from n + s on that may fail, with the case in which there are no more."""
-        return self._tally(part, s, part.count + 1, negated=True)
-
-    def _tally(self, part: fm.Counted, s: int, most: int, *, negated: bool) -> list[tuple[int, Formula]]:
+        For `G{k}` those that may fail, with the case in which there are no more, up to k + 1.
+        """
+        negated = isinstance(part, fm.AllButTimes)
+        most = part.count + negated
         # Guards are monotone statements, so that a run counts as satisfied only under its guard, and as failing
         # without one.
         tally: dict[int, Formula] = {0: fm.TRUE}

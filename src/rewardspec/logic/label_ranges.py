@@ -12,13 +12,7 @@ TOLERANCE = 1e-6
 
 
 def checked_number(atom: str, value: Number, semantics: Semantics = "degree", where: str = "") -> float:
-    """One label as a float.
-
-    Args:
-        atom: The atom, for error messages.
-        value: The label.
-        semantics: Whether it is a degree or robustness.
-        where: Which step and environment it is of, for error messages.
+    """The label of an atom as a float; `where` says in error messages which step and environment it is of.
 
     Raises:
         LabelError: It is no number, or out of range.

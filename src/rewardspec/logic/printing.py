@@ -78,12 +78,7 @@ STYLES = {
 
 
 def to_string(formula: Formula, style: str = "ascii", *, longest: int | None = None) -> str:
-    """The formula as text; see `Formula.to_string`.
-
-    Args:
-        formula: The formula.
-        style: One of `STYLES`.
-        longest: Write no more than about this many characters, and end with "…" where that cuts the text short.
+    """The formula as text in one of `STYLES`; of a text with more than `longest` characters the beginning, and "…".
 
     Example:
         >>> from rewardspec.logic.parsing import parse

@@ -123,12 +123,8 @@ class Simplifier:
 
     def finally_(self, a: Formula) -> Formula:
         """`F G` and `G F`, which on finite traces are both the value at the last position."""
-        last = self.at_last(a)
+        last = _AtLast(self).value(a)
         return last if isinstance(last, fm.Constant) else fm.Eventually(fm.Always(last))
-
-    def at_last(self, formula: Formula) -> Formula:
-        """A formula without operators of the future that has the same value at the last position of a trace."""
-        return _AtLast(self).value(formula)
 
     def release(self, a: Formula, b: Formula) -> Formula:
         """`R`."""
@@ -161,10 +157,12 @@ class Simplifier:
                 return self._over_interval(formula, args[0])
             case fm.TimedBinary():
                 return self._until(formula, *args)
-            case fm.AtLeastTimes():
-                return self.eventually(args[0]) if formula.count == 1 else self._counted(formula, args[0], fm.FALSE)
-            case fm.AllButTimes():
-                return self.always(args[0]) if formula.count == 0 else self._counted(formula, args[0], fm.TRUE)
+            case fm.AtLeastTimes() if formula.count == 1:
+                return self.eventually(args[0])
+            case fm.AllButTimes() if formula.count == 0:
+                return self.always(args[0])
+            case fm.Counted() if args[0] == (fm.FALSE if isinstance(formula, fm.AtLeastTimes) else fm.TRUE):
+                return args[0]
             case fm.Affine():
                 return self.affine(args[0], formula.scale, formula.offset)
         return formula.rebuild(*args) if args else formula
@@ -226,10 +224,6 @@ class Simplifier:
         absorbs = isinstance(b, one) or (type(b) is type(formula) and a == b.args[0])
         return b if plain and absorbs else formula.rebuild(a, b)
 
-    @staticmethod
-    def _counted(formula: Formula, a: Formula, absorbing: Formula) -> Formula:
-        return a if a == absorbing else formula.rebuild(a)
-
 
 class _Direction(NamedTuple):
     """The operators that look ahead, or those that look back."""
@@ -264,7 +258,7 @@ class _AtLast:
         self._values: dict[Formula, Formula] = {}
 
     def value(self, formula: Formula) -> Formula:
-        """The formula at the last position; what lies under an operator of the past is left as it is."""
+        """A formula with the same value at the last position, without operators of the future outside the past."""
         for part in formula.subformulas():
             whole = not part.args or isinstance(part, (fm.Not, *PAST))
             self._values[part] = part if whole else unfold(part, self)

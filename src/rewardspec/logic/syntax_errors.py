@@ -49,14 +49,7 @@ _LETTERS_BETWEEN = frozenset(row.text for row in OPERATORS.values() if row.bindi
 
 
 class MisuseError(Exception):
-    """Text that the grammar allows and that means nothing, such as an interval that ends before it begins.
-
-    Args:
-        token: Where it stands.
-        found: What was found there.
-        expected: What could have stood there.
-        remedy: What to write instead.
-    """
+    """Text that the grammar allows but that means nothing, what was found at a token, and what could stand there."""
 
     def __init__(self, token: lark.Token, found: str, expected: str, remedy: str) -> None:
         super().__init__(found)
@@ -80,7 +73,7 @@ def checked(token: lark.Token, expected: str, build: Callable[..., Formula], *ar
 
 
 def explain_misuse(text: str, misuse: MisuseError) -> FormulaError:
-    """A FormulaError that shows the line, a caret under the place, what was expected, and what to do."""
+    """The error to raise for a misuse."""
     line, column = line_and_column(text, misuse.position)
     return _error(text, line, column, misuse.found, (misuse.expected,), misuse.remedy)
 

@@ -65,12 +65,7 @@ def everywhere(
 ) -> State:
     """The state of one trace for every element of a batch; one without windows, or before the first letter.
 
-    Args:
-        program: The program.
-        state: The state of one trace.
-        like: An array of the batch's shape and type.
-        xp: Its library.
-        check_labels: Whether the state notes where labels are out of range.
+    `like` is an array of the batch's shape and type. With `check_labels` the state notes where labels are out of range.
     """
     control, *rest = state
     registers, memory = rest[: len(program.registers)], rest[len(program.registers) + len(program.windows) :]
@@ -108,12 +103,9 @@ def _where(mask: Array, new: Array, old: Array, xp: ArrayNamespace) -> Array:
 
 
 def compile_step(program: Program, head: Head, *, reuse: bool = False) -> ArrayStep:
-    """The function `(state, labels, namespace, …) -> (state, result)` of a program.
+    """The function `(state, labels, namespace, …) -> (state, result)` of a program with a head.
 
-    Args:
-        program: The program.
-        head: What becomes of its outputs.
-        reuse: Write results over intermediate arrays that are no longer needed, as NumPy's `out` allows.
+    With `reuse` it writes results over intermediate arrays that are no longer needed, as NumPy's `out` allows.
     """
     names: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(program.atoms)}
     windows = BatchWindows(program)
@@ -128,8 +120,6 @@ def compile_step(program: Program, head: Head, *, reuse: bool = False) -> ArrayS
         "unit": UNIT,
         "inf": float("inf"),
         "count_nonzero": np.count_nonzero,
-    }
-    names |= {
         "out_of_range": out_of_range,
         "both_noted": both_noted,
         "semantics": program.semantics,

@@ -309,15 +309,10 @@ def _sets_that_lead_to_the_value(program: Program, cells: _Cells, search: _Searc
 class _Search:
     """Search for the sets of registers that suffice for an expression to hold, given the best letter.
 
-    Args:
-        effort: What the work is counted against.
-        both_at_once: Whether an atom and its negation may count at once.
-        term: The term of a register, by its number.
+    `term` gives the term of a register, and `both_at_once` says whether an atom and its negation may count at once.
     """
 
-    def __init__(
-        self, effort: Effort, *, both_at_once: bool, term: Callable[[int], polynomials.Term] = (1).__lshift__
-    ) -> None:
+    def __init__(self, effort: Effort, *, both_at_once: bool, term: Callable[[int], polynomials.Term]) -> None:
         self.effort = effort
         self.both_at_once = both_at_once
         self.term = term

@@ -12,18 +12,11 @@ _LONGEST_NESTED = 1_000  # characters: compilers recurse over what stands in one
 
 
 class Code:
-    """Lines that compute expressions, and where each result is. A printer says how its language writes them.
-
-    Args:
-        program: The program that the expressions belong to.
-
-    Attributes:
-        place: For each part computed so far, its variable or its code.
-    """
+    """Lines that compute expressions, and where each result is. A printer says how its language writes them."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.place: dict[Expression, str] = {}
+        self.place: dict[Expression, str] = {}  # for each part computed so far, its variable or its code
 
     def compute(
         self,
@@ -33,10 +26,8 @@ class Code:
     ) -> list[str]:
         """Lines for some more expressions.
 
-        Args:
-            expressions: The expressions.
-            nested: Parts without a variable, whose code stands where it is used.
-            names: Variables of some parts; others are numbered.
+        Parts that are `nested` get no variable: their code stands where it is used. The variables of others are
+        numbered, unless `names` has them.
         """
         lines: list[str] = []
         for part in all_parts(expressions, known=self.place):

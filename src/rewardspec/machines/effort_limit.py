@@ -15,10 +15,7 @@ DEFAULT_REGISTERS = 256  # that the machine of a formula may have
 class Effort:
     """Work that may still be done; several computations can share it.
 
-    Args:
-        limit: How much may be spent.
-        within: A larger budget that whatever is spent here is spent from, too.
-        excess: The error message when there was too much work.
+    What is spent here is spent from the larger budget `within`, too. `excess` is the error message.
     """
 
     def __init__(
@@ -32,11 +29,7 @@ class Effort:
         self._excess = excess
 
     def spend(self, amount: int) -> None:
-        """Count some work.
-
-        Raises:
-            SynthesisError: There was too much of it.
-        """
+        """Count some work; a SynthesisError where there was too much of it."""
         self._left -= amount
         if self._left < 0:
             raise SynthesisError(self._excess)

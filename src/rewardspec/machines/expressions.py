@@ -142,12 +142,8 @@ class Expression:
         """The expression as people write it, with `…` for the operands of a part that takes thousands of characters.
 
         The text is the same for degrees and for robustness: a complement is written as a negation, `!a`, and the least
-        and the largest value as `false` and `true`. `written` can say what they are in numbers.
-
-        Args:
-            registers: Names of the registers; `r0`, `r1` … where absent.
-            written: Parts that have a name already.
-            windows: Names of the windows; `w0`, `w1` … where absent.
+        and the largest value as `false` and `true`. `written` has the text of some parts, such as these. Registers and
+        windows without a name are `r0`, `w0` and so on.
 
         Example:
             >>> maximum(label("b"), minimum(register(0), complement("a"))).to_string({0: "v"})
@@ -347,7 +343,7 @@ def substitute(expression: Expression, values: Mapping[Expression, Expression]) 
 
 
 class Substitution:
-    """`substitute` with one mapping for many expressions, which computes what they share once."""
+    """The replacement of some leaves in many expressions, which computes what they share once."""
 
     def __init__(self, values: Mapping[Expression, Expression]) -> None:
         self._values = values

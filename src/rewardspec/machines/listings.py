@@ -38,11 +38,7 @@ class Listing:
 
     A value that another line of the same step has just computed is written as that register's name with a prime.  A
     window into which every control state puts the same is written as `recent ← max(last 20 of a)`; else each control
-    state says what it puts there, and a note what the window is.
-
-    Args:
-        program: The program, with one output.
-        names: What to call registers and windows that have long names.
+    state says what it puts there, and a note what the window is.  `names` shortens long names.
 
     Example:
         >>> from rewardspec.synthesis.quantitative.synthesize import synthesize

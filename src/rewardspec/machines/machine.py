@@ -266,10 +266,7 @@ class Machine(Generic[H]):
     def restart_at(self, state: State, started: State, where: Places) -> State:
         """A NumPy batch's state in which some elements, by their indices, have read their first letter alone.
 
-        Args:
-            state: The batch's state.
-            started: The state of those elements alone, after one letter.
-            where: Their indices.
+        `started` is the state of those elements, without the others.
         """
         windows = state.windows
         if windows:

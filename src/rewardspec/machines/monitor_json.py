@@ -52,13 +52,7 @@ def to_json(formula: Formula, program: Program, *, indent: int | None = None) ->
 
 
 def read_document(text: str | bytes, form: str, version: int, fields: Sequence[str]) -> tuple[JsonObject, Formula]:
-    """Read a saved monitor: the document, and its formula.
-
-    Args:
-        text: The JSON text.
-        form: The `format` that it should have.
-        version: The `version` that it should have.
-        fields: The fields that it should have besides.
+    """Read a saved monitor of a format and a version: the document, which has some fields, and its formula.
 
     Raises:
         MonitorFileError: It is something else, or damaged.

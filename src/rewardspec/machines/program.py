@@ -228,12 +228,9 @@ def merge_equivalent_registers(program: Program) -> Program:
 
 
 def keep_cells(program: Program, stand_in: dict[Expression, Expression]) -> Program:
-    """The program in which some registers and windows stand in for others, which go.
+    """The program that reads some registers and windows in the place of others.
 
-    Args:
-        program: The program.
-        stand_in: For each register or window the one to read in its place; those that stand in for themselves stay,
-            and those that are absent go.
+    Those that stand in for themselves stay. Others go, also those that nothing stands in for.
     """
     kept_registers = [k for k in range(len(program.registers)) if stand_in.get(register(k)) == register(k)]
     kept_windows = [k for k in range(len(program.windows)) if stand_in.get(window(k)) == window(k)]

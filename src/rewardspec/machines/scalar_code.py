@@ -31,13 +31,9 @@ def initial_state(program: Program, head: Head) -> ScalarState:
 
 
 def compile_step(program: Program, head: Head, otherwise: ScalarStep) -> ScalarStep:
-    """The function `(state, labels, …) -> (state, result)` of a program.
+    """The function `(state, labels, …) -> (state, result)` of a program with a head.
 
-    Args:
-        program: The program.
-        head: What becomes of its outputs.
-        otherwise: Called in its place when the state is not a scalar one, or a label is missing, out of range or
-            not a number.
+    It calls `otherwise` when the state is not a scalar one, or a label is missing, out of range or not a number.
     """
     given = "".join(f", {name}={default!r}" for name, default in head.inputs)
     passed = "".join(f", {name}" for name, _ in head.inputs)
@@ -77,12 +73,8 @@ def compile_reading(
 
     That saves building a dict of them in every step. A label outside the range raises a ValueError that says no more.
 
-    Args:
-        program: The program.
-        head: What becomes of its outputs.
-        calls: For each atom, the expression that reads its label, and 0; for one about things, the expression that
-            gives a tuple of floats, and how many there are.
-        names: What these refer to.
+    `calls` has for each atom the code that reads its label, and 0; for one about things, the code that gives a tuple of
+    floats, and how many there are. `names` has what the code refers to.
     """
     given = "".join(f", {name}" for name, _ in head.inputs)
     reads, first = [], 0

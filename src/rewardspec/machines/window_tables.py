@@ -76,14 +76,7 @@ class _Place(NamedTuple):
 
 
 class WindowTables:
-    """The operations on the windows of a program.
-
-    Args:
-        windows: The windows.
-        guarded: For each, whether it has guards.
-        bottom: The least value.
-        top: The largest value.
-    """
+    """The operations on the windows of a program, with guards or without, between its least and its largest value."""
 
     def __init__(self, windows: Sequence[Window], guarded: Sequence[bool], bottom: float, top: float) -> None:
         lags: list[int] = []

@@ -15,11 +15,7 @@ from rewardspec.machines.monitor import Monitor
 
 
 def warnings_about(formula: Formula, monitor: Monitor | None) -> Iterator[str]:
-    """Warnings about a formula, each with its reason and a remedy.
-
-    Args:
-        formula: The formula.
-        monitor: Its monitor, where it has one within the budget.
+    """Warnings about a formula, and about its monitor where it has one, each with its reason and a remedy.
 
     Example:
         >>> from rewardspec.logic.parsing import parse

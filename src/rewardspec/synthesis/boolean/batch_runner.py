@@ -73,13 +73,7 @@ class BatchRunner:
             self.dense = self._walk(index >> digits, truths, self._walk_columns, np)
 
     def step(self, state: Array, letters: Letters, xp: ArrayNamespace) -> tuple[Array, Array]:
-        """The states after a letter, and whether each accepts, as 1.0 or 0.0.
-
-        Args:
-            state: The states.
-            letters: The labels of all atoms.
-            xp: The arrays' namespace.
-        """
+        """The states after a letter, and whether each accepts, as 1.0 or 0.0."""
         truths = [letters.truths[variable] for variable in self.used]
         values, *columns = self._tables(state, letters.dtype, xp)
         if self.dense is None:
@@ -159,13 +153,9 @@ def common_namespace(values: Sequence[object]) -> ArrayNamespace:
 
 
 def read_arrays(labels: Labels, atoms: Sequence[str], shape: tuple[int, ...] | None, xp: ArrayNamespace) -> Letters:
-    """Labels as arrays of truth values.
+    """Labels as arrays of truth values; a number stands for a whole array.
 
-    Args:
-        labels: For each atom an array, or a number that stands for a whole array.
-        atoms: The atoms to read.
-        shape: The shape that arrays should have; None for whichever shape they have in common.
-        xp: The namespace of the arrays.
+    Without a shape, arrays may have any that they have in common.
 
     Raises:
         LabelError: A label is missing, is neither 0 nor 1, or an array has another shape.

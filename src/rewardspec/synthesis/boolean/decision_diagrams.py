@@ -139,10 +139,8 @@ class Diagrams(Generic[Value]):
     ) -> Diagram:
         """Combine diagrams leaf by leaf.
 
-        Args:
-            operation: From as many diagrams to their combination where it is known, as for leaves it must be, or None.
-            roots: The diagrams.
-            memo: Combinations already known, as `fold` has it.
+        The operation gives the combination of as many parts where it is known, as for leaves it must be, or else None.
+        The memo is as in `fold`.
         """
         done: dict[tuple[Diagram, ...], Diagram] = {} if memo is None else memo
         variables, lows, highs, chain_ends = self.variables, self.lows, self.highs, self._chain_ends

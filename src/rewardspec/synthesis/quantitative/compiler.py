@@ -45,12 +45,7 @@ _SETS_PER_REGISTER = 2  # how far the unreduced machine may go past the register
 
 
 class Synthesis:
-    """Builds parts for formulas; one instance computes what they have in common once.
-
-    Args:
-        max_registers: The largest number of registers a machine may have.
-        effort: How much work may be spent on all formulas together.
-    """
+    """Builds parts for formulas, with so much effort in all; one instance computes what they have in common once."""
 
     def __init__(self, max_registers: int, effort: int = _EFFORT) -> None:
         self.max_registers = max_registers

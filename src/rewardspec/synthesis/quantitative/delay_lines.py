@@ -29,20 +29,16 @@ def with_delay_lines(equations: Equations, limit: int) -> Equations:
     while chains:
         plan = _Plan(equations, chains)
         if not plan.unfit and not plan.headless:
-            _require(len(plan.kept), limit)
-            return plan.collapsed()
+            equations = plan.collapsed()
+            break
         fit = [chain for number, chain in enumerate(chains) if number not in plan.unfit]
         heads = {chains[number][0][0] for number in plan.headless}
         # A first member that is read on its own is better a register, from which the rest takes its values.
         trimmed = [(members[1:] if members[0] in heads else members, guard) for members, guard in fit]
         chains = [chain for chain in trimmed if len(chain[0]) >= _SHORTEST]
-    _require(len(equations.updates), limit)
-    return equations
-
-
-def _require(registers: int, limit: int) -> None:
-    if registers > limit:
+    if len(equations.updates) > limit:
         raise SynthesisError("too many sets of obligations")
+    return equations
 
 
 def _chains(equations: Equations) -> list[tuple[list[int], int]]:

@@ -52,13 +52,7 @@ _MOST_LITERALS = 100  # owed by a conjunction at the start: beyond that the many
 
 
 def with_progress(program: Program, formula: Formula, synthesis: Synthesis) -> Program:
-    """The program of a formula's value, with `Program.progress` and the registers that this needs.
-
-    Args:
-        program: The program of the value.
-        formula: The formula.
-        synthesis: What builds programs.
-    """
+    """The program of a formula's value, with `Program.progress` and the registers that this needs."""
     if program.semantics == "robustness":
         return replace(program, progress=(ZERO,) * len(program.steps))
     normal, computed = with_past_as_labels(to_nnf(formula))

@@ -10,6 +10,7 @@ Three reductions, each sound on its own:
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable
 
@@ -79,10 +80,7 @@ def simplify_by_order(lasso: Lasso, effort: Effort) -> None:
         order = above[position]
         polynomials = (*phase.updates.values(), phase.output, *phase.entering, *phase.levels)
         effort.spend(sum(map(comparisons, polynomials)))
-        phase.updates = {register: _simplify(update, order) for register, update in phase.updates.items()}
-        phase.output = _simplify(phase.output, order)
-        phase.entering = tuple(_simplify(entering, order) for entering in phase.entering)
-        phase.levels = tuple(_simplify(level, order) for level in phase.levels)
+        lasso.phases[position] = phase.map(functools.partial(_simplify, above=order))
 
 
 def _invariant_order(lasso: Lasso) -> list[dict[int, int]] | None:
@@ -196,11 +194,11 @@ def _constants_that_match(stem: Phase, loop: Phase, registers: int, *, first: bo
     for choice in choices:
         zeros = sum(1 << register for register, one in zip(free, choice, strict=True) if not one)
         ones = sum(1 << register for register, one in zip(free, choice, strict=True) if one)
+        started = loop.map(functools.partial(substitute, zeros=zeros, ones=ones))
         if (
-            substitute(loop.output, zeros, ones) == stem.output
-            and tuple(substitute(entering, zeros, ones) for entering in loop.entering) == stem.entering
-            and (first or tuple(substitute(level, zeros, ones) for level in loop.levels) == stem.levels)
-            and all(substitute(update, zeros, ones) == stem.updates[r] for r, update in loop.updates.items())
+            (started.output, started.entering) == (stem.output, stem.entering)
+            and (first or started.levels == stem.levels)
+            and all(stem.updates[register] == update for register, update in started.updates.items())
         ):
             return dict(zip(free, choice, strict=True))
     return None

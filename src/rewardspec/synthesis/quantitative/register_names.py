@@ -14,11 +14,7 @@ _LONGEST = 40
 
 
 def with_names(program: Program, outputs: Sequence[str] = ("value",)) -> Program:
-    """The program with readable register names, all different.
-
-    Args:
-        program: The program, whose registers are named after their obligations.
-        outputs: What a register is called that holds one of the program's outputs.
+    """The program with readable register names, all different. A register that holds an output is called as that is.
 
     `max[p]` and `min[p]` are running extremes, `prev[p]` is the label one step ago, `kept[p]` one that was read once,
     `value` the value itself, `if[F b]` the value should `F b` hold from the next step on, and `unless[G !b]` the

@@ -10,7 +10,9 @@ of them does what the loop does with those zeros, so that such a stem is left ou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from rewardspec.errors import SynthesisError
@@ -30,7 +32,6 @@ class Phase:
         updates: New values of the registers that the next control state reads.
         output: The value of the formula after the letter.
         entering: What enters each delay line.
-        zeros: Registers known to be 0 when the letter is read, as a mask.
         ones: Registers known to be 1 when the letter is read, as a mask.
         levels: What is read of the registers before the letter.
     """
@@ -38,9 +39,18 @@ class Phase:
     updates: dict[int, Polynomial]
     output: Polynomial
     entering: tuple[Polynomial, ...] = ()
-    zeros: int = 0
     ones: int = 0
     levels: tuple[Polynomial, ...] = ()
+
+    def map(self, change: Callable[[Polynomial], Polynomial]) -> Phase:
+        """The phase with every polynomial changed."""
+        return replace(
+            self,
+            updates={register: change(update) for register, update in self.updates.items()},
+            output=change(self.output),
+            entering=tuple(map(change, self.entering)),
+            levels=tuple(map(change, self.levels)),
+        )
 
 
 @dataclass
@@ -73,13 +83,13 @@ def unroll(equations: Equations, limit: int, effort: Effort) -> Lasso:
     if len(constants) > _LONG_STEM and loop == len(constants) - 1:
         loop = _first_like_the_last(constants)
         del constants[loop:-1]
+    entering = tuple(line.value for line in equations.lines)
+    everywhere = Phase(dict(enumerate(equations.updates)), equations.output, entering, levels=equations.levels)
     phases = []
     for zeros, ones in constants:
         effort.spend(work)
-        updates = {r: substitute(update, zeros, ones) for r, update in enumerate(equations.updates)}
-        entering = tuple(substitute(line.value, zeros, ones) for line in equations.lines)
-        levels = tuple(substitute(level, zeros, ones) for level in equations.levels)
-        phases.append(Phase(updates, substitute(equations.output, zeros, ones), entering, zeros, ones, levels))
+        known = functools.partial(substitute, zeros=zeros, ones=ones)
+        phases.append(replace(everywhere.map(known), ones=ones))
     return Lasso(len(equations.updates), phases, loop, dict(enumerate(equations.initial)))
 
 
