@@ -51,41 +51,29 @@ __version__ = "0.1.0"
 
 MovedModules.install()
 
-# Public names and their modules, imported when a name is first used, so that `import rewardspec` is quick.
+# The names that each module gives to the package, imported when first used, so that `import rewardspec` is quick.
 _NAMES = {
-    "parse": "rewardspec.logic.parsing",
-    "evaluate": "rewardspec.logic.semantics",
-    "evaluate_prefixes": "rewardspec.logic.semantics",
-    "synthesize": "rewardspec.synthesis.quantitative.synthesize",
-    "synthesize_boolean": "rewardspec.synthesis.boolean.boolean_monitor",
-    "Spec": "rewardspec.spec.spec",
-    "Pair": "rewardspec.spec.pairs",
-    "probe": "rewardspec.wrappers.probing",
-    "relabel": "rewardspec.episodes.relabeling",
-    "Monitor": "rewardspec.machines.monitor",
-    "BooleanMonitor": "rewardspec.synthesis.boolean.boolean_monitor",
-    "RewardMachine": "rewardspec.spec.reward_machine",
-    "Verdict": "rewardspec.machines.verdicts",
-    "Formula": "rewardspec.logic.formulas",
-    "Atom": "rewardspec.logic.formulas",
-    "simplify": "rewardspec.logic.simplification",
-    "to_nnf": "rewardspec.logic.normal_form",
-    "is_safe": "rewardspec.logic.fragments",
-    "is_cosafe": "rewardspec.logic.fragments",
-    "is_past": "rewardspec.logic.fragments",
-    "is_propositional": "rewardspec.logic.fragments",
-    "unguarded_atoms": "rewardspec.logic.fragments",
-    "Error": "rewardspec.errors",
-    "FormulaError": "rewardspec.errors",
-    "LabelError": "rewardspec.errors",
-    "SynthesisError": "rewardspec.errors",
-    "SpecError": "rewardspec.errors",
-    "ModelError": "rewardspec.errors",
-    "RecordingError": "rewardspec.errors",
-    "MonitorFileError": "rewardspec.errors",
-    "PolicyFileError": "rewardspec.errors",
-    "UnknownEnvironmentError": "rewardspec.errors",
-    "MissingExtraError": "rewardspec.errors",
+    name: module
+    for module, names in {
+        "rewardspec.logic.parsing": "parse",
+        "rewardspec.logic.semantics": "evaluate evaluate_prefixes",
+        "rewardspec.synthesis.quantitative.synthesize": "synthesize",
+        "rewardspec.synthesis.boolean.boolean_monitor": "synthesize_boolean BooleanMonitor",
+        "rewardspec.spec.spec": "Spec",
+        "rewardspec.spec.pairs": "Pair",
+        "rewardspec.wrappers.probing": "probe",
+        "rewardspec.episodes.relabeling": "relabel",
+        "rewardspec.machines.monitor": "Monitor",
+        "rewardspec.spec.reward_machine": "RewardMachine",
+        "rewardspec.machines.verdicts": "Verdict",
+        "rewardspec.logic.formulas": "Formula Atom",
+        "rewardspec.logic.simplification": "simplify",
+        "rewardspec.logic.normal_form": "to_nnf",
+        "rewardspec.logic.fragments": "is_safe is_cosafe is_past is_propositional unguarded_atoms",
+        "rewardspec.errors": "Error FormulaError LabelError SynthesisError SpecError "
+        "ModelError RecordingError MonitorFileError PolicyFileError UnknownEnvironmentError MissingExtraError",
+    }.items()
+    for name in names.split()
 }
 # Modules that are public under a short name.
 _MODULES = {
@@ -98,20 +86,8 @@ _MODULES = {
 }
 # Further modules, not in `__all__`, so that `import *` loads none that needs an extra.
 _FURTHER = (
-    "errors",
-    "logic",
-    "machines",
-    "synthesis",
-    "spec",
-    "episodes",
-    "export",
-    "drawing",
-    "finite",
-    "transcripts",
-    "jax",
-    "pettingzoo",
-    "sb3",
-    "torch",
+    *("errors", "logic", "machines", "synthesis", "spec", "episodes", "export"),
+    *("drawing", "finite", "transcripts", "jax", "pettingzoo", "sb3", "torch"),
 )
 
 __all__ = [  # noqa: RUF022  # what users reach for first stands first

@@ -10,15 +10,9 @@ from typing import Any, TypeVar, cast
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def warn_renamed(old: str, new: str, stacklevel: int = 2) -> None:
-    """Warn that a public name has changed.
-
-    Args:
-        old: The deprecated name, as a user writes it.
-        new: What to write instead.
-        stacklevel: As in `warnings.warn`, counted from the caller of this function.
-    """
-    warnings.warn(f"{old} is deprecated. Use {new} instead.", DeprecationWarning, stacklevel=stacklevel + 1)
+def warn_renamed(old: str, new: str) -> None:
+    """Warn the caller's caller that a public name, as a user writes it, has changed."""
+    warnings.warn(f"{old} is deprecated. Use {new} instead.", DeprecationWarning, stacklevel=3)
 
 
 def renamed(old: str, new: str, function: Callable[..., Any]) -> Callable[..., Any]:

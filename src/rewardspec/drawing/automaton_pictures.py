@@ -89,7 +89,7 @@ def graph_shapes(diagram: Diagram) -> list[Shape]:
 def state_shapes(
     title: str, box: Box, ring: float, *, initial: bool = False, accepting: bool = False, muted: bool = False
 ) -> list[Shape]:
-    """A state's number in its frame, as `Node` says; `ring` is its distance to the inner one of a state that accepts."""
+    """A state's number in its frame, as `Node` says; `ring` is its distance to the inner frame of one that accepts."""
     x, y = box.x, box.y + box.height / 2
     fill, stroke = (theme.FILL_MUTED, theme.STROKE_MUTED) if muted else (theme.FILL_STATE, theme.STROKE)
     shapes: list[Shape] = []

@@ -29,11 +29,9 @@ class Node:
 
     Attributes:
         id: A name for edges and renderers: a letter, then digits.
-        title: The state's number or heading.
         lines: Its register updates; none for a state without registers.
         result: The last line, which stands out: what the state pays.
         initial: Whether the machine starts here.
-        accepting: Whether the state accepts.
         muted: Whether it deserves less attention: nothing after it can be accepted.
     """
 
@@ -67,8 +65,6 @@ class TableRow:
     Attributes:
         title: The state's number, or the first and the last.
         entries: Guards, and where each leads.
-        initial: Whether the machine starts here.
-        accepting: Whether the states accept.
     """
 
     title: str

@@ -69,11 +69,7 @@ def render(diagram: Diagram, path: str | os.PathLike[str]) -> None:
 
 
 def to_image(diagram: Diagram, form: str) -> bytes:
-    """The diagram as the content of a file, of the form `"png"` or `"pdf"`.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
+    """The diagram as the content of a file, of the form `"png"` or `"pdf"`."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

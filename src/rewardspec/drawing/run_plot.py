@@ -105,11 +105,7 @@ def save(figure: Plot, path: str | os.PathLike[str]) -> None:
 
 
 def matplotlib_classes() -> tuple[type[Plot], type[Plot]]:
-    """Matplotlib's figure and its locator of whole numbers, which all plots here are made with.
-
-    Raises:
-        MissingExtraError: Matplotlib is not installed; says how to get it.
-    """
+    """Matplotlib's figure and locator of whole numbers, or a MissingExtraError that says how to get it."""
     try:
         from matplotlib.figure import Figure
         from matplotlib.ticker import MaxNLocator

@@ -38,9 +38,7 @@ class Source:
 
     Attributes:
         name: What the code is called.
-        formulas: The formulas, as text.
-        program: The program.
-        head: What becomes of its outputs.
+        head: What becomes of the program's outputs.
         lower: For each control state the smallest value that going on can lead to; None where that is not known.
         upper: Likewise the largest.
         progress: Likewise the progress of a monitor.
@@ -81,11 +79,7 @@ def source_of_monitor(monitor: Monitor, name: str) -> Source:
 
 
 def source_of_spec(spec: Spec, name: str) -> Source:
-    """A spec with the head that pays.
-
-    Raises:
-        SpecError: It is about things of a sort of names, which appear while an episode runs.
-    """
+    """A spec with the head that pays; none about a sort of names, which appear while an episode runs."""
     if spec.axes.named:
         raise SpecError(ONE_EPISODE)
     return Source(
@@ -97,11 +91,7 @@ def source_of_spec(spec: Spec, name: str) -> Source:
 
 
 def checked_name(name: str) -> str:
-    """The name, if identifiers of C and JavaScript can start with it.
-
-    Raises:
-        Error: They cannot.
-    """
+    """The name, or an Error if identifiers of C and JavaScript cannot start with it."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or _RESERVED.fullmatch(name):
         raise Error(
             "`name` becomes a part of identifiers: a letter, then letters, digits and underscores, at most 40 in all, "

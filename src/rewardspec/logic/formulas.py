@@ -150,16 +150,15 @@ class Formula:
             left, right = pairs.pop()
             if left is right:
                 continue
-            if left._hash != right._hash or not left._same_node(right):
+            if type(left) is not type(right) or len(left.args) != len(right.args):
+                return False
+            if left._hash != right._hash or left.params != right.params:
                 return False
             key = (id(left), id(right))
             if key not in seen:
                 seen.add(key)
                 pairs.extend(zip(left.args, right.args, strict=True))
         return True
-
-    def _same_node(self, other: Formula) -> bool:
-        return type(self) is type(other) and len(self.args) == len(other.args) and self.params == other.params
 
     def __bool__(self) -> bool:
         raise TypeError("A formula has no truth value. Use &, | and ~ instead of 'and', 'or' and 'not'.")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
+from rewardspec.logic.bottom_up import bottom_up
 from rewardspec.logic.formulas import And, Atom, Formula, FormulaLike, Iff, Implies, Not, Or, Xor, as_formula
 from rewardspec.logic.operators import OPERATORS
 from rewardspec.logic.quantifiers import DUALS, Quantified
+
+_Signed: TypeAlias = tuple[Formula, bool]  # and whether it is negated
 
 
 def to_nnf(formula: FormulaLike) -> Formula:
@@ -46,22 +50,13 @@ def _nnf(formula: Formula, negated: bool) -> Formula:
     if isinstance(formula, Quantified):
         kind = DUALS[type(formula)] if negated else type(formula)
         return kind(_nnf(formula.body, negated), formula.variable)
-    done: dict[tuple[Formula, bool], Formula] = {}
-    stack = [(formula, negated)]
-    while stack:
-        key = stack[-1]
-        needed = [need for need in _needs(*key) if need not in done]
-        if needed:
-            stack.extend(needed)
-            continue
-        stack.pop()
-        if key not in done:
-            done[key] = _combine(*key, [done[need] for need in _needs(*key)])
-    return done[formula, negated]
+    done: dict[_Signed, Formula] = {}
+    return bottom_up((formula, negated), _needs, lambda key: _combine(*key, [done[need] for need in _needs(key)]), done)
 
 
-def _needs(formula: Formula, negated: bool) -> list[tuple[Formula, bool]]:
-    """The (operand, negated) pairs that the normal form is made from."""
+def _needs(signed: _Signed) -> list[_Signed]:
+    """What the normal form is made from."""
+    formula, negated = signed
     if isinstance(formula, Not):
         return [(formula.arg, not negated)]
     if isinstance(formula, Implies):

@@ -60,10 +60,8 @@ class Operator:
 
     Attributes:
         kind: The class of its formulas.
-        binding: How tightly it binds; see `BINDINGS`.
+        binding: How tightly it binds, from `IFF` to `PREFIX`.
         spellings: Every way to write it, the one that is printed first.
-        unicode: Its symbol in Unicode.
-        latex: Its symbol in LaTeX.
         definition: Its values at every position, from those of its operands.
         words: In plain English; `words` says what the braces stand for.
         timed_words: The same with an interval, where that is said differently.

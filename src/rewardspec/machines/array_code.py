@@ -18,7 +18,7 @@ from rewardspec.machines.label_checks import both_noted, out_of_range
 from rewardspec.machines.program import Program
 from rewardspec.machines.scalar_code import ScalarState, tuple_of, unpacked
 from rewardspec.machines.window_code import BatchWindows, WindowStates
-from rewardspec.machines.windows import queue_extremum, queue_push
+from rewardspec.machines.windows import algebra, queue_extremum, queue_push
 from rewardspec.types import Array, ArrayNamespace, DType
 
 ArrayStep: TypeAlias = Callable[..., "tuple[State, Array]"]  # of state, labels, namespace, and the head's inputs
@@ -108,12 +108,11 @@ def compile_step(program: Program, head: Head, *, reuse: bool = False) -> ArrayS
     With `reuse` it writes results over intermediate arrays that are no longer needed, as NumPy's `out` allows.
     """
     names: dict[str, Any] = {f"a{k}": atom for k, atom in enumerate(program.atoms)}
-    windows = BatchWindows(program)
     if reuse:
         names |= {"read": queue_extremum, "push": queue_push}
-        names |= {f"on{k}": windows.algebra(k, np) for k in range(len(program.windows))}
+        names |= {f"on{k}": algebra(window, program, np) for k, window in enumerate(program.windows)}
     else:
-        names |= {"read": windows.read, "push": windows.push}
+        names |= {"read": BatchWindows(program).read, "push": BatchWindows(program).push}
     names |= {
         "State": State,
         "new": tuple.__new__,

@@ -79,8 +79,7 @@ class Head:
     def nested(self, *, tests: bool) -> set[Expression]:
         """The operations whose code stands where their results are used, because that is in one place.
 
-        Args:
-            tests: Whether to nest all Boolean operations, which cost next to nothing for one trace.
+        With `tests` all Boolean operations are nested: they cost next to nothing for one trace.
         """
         everything = list(self.expressions())
         uses: Counter[Expression] = Counter(everything)

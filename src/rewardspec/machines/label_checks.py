@@ -135,11 +135,7 @@ def numpy_labels(
 
 
 def checked_array(atom: str, values: Array, semantics: Semantics = "degree") -> Array:
-    """The NumPy labels of one atom, in range.
-
-    Raises:
-        LabelError: One is not; names the first.
-    """
+    """The NumPy labels of one atom, in range, or a LabelError that names the first that is not."""
     values = np.asarray(values)
     if in_range(values, semantics):
         return values

@@ -59,10 +59,7 @@ def compiled(method: F) -> F:
 class Machine(Generic[H]):
     """A program with its head: pure functions from states and labels to states and results.
 
-    Args:
-        program: The program.
-        head: What becomes of its outputs.
-        split: From labels as a user gives them to those that the program reads; None where they are the same.
+    `split` makes labels as a user gives them those that the program reads; None where they are the same.
     """
 
     def __init__(self, program: Program, head: H, split: Callable[[Labels], Labels] | None = None) -> None:
@@ -312,11 +309,7 @@ def _mask(state: State, where: Places) -> NDArray[np.bool_]:
 
 
 def batch_of(labels: Labels, atoms: Sequence[str]) -> tuple[Number, Number]:
-    """An array of the shape and type that labels have together, at least float32, and its library.
-
-    Raises:
-        LabelError: The labels do not fit together.
-    """
+    """An array of the shape and type that labels have together, at least float32, and its library."""
     xp = next(space for space in map(namespace_of, (labels[atom] for atom in atoms)) if space is not None)
     try:  # a sum of all labels has the shape and type that the step's results will have
         like = sum(labels[atom] for atom in atoms) * 0.0
@@ -330,8 +323,7 @@ def batch_of(labels: Labels, atoms: Sequence[str]) -> tuple[Number, Number]:
 def as_column(name: str, value: Number, like: Array, xp: ArrayNamespace) -> Array:
     """A further argument of a step on a batch: one for all elements, or one for each.
 
-    Raises:
-        LabelError: It has another shape, which would be stretched into a matrix of rewards.
+    Another shape is refused: it would be stretched into a matrix of rewards.
     """
     if value.__class__ in _PLAIN:
         return value

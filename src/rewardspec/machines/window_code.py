@@ -24,18 +24,10 @@ class BatchWindows:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._algebras: dict[tuple[int, ArrayNamespace], Algebra] = {}
-
-    def algebra(self, number: int, xp: ArrayNamespace) -> Algebra:
-        """Return the operations of one window."""
-        key = number, xp
-        if key not in self._algebras:
-            self._algebras[key] = algebra(self.program.windows[number], self.program, xp)
-        return self._algebras[key]
 
     def _each(self, xp: ArrayNamespace) -> list[tuple[int, Algebra]]:
         """Length and operations of each window."""
-        return [(window.length, self.algebra(k, xp)) for k, window in enumerate(self.program.windows)]
+        return [(window.length, algebra(window, self.program, xp)) for window in self.program.windows]
 
     def initial(self, like: Array, xp: ArrayNamespace) -> WindowStates:
         """Return the windows before the first letter; `like` is an array of the batch's shape and type."""
@@ -47,7 +39,8 @@ class BatchWindows:
         """Return what a window gives, an array of the batch's shape."""
         if isinstance(state, Table):
             return state.extrema[number]
-        return queues.queue_extremum(Queue(*state[number]), self.algebra(number, xp))
+        on = algebra(self.program.windows[number], self.program, xp)
+        return queues.queue_extremum(Queue(*state[number]), on)
 
     def push(
         self, state: WindowStates, values: Sequence[Array], guards: Sequence[Array | None], xp: ArrayNamespace
@@ -93,8 +86,8 @@ class BatchWindows:
         """Return the values of a window that count, oldest first."""
         if isinstance(state, Table):
             return window_tables(self.program).contents(state, number, xp)
-        length = self.program.windows[number].length
-        return queues.queue_contents(Queue(*state[number]), length, self.algebra(number, xp), xp)
+        length, on = self._each(xp)[number]
+        return queues.queue_contents(Queue(*state[number]), length, on, xp)
 
     def of_contents(self, columns: Sequence[Array]) -> WindowStates:
         """Return the windows of a NumPy batch that hold these values, those of the first window first."""

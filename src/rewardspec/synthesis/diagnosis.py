@@ -57,11 +57,7 @@ def warnings_about(formula: Formula, monitor: Monitor | None) -> Iterator[str]:
 
 
 def require_unquantified(formula: Formula) -> None:
-    """Refuse a formula about several things, whose number a spec has to say.
-
-    Raises:
-        SynthesisError: It is one.
-    """
+    """Refuse a formula about several things, whose number a spec has to say."""
     if isinstance(formula, Quantified):
         raise SynthesisError(
             f"A monitor is about one thing, and `{to_string(formula, longest=80)}` about every {formula.variable}. "

@@ -39,14 +39,9 @@ _CHAIN_EFFORT = 4  # what it costs to find out how a chain of memories goes on, 
 
 
 class Translation(Unfolding[Diagram]):
-    """The translation of one formula in negation normal form.
+    """The translation of a formula in normal form, without scales, discounts, and the future of a step in the past.
 
-    Args:
-        formula: The formula, without scales, discounts, and operators of the future under those of the past.
-        atoms: Names of atoms; the diagrams' variables are positions in it.
-        store: Where the automaton's diagrams go.
-        max_states: The largest number of states.
-        budget: The limit on intermediate results.
+    The variables of the automaton's diagrams, which go into the store, are positions in `atoms`.
     """
 
     def __init__(

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from rewardspec.errors import SynthesisError
+from rewardspec.logic.bottom_up import bottom_up
 from rewardspec.logic.formulas import Always, And, Counted, Formula, Or, Release, Shift, Timed, WeakNext
 from rewardspec.logic.normal_form import negate, to_nnf
 from rewardspec.logic.operators import TEMPORAL, written
@@ -252,17 +253,11 @@ def fold_branches(
 ) -> _Built:
     """Combine the conjunctions and disjunctions of temporal parts at the top of a formula, innermost first."""
     done: dict[Formula, _Built] = {}
-    stack = [top]
-    while stack:
-        current = stack[-1]
-        inner = [arg for arg in current.args if arg in branching]
-        missing = [arg for arg in inner if arg not in done]
-        if current not in done and not missing:
-            done[current] = combine(current, {arg: done[arg] for arg in inner})
-        if current in done:
-            stack.pop()
-        stack.extend(missing)
-    return done[top]
+
+    def inner(current: Formula) -> list[Formula]:
+        return [arg for arg in current.args if arg in branching]
+
+    return bottom_up(top, inner, lambda current: combine(current, {arg: done[arg] for arg in inner(current)}), done)
 
 
 def _steps(part: Formula) -> int:

@@ -20,11 +20,7 @@ _MOST_RANGES = 4  # different parts of one chain that are read
 
 
 def with_delay_lines(equations: Equations, limit: int) -> Equations:
-    """The equations with chains of registers replaced by delay lines.
-
-    Raises:
-        SynthesisError: More registers than the limit are left.
-    """
+    """The equations with chains of registers replaced by delay lines, or an error if more than the limit are left."""
     chains = _chains(equations)
     while chains:
         plan = _Plan(equations, chains)

@@ -49,7 +49,6 @@ class Equations:
         updates: For each register, its new value.
         output: The value of the formula after this letter.
         initial: For each register, whether it starts at 1; the others start at 0.
-        lines: The delay lines.
         levels: What is read of the registers between letters, as polynomials; see `progress`.
     """
 
@@ -63,15 +62,9 @@ class Equations:
 
 
 def equations(formula: Formula, obligations: Obligations, limit: int) -> Equations:
-    """The equations of a formula in negation normal form.
+    """The equations of a formula in normal form, or an error if they have more registers than the limit.
 
-    Args:
-        formula: The formula; a disjunction starts from each of its members at once.
-        obligations: The steps of formulas, shared between calls.
-        limit: The largest number of registers, before any reduction.
-
-    Raises:
-        SynthesisError: There are more sets to be owed than the limit.
+    A disjunction starts from each of its members at once.
     """
     numbers: dict[int, int] = {}
     order: list[int] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rewardspec.logic.bottom_up import bottom_up
 from rewardspec.machines.expressions import ONE, ZERO, Expression, maximum, minimum
 from rewardspec.machines.polynomials import Polynomial, bits
 
@@ -22,23 +23,10 @@ class Factoring:
 
     def expression(self, polynomial: Polynomial) -> Expression:
         """An expression with the polynomial's value."""
-        # Each quotient has fewer variables than what it comes from; a stack, since there can be hundreds.
-        stack = [polynomial]
-        while stack:
-            current = stack[-1]
-            if current in self._done:
-                stack.pop()
-                continue
-            plan = _plan(current)
-            missing = [part for _, part in plan if part not in self._done]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            self._done[current] = self._build(current, plan)
-        return self._done[polynomial]
+        return bottom_up(polynomial, lambda current: [part for _, part in _plan(current)], self._build, self._done)
 
-    def _build(self, polynomial: Polynomial, plan: list[tuple[int, Polynomial]]) -> Expression:
+    def _build(self, polynomial: Polynomial) -> Expression:
+        plan = _plan(polynomial)
         if not polynomial:
             return ZERO
         if 0 in polynomial:

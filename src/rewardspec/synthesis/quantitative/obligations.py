@@ -18,6 +18,7 @@ import functools
 import math
 
 from rewardspec.errors import SynthesisError
+from rewardspec.logic.bottom_up import bottom_up
 from rewardspec.logic.formulas import FALSE, TRUE, Affine, Constant, Formula, Next, WeakNext
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import is_literal
@@ -64,23 +65,12 @@ class Obligations(Unfolding[Polynomial]):
 
     def step(self, formula: Formula) -> Polynomial:
         """The step of a formula in negation normal form."""
-        stack = [formula]
-        while stack:
-            part = stack[-1]
-            if part in self._steps:
-                stack.pop()
-                continue
-            # What lies under a next is not read by this letter.
-            needed = () if isinstance(part, Next | WeakNext) or is_literal(part) else part.args
-            missing = [arg for arg in needed if arg not in self._steps]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            step = self._unfolded(part)
-            # A large propositional formula is one guard.
-            self._steps[part] = self._guard(part) if len(step) > _GUARD_TERMS and not part.is_temporal else step
-        return self._steps[formula]
+        return bottom_up(formula, _read_by_letter, self._new_step, self._steps)
+
+    def _new_step(self, formula: Formula) -> Polynomial:
+        step = self._unfolded(formula)
+        # A large propositional formula is one guard.
+        return self._guard(formula) if len(step) > _GUARD_TERMS and not formula.is_temporal else step
 
     def step_all(self, owed: int) -> Polynomial:
         """The step of the conjunction of the formulas in a mask, as `reduce` and `split` give it."""
@@ -183,6 +173,11 @@ class Obligations(Unfolding[Polynomial]):
             self.effort.spend(terms + terms * terms // 16)  # each is compared with the others
             result = minimum(result, factor)
         return result
+
+
+def _read_by_letter(formula: Formula) -> tuple[Formula, ...]:
+    """The operands whose steps a formula's is made from: what lies under a next is not read by this letter."""
+    return () if isinstance(formula, Next | WeakNext) or is_literal(formula) else formula.args
 
 
 class Mapped(Affine):

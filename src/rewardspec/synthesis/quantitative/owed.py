@@ -58,9 +58,7 @@ class Way(NamedTuple):
 def shortest_ways(system: Equations, atoms: Sequence[str]) -> list[Way]:
     """Find the shortest way on from the set of each register, by Dijkstra's algorithm from where the trace may end.
 
-    Args:
-        system: The equations, before any register became part of a delay line.
-        atoms: All atoms of the formula, in its order.
+    The equations are those without delay lines, and the atoms all of the formula's, in its order.
 
     Example:
         >>> from rewardspec.logic.parsing import parse

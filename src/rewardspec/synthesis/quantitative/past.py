@@ -37,8 +37,7 @@ _LONGEST = 40
 def with_past_as_labels(formula: Formula) -> tuple[Formula, dict[str, Formula]]:
     """A formula in normal form with its parts about the past as atoms, and what each of these stands for.
 
-    Raises:
-        SynthesisError: Something about the future stands under an operator of the past.
+    It is refused if something about the future stands under an operator of the past.
     """
     mixed = future_in_past(formula)
     if mixed is not None:

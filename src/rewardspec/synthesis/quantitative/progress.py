@@ -59,7 +59,7 @@ def with_progress(program: Program, formula: Formula, synthesis: Synthesis) -> P
     parts = _Parts(synthesis)
     progress = parts.progress(split(normal))
     used = sorted({part.args[0] for part in progress.parts() if part.op == "register"})
-    sources = dict.fromkeys(parts.sources[number] for number in used)
+    sources = dict.fromkeys(parts.sources[number][0] for number in used)
     programs = [synthesis.with_past(source, computed, formula.atoms) for source in sources]
     joint = side_by_side([program, *programs])
     if len(joint.registers) > max(synthesis.max_registers, len(program.registers)):
@@ -69,7 +69,10 @@ def with_progress(program: Program, formula: Formula, synthesis: Synthesis) -> P
     )
     values = []
     for step in joint.steps:
-        found = {register(k): step.outputs[first[parts.sources[k]] + parts.places[k]] for k in used}
+        found = {}
+        for k in used:
+            source, place = parts.sources[k]
+            found[register(k)] = step.outputs[first[source] + place]
         values.append(Substitution(found)(progress))
     return replace(joint.output(0), atoms=program.atoms, progress=tuple(values))
 
@@ -106,17 +109,15 @@ class _Part:
 
 
 class _Parts:
-    """The levels of temporal parts as expressions, in which `register(k)` stands for an output of a source.
+    """The levels of temporal parts as expressions, in which `register(k)` stands for an output of a program.
 
     Attributes:
-        sources: For each k, the program whose output it is.
-        places: For each k, which of its outputs.
+        sources: For each k, the program, and which of its outputs it is.
     """
 
     def __init__(self, synthesis: Synthesis) -> None:
         self.synthesis = synthesis
-        self.sources: list[Program] = []
-        self.places: list[int] = []
+        self.sources: list[tuple[Program, int]] = []
         self._parts: dict[Formula, _Part] = {}
         self._found: dict[tuple[Formula, int], _Owed] = {}
 
@@ -190,8 +191,7 @@ class _Parts:
         return self._found[formula, most]
 
     def _source(self, program: Program, place: int) -> Expression:
-        self.sources.append(program)
-        self.places.append(place)
+        self.sources.append((program, place))
         return register(len(self.sources) - 1)
 
 

@@ -23,11 +23,7 @@ _FOLDED_CONSTANTS = 6  # registers whose starting constants are searched for, be
 
 
 def reduce(lasso: Lasso, effort: Effort) -> Lasso:
-    """The lasso with as few registers and control states as these reductions give.
-
-    Raises:
-        SynthesisError: Finding them takes too long.
-    """
+    """The lasso with as few registers and control states as these reductions give, within the effort."""
     keep_live(lasso)
     simplify_by_order(lasso, effort)
     keep_live(lasso)

@@ -73,11 +73,7 @@ class Lasso:
 
 
 def unroll(equations: Equations, limit: int, effort: Effort) -> Lasso:
-    """Unroll the equations until the constants repeat.
-
-    Raises:
-        SynthesisError: There are more control states than the limit, or finding them takes too long.
-    """
+    """Unroll the equations until the constants repeat, within the effort and a limit on control states."""
     work = sum(comparisons(update) for update in equations.updates)
     constants, loop = _constants(equations, limit, effort)
     if len(constants) > _LONG_STEM and loop == len(constants) - 1:
@@ -96,8 +92,7 @@ def unroll(equations: Equations, limit: int, effort: Effort) -> Lasso:
 def _constants(equations: Equations, limit: int, effort: Effort) -> tuple[list[_Constants], int]:
     """The registers that are 0, and those that are 1, before each letter whatever the labels are, until they repeat.
 
-    Returns:
-        The masks of each control state, and the number of the control state that follows the last.
+    With them the number of the control state that follows the last.
     """
     terms = sum(map(len, equations.updates))
     zeros = sum(1 << r for r, one in enumerate(equations.initial) if not one)

@@ -1,0 +1,31 @@
+"""Recursion without Python's stack, so that nesting is limited by memory alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeVar
+
+Part = TypeVar("Part", bound=Hashable)
+Result = TypeVar("Result")
+
+
+def bottom_up(
+    root: Part, needs: Callable[[Part], Iterable[Part]], build: Callable[[Part], Result], done: dict[Part, Result]
+) -> Result:
+    """The result of `build` for a part, after those of the parts that it needs, which are put into `done`.
+
+    Example:
+        >>> done: dict[int, int] = {}
+        >>> bottom_up(10, lambda n: [n - 1] if n else [], lambda n: n + done[n - 1] if n else 0, done)
+        55
+    """
+    stack = [root]
+    while stack:
+        part = stack[-1]
+        missing = [] if part in done else [need for need in needs(part) if need not in done]
+        stack.extend(missing)
+        if not missing:
+            stack.pop()
+            if part not in done:
+                done[part] = build(part)
+    return done[root]
