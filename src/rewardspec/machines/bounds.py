@@ -75,7 +75,7 @@ class Bounds:
         """The lower and the upper bound of a state, of one trace or of a batch."""
         parts, xp = parts_of(self.program, state)
         value = parts.memory[-1]
-        lower, upper = evaluate_tables(self.program, state, (self.lower, self.upper))
+        lower, upper = evaluate_tables(self.program, parts, xp, (self.lower, self.upper))
         if xp is not None:
             return xp.fmin(value, lower), xp.fmax(value, upper)
         return (lower, upper) if value != value else (min(value, lower), max(value, upper))

@@ -223,7 +223,7 @@ class Monitor(Drawable):
         """
         parts, xp = parts_of(self.program, state)
         (value,) = parts.memory
-        (found,) = evaluate_tables(self.program, state, (self.progress_expressions,))
+        (found,) = evaluate_tables(self.program, parts, xp, (self.progress_expressions,))
         return max(value, found) if xp is None else xp.maximum(value, found)  # NaN before the first letter
 
     @functools.cached_property

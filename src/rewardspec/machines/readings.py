@@ -36,13 +36,17 @@ def leaves(memory: Sequence[Any]) -> list[Any]:
     return [leaf for part in memory for leaf in (leaves(part) if isinstance(part, tuple) else [part])]
 
 
-def evaluate_tables(program: Program, state: MachineState, tables: Sequence[Sequence[Expression]]) -> list[Number]:
-    """The values, in a state, of tables that have an expression for each control state."""
-    (parts, xp), windows = parts_of(program, state), BatchWindows(program)
+def evaluate_tables(
+    program: Program, parts: State, xp: ArrayNamespace, tables: Sequence[Sequence[Expression]]
+) -> list[Number]:
+    """The values, in a state, of tables that have an expression for each control state; see `parts_of`."""
+    windows = BatchWindows(program)
+    known: dict[int, list[Any]] = {}
 
-    @functools.cache
     def contents(number: int) -> list[Any]:
-        return windows.contents(parts.windows, number, xp)
+        if number not in known:
+            known[number] = windows.contents(parts.windows, number, xp)
+        return known[number]
 
     def leaf(part: Expression) -> Number:
         match part.op:
