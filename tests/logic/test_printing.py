@@ -165,7 +165,7 @@ def test_every_pair_of_parentheses_is_needed(style):
 def test_ascii_is_ascii_and_unicode_has_no_letters_for_operators_that_have_a_symbol(formula):
     assert str(formula).isascii()
     words = set(re.findall(r"[^\W\d]\w*", formula.to_string("unicode")))
-    assert words <= {"a", "b", "c", "U", "R", "W", "M", "S", "T", "last", "first"}
+    assert words <= {"a", "b", "c", "U", "R", "W", "M", "S", "T", "last", "first", "now"}
 
 
 # LaTeX, which is for reading only.

@@ -541,4 +541,4 @@ def test_what_only_reset_lacks_is_told_apart_from_what_is_missing():
 )
 def test_what_an_atom_cannot_read_has_a_remedy(text, remedy):
     with pytest.raises(SpecError, match=remedy):
-        compile_atom(text, {})
+        ExpressionAtom(text, {})

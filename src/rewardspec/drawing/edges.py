@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rewardspec.drawing.diagrams import Edge
 from rewardspec.drawing.layers import RADIUS
-from rewardspec.drawing.scene import Point, normal_at, point_at, sample
+from rewardspec.drawing.scene import Point, normal_at, point_at, sample, towards
 
 Route: TypeAlias = tuple[Point, ...]
 Samples: TypeAlias = npt.NDArray[np.float64]
@@ -93,16 +93,8 @@ def _candidates(source: Point, target: Point) -> list[Route]:
         out, reach = bend * 4 / 3, length * (0.3 if abs(share) < 0.5 else 0.2)
         first = (source[0] + along[0] * reach + left[0] * out, source[1] + along[1] * reach + left[1] * out)
         second = (target[0] - along[0] * reach + left[0] * out, target[1] - along[1] * reach + left[1] * out)
-        routes.append((_leave(source, first, RADIUS), first, second, _leave(target, second, RADIUS + _TIP_GAP)))
+        routes.append((towards(source, first, RADIUS), first, second, towards(target, second, RADIUS + _TIP_GAP)))
     return routes
-
-
-def _leave(center: Point, towards: Point, radius: float) -> Point:
-    distance = math.dist(center, towards)
-    return (
-        center[0] + (towards[0] - center[0]) * radius / distance,
-        center[1] + (towards[1] - center[1]) * radius / distance,
-    )
 
 
 def _candidate(route: Route, obstacles: Sequence[Point], scale: float) -> _Candidate:

@@ -156,9 +156,9 @@ def rounded(corners: Sequence[Point], radius: float) -> tuple[Point, ...]:
     points: list[Point] = [corners[0]]
     for before, corner, after in zip(corners, corners[1:], corners[2:], strict=False):
         bend = min(radius, math.dist(before, corner) / 2, math.dist(corner, after) / 2)
-        enter, leave = _towards(corner, before, bend), _towards(corner, after, bend)
+        enter, leave = towards(corner, before, bend), towards(corner, after, bend)
         points += straight(points[-1], enter)[1:]
-        points += [_towards(enter, corner, bend * _ROUND), _towards(leave, corner, bend * _ROUND), leave]
+        points += [towards(enter, corner, bend * _ROUND), towards(leave, corner, bend * _ROUND), leave]
     points += straight(points[-1], corners[-1])[1:]
     return tuple(points)
 
@@ -168,7 +168,7 @@ def arrow(points: Sequence[Point], color: str, width: float) -> list[Shape]:
     tip = points[-1]
     # The line ends inside the head, which points where the line's last stretch does.
     shaft = _cut(points, _HEAD_LENGTH * 0.75)
-    base = _towards(tip, shaft[-1], _HEAD_LENGTH)
+    base = towards(tip, shaft[-1], _HEAD_LENGTH)
     side_x, side_y = ((tip[1] - base[1]) * _HEAD_SLOPE, (base[0] - tip[0]) * _HEAD_SLOPE)
     head = (tip, (base[0] + side_x, base[1] + side_y), shaft[-1], (base[0] - side_x, base[1] - side_y))
     return [Curve(shaft, color, width), Polygon(head, color)]
@@ -190,5 +190,6 @@ def _between(start: Point, end: Point, share: float) -> Point:
     return start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share
 
 
-def _towards(start: Point, end: Point, distance: float) -> Point:
+def towards(start: Point, end: Point, distance: float) -> Point:
+    """The point at a distance from the start on the way to the end."""
     return _between(start, end, distance / (math.dist(start, end) or 1.0))

@@ -206,16 +206,11 @@ class _Printer:
         return [*found, f"int {m}_labels_ok(const double *labels)"]
 
     def _window_functions(self) -> list[str]:
-        read: set[tuple[str, int, bool]] = set()
         everything = [*self.program.expressions(), *self.source.read_later()]
-        for part in all_parts(everything):
-            if part.op in ("window", "pushed", "held"):
-                read.add(
-                    ("held" if part.op == "held" else "read", part.args[0], bool(part.args[-1]) and part.op == "held")
-                )
+        read = {(part.op, *part.args) for part in all_parts(everything) if part.op in ("window", "pushed", "held")}
         lines: list[str] = []
         for k, window in enumerate(self.windows):
-            lines += window.read() if ("read", k, False) in read else []
+            lines += window.read() if ("window", k) in read or ("pushed", k) in read else []
             lines += window.push()
             for least in (False, True):
                 lines += window.held(least) if ("held", k, least) in read else []

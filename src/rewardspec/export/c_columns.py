@@ -139,7 +139,7 @@ class _Printer:
             f"void {m}_record_reset({m}_record *r)",
             f"double {m}_record_step({m}_record *r, const double *columns)",
         ]
-        bodies = [labels, self._reset(), self._step()]
+        bodies = [labels, [f"{m}_reset(&r->state);", "r->started = 0;"], self._step()]
         functions = []
         for signature, body in zip(signatures, bodies, strict=True):
             functions += function(signature, body)
@@ -188,16 +188,16 @@ class _Printer:
             lines += function(f"static double {self.m}_{name}({arguments})", [body.replace("{m}", self.m)])
         return lines
 
-    def _reset(self) -> list[str]:
-        return [f"{self.m}_reset(&r->state);", "r->started = 0;"]
-
     def _labels(self) -> list[str]:
         bodies = []
         for k, atom in enumerate(self.source.program.atoms):
             reading = self.readings[atom]
-            text = f"v{self.columns.index(reading)}" if isinstance(reading, str) else self._expression(reading)
-            if not isinstance(reading, str) and reading.at_reset is not None:
-                text = f"r->started ? {text} : {literal(reading.at_reset)}"
+            if isinstance(reading, str):
+                text = f"v{self.columns.index(reading)}"
+            else:
+                text = self._node(reading.tree, dict(zip(reading.found, reading.reads, strict=True)))
+                if reading.at_reset is not None:
+                    text = f"r->started ? {text} : {literal(reading.at_reset)}"
             if self.source.program.semantics == "degree":
                 self.helpers["unit"] = None
                 text = f"{self.m}_unit({text})"
@@ -236,10 +236,6 @@ class _Printer:
             lines += [f"r->c{c}[r->at{c}] = columns[{self.names[name]}];"]
             lines += [f"r->at{c} = (r->at{c} + 1) % {count};"]
         return [*lines, "r->started = 1;", "return result;"]
-
-    def _expression(self, atom: ColumnAtom) -> str:
-        reads = dict(zip(atom.found, atom.reads, strict=True))
-        return self._node(atom.tree, reads)
 
     def _node(self, node: Node, reads: Mapping[Read, ColumnRead]) -> str:
         match node:

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 Part = TypeVar("Part", bound=Hashable)
 Result = TypeVar("Result")
+
+
+def operands_first(
+    roots: Iterable[Part], operands: Callable[[Part], Sequence[Part]], known: Container[Part] = ()
+) -> Iterator[Part]:
+    """Every distinct part of the roots once, after its operands; without those that are known, and theirs."""
+    done: set[Part] = set()
+    stack = [(root, False) for root in reversed(list(roots))]
+    while stack:
+        part, operands_done = stack.pop()
+        if operands_done:
+            yield part
+        elif part not in done and part not in known:
+            done.add(part)
+            stack.append((part, True))
+            stack.extend((operand, False) for operand in reversed(operands(part)))
 
 
 def bottom_up(

@@ -93,14 +93,8 @@ def reach(formula: Formula) -> Reach:
     """
     found: dict[Formula, Reach] = {}
     for part in formula.subformulas():
-        back, ahead = (
-            (
-                None if any(far is None for far in each) else max((far for far in each if far is not None), default=0)
-                for each in zip(*(found[arg] for arg in part.args), strict=True)
-            )
-            if part.args
-            else (0, 0)
-        )
+        back = _farthest([found[arg].back for arg in part.args])
+        ahead = _farthest([found[arg].ahead for arg in part.args])
         far: int | None = 0
         if isinstance(part, fm.Shift):
             far = part.steps
@@ -114,6 +108,10 @@ def reach(formula: Formula) -> Reach:
             ahead = None if ahead is None or far is None else ahead + far
         found[part] = Reach(back, ahead)
     return found[formula]
+
+
+def _farthest(steps: Sequence[int | None]) -> int | None:
+    return max((far for far in steps if far is not None), default=0) if None not in steps else None
 
 
 def _true_steps(formula: Formula, truths: Mapping[str, NDArray[np.bool_]], ended: bool) -> Steps:

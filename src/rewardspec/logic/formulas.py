@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from rewardspec.errors import FormulaError
+from rewardspec.logic.bottom_up import operands_first
 
 FormulaLike: TypeAlias = "Formula | str | bool"
 T = TypeVar("T")
@@ -221,16 +222,7 @@ class Formula:
             >>> [str(f) for f in as_formula("a U (a & b)").subformulas()]
             ['a', 'b', 'a & b', 'a U (a & b)']
         """
-        done: set[Formula] = set()
-        stack: list[tuple[Formula, bool]] = [(self, False)]
-        while stack:
-            formula, operands_done = stack.pop()
-            if operands_done:
-                yield formula
-            elif formula not in done:
-                done.add(formula)
-                stack.append((formula, True))
-                stack.extend((arg, False) for arg in reversed(formula.args))
+        return operands_first([self], lambda formula: formula.args)
 
     def fold(self, combine: Callable[[Formula, tuple[T, ...]], T]) -> T:
         """Compute bottom-up: `combine(formula, results of its operands)` for every distinct subformula.

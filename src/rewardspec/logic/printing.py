@@ -33,6 +33,12 @@ _LATEX_CHARACTERS = {character: "\\" + character for character in " _#$%&{}"}
 _LATEX_CHARACTERS |= {"\\": r"\backslash ", "^": r"{\wedge}", "~": r"{\sim}"}
 
 
+def quoted(text: str) -> str:
+    """The text in double quotes, with backslashes before those in it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 @dataclass(frozen=True)
 class Style:
     """A notation: everything that the table of operators leaves open.
@@ -55,8 +61,7 @@ class Style:
             return r"\mathit{" + _escaped(name) + "}"
         if re.fullmatch(r"[^\W\d]\w*", name) and name not in RESERVED:
             return name
-        escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
+        return quoted(name)
 
     def quantifier(self, formula: Quantified) -> str:
         """The symbol of a quantifier, set off from the variable."""

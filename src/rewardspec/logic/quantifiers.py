@@ -76,7 +76,11 @@ class Quantified(Formula):
             >>> as_formula("forall box: G held(box)").about("3")
             parse('G held(3)')
         """
-        return about(self.body, thing)
+
+        def replaced(part: Formula, args: tuple[Formula, ...]) -> Formula:
+            return AtomOf(part.predicate, thing) if isinstance(part, AtomOf) else part.rebuild(*args)
+
+        return self.body.fold(replaced)
 
 
 class Forall(Quantified):
@@ -109,17 +113,6 @@ DUALS: dict[type[Quantified], type[Quantified]] = {Forall: Exists, Exists: Foral
 def body_of(formula: Formula) -> Formula:
     """The formula without its quantifier, if it has one."""
     return formula.body if isinstance(formula, Quantified) else formula
-
-
-def about(body: Formula, thing: str) -> Formula:
-    """A formula with its variable replaced by a thing."""
-
-    def replaced(part: Formula, args: tuple[Formula, ...]) -> Formula:
-        if isinstance(part, AtomOf):
-            return AtomOf(part.predicate, thing)
-        return part.rebuild(*args) if args else part
-
-    return body.fold(replaced)
 
 
 def with_variable(formula: FormulaLike, variable: str, predicates: Collection[str]) -> Formula:

@@ -73,9 +73,9 @@ class Bounds:
 
     def __call__(self, state: MachineState) -> tuple[Number, Number]:
         """The lower and the upper bound of a state, of one trace or of a batch."""
-        parts = parts_of(self.program, state)
-        value, xp = parts.memory[-1], parts.xp
-        lower, upper = evaluate_tables(self.program, parts, (self.lower, self.upper))
+        parts, xp = parts_of(self.program, state)
+        value = parts.memory[-1]
+        lower, upper = evaluate_tables(self.program, parts, xp, (self.lower, self.upper))
         if xp is not None:
             return xp.fmin(value, lower), xp.fmax(value, upper)
         return (lower, upper) if value != value else (min(value, lower), max(value, upper))

@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
+from rewardspec.logic.bottom_up import operands_first
 from rewardspec.machines.instructions import INSTRUCTIONS
 
 _LATTICE = ("min", "max")
@@ -183,16 +184,7 @@ class Expression:
 
 def all_parts(expressions: Iterable[Expression], known: Container[Expression] = ()) -> Iterator[Expression]:
     """Every distinct part of several expressions once, operands first; without those that are known, and theirs."""
-    done: set[Expression] = set()
-    stack = [(expression, False) for expression in reversed(list(expressions))]
-    while stack:
-        part, operands_done = stack.pop()
-        if operands_done:
-            yield part
-        elif part not in done and part not in known:
-            done.add(part)
-            stack.append((part, True))
-            stack.extend((arg, False) for arg in reversed(part.operands))
+    return operands_first(expressions, lambda part: part.operands, known)
 
 
 @functools.lru_cache(maxsize=128)

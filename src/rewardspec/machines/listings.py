@@ -82,7 +82,11 @@ class Listing:
                     for needed in _pushed(expression):
                         put(needed)
                 guard = "" if push.guard is None else f", {self._limit(window)} {text(push.guard)}"
-                lines.append(self._window_line(window, text(push.value), guard))
+                name, entering, shape = self.windows[window], text(push.value), self.program.windows[window]
+                if self._steady[window]:
+                    lines.append(f"{name} ← {_READ_AS[shape.op]}(last {shape.length} of {entering}{guard})")
+                else:
+                    lines.append(f"push {entering} into {name}{guard}")
 
         for number, update in in_reading_order(step).items():
             for needed in _pushed(update):
@@ -111,12 +115,6 @@ class Listing:
         ways = expression.operands if expression.op == "max" else (expression,)
         texts = [way.to_string(registers, self._leaves | shares, windows) for way in ways if way != constant(0.0)]
         return f"progress = max({', '.join(['reward', *texts])})" if texts else "progress = reward"
-
-    def _window_line(self, window: int, value: str, guard: str) -> str:
-        if not self._steady[window]:
-            return f"push {value} into {self.windows[window]}{guard}"
-        shape = self.program.windows[window]
-        return f"{self.windows[window]} ← {_READ_AS[shape.op]}(last {shape.length} of {value}{guard})"
 
     def _limit(self, window: int) -> str:
         return "at least" if self.program.windows[window].neutral else "at most"

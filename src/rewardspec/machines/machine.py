@@ -25,7 +25,7 @@ from rewardspec.machines.label_checks import (
 )
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.program import Program
-from rewardspec.machines.readings import leaves, parts_of
+from rewardspec.machines.readings import leaves, like_of, parts_of
 from rewardspec.machines.window_code import BatchWindows, has_begun
 from rewardspec.types import Array, ArrayNamespace, Device, DType, Labels, MachineState, Number
 
@@ -138,7 +138,7 @@ class Machine(Generic[H]):
             state = everywhere(program, state, *batch_of(labels, program.atoms))
         if not isinstance(state, State):
             raise Error(f"A step starts from what `initial_state` or the step before gave. Received {state!r}.")
-        like = _like(state)
+        like = like_of(state)
         xp = namespace_of(like) or np
         given = tuple(
             as_column(name, value, like, xp) for (name, _), value in zip(self.head.inputs, arguments, strict=True)
@@ -181,8 +181,8 @@ class Machine(Generic[H]):
 
     def parts(self, state: MachineState) -> tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
         """Control state, registers, what each window gives, and the head's memory, of one trace or of a batch."""
-        parts = parts_of(self.program, state)
-        given = tuple(self._windows.read(parts.windows, k, parts.xp) for k in range(len(self.program.windows)))
+        parts, xp = parts_of(self.program, state)
+        given = tuple(self._windows.read(parts.windows, k, xp) for k in range(len(self.program.windows)))
         return parts.control, parts.registers, given, parts.memory
 
     def lasting(self, state: MachineState) -> tuple[Number, ...]:
@@ -190,9 +190,9 @@ class Machine(Generic[H]):
 
         Of one trace, or of a batch: 1 for an extremum that has just come, 0 where there is none.
         """
-        parts = parts_of(self.program, state)
+        parts, xp = parts_of(self.program, state)
         windows = [window for window in self.program.windows if window.op != "last"]
-        found = self._windows.lasting(parts.windows, parts.xp)
+        found = self._windows.lasting(parts.windows, xp)
         return tuple(steps / window.length for steps, window in zip(found, windows, strict=True))
 
     def invalid_labels(self, state: MachineState) -> dict[str, Number]:
@@ -214,7 +214,7 @@ class Machine(Generic[H]):
         """All that the program remembers of a NumPy batch: control state, registers, and what each window holds."""
         windows = range(len(self.program.windows))
         held = [column for k in windows for column in self._windows.contents(state.windows, k, np)]
-        control = np.zeros(_like(state).shape) if state.control is None else state.control
+        control = np.zeros(like_of(state).shape) if state.control is None else state.control
         return [control, *state.registers, *held]
 
     def of_columns(self, columns: Sequence[np.ndarray], memory: tuple[Array, ...]) -> State:
@@ -230,7 +230,7 @@ class Machine(Generic[H]):
 
     def begin(self, state: State, mask: Array) -> State:
         """A batch's state in which the masked elements have read nothing yet; a step starts them."""
-        like = _like(state)
+        like = like_of(state)
         xp = namespace_of(like) or np
         initial = everywhere(self.program, scalar_code.initial_state(self.program, self.head), xp.zeros_like(like), xp)
         windows = self._windows.begin(mask, initial.windows, state.windows, xp)
@@ -238,7 +238,7 @@ class Machine(Generic[H]):
 
     def restart(self, state: State, started: State, mask: Array) -> State:
         """A batch's state in which the masked elements have read their first letter alone, as all of `started` have."""
-        xp = namespace_of(_like(state)) or np
+        xp = namespace_of(like_of(state)) or np
         return chosen(mask, started, state, self._windows.restart(mask, started.windows, state.windows, xp), xp)
 
     # In NumPy, where a few elements are quicker to write than all to choose.
@@ -298,12 +298,8 @@ _PLAIN = (float, bool, int)
 _LEAST_BYTES = 4  # of a number, in the arrays that a machine computes with
 
 
-def _like(state: State) -> Array:
-    return state.registers[0] if state.registers else leaves(state.memory)[0]
-
-
 def _mask(state: State, where: Places) -> NDArray[np.bool_]:
-    mask = np.zeros(_like(state).shape, dtype=np.bool_)
+    mask = np.zeros(like_of(state).shape, dtype=np.bool_)
     mask[where] = True
     return mask
 

@@ -221,9 +221,9 @@ class Monitor(Drawable):
             >>> value, round(monitor.progress(state), 3)
             (0.0, 0.333)
         """
-        parts = parts_of(self.program, state)
-        (value,), xp = parts.memory, parts.xp
-        (found,) = evaluate_tables(self.program, parts, (self.progress_expressions,))
+        parts, xp = parts_of(self.program, state)
+        (value,) = parts.memory
+        (found,) = evaluate_tables(self.program, parts, xp, (self.progress_expressions,))
         return max(value, found) if xp is None else xp.maximum(value, found)  # NaN before the first letter
 
     @functools.cached_property

@@ -4,44 +4,31 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from rewardspec.machines.array_code import State
 from rewardspec.machines.expressions import Expression
 from rewardspec.machines.namespaces import namespace_of
 from rewardspec.machines.program import Program
 from rewardspec.machines.window_code import BatchWindows
 from rewardspec.machines.window_tables import Table
-from rewardspec.types import ArrayNamespace, MachineState, Number
+from rewardspec.types import Array, ArrayNamespace, MachineState, Number
 
 
-class Parts(NamedTuple):
-    """The parts of a state.
-
-    Attributes:
-        control: The control state, or an array of them; None for a batch that has only one.
-        registers: The value of each register.
-        windows: The states of the windows.
-        memory: What the head remembers.
-        xp: The array library of a batch; None for one trace.
-    """
-
-    control: Any
-    registers: tuple[Any, ...]
-    windows: Any
-    memory: tuple[Any, ...]
-    xp: ArrayNamespace
+def parts_of(program: Program, state: MachineState) -> tuple[State, ArrayNamespace]:
+    """The parts of a state of one trace or of a batch, and the array library of a batch."""
+    if type(state) is not tuple:
+        return state, namespace_of(like_of(state)) or np
+    first = 1 + len(program.registers)
+    last = first + len(program.windows)
+    return State(state[0], state[1:first], state[first:last], state[last:]), None
 
 
-def parts_of(program: Program, state: MachineState) -> Parts:
-    """Take a state apart."""
-    if type(state) is tuple:
-        first = 1 + len(program.registers)
-        last = first + len(program.windows)
-        return Parts(state[0], state[1:first], state[first:last], state[last:], None)
-    like = state.registers[0] if state.registers else leaves(state.memory)[0]
-    return Parts(state.control, state.registers, state.windows, state.memory, namespace_of(like) or np)
+def like_of(state: State) -> Array:
+    """An array of the shape and type of a batch."""
+    return state.registers[0] if state.registers else leaves(state.memory)[0]
 
 
 def leaves(memory: Sequence[Any]) -> list[Any]:
@@ -49,13 +36,17 @@ def leaves(memory: Sequence[Any]) -> list[Any]:
     return [leaf for part in memory for leaf in (leaves(part) if isinstance(part, tuple) else [part])]
 
 
-def evaluate_tables(program: Program, parts: Parts, tables: Sequence[Sequence[Expression]]) -> list[Number]:
-    """The values, in a state, of tables that have an expression for each control state."""
-    xp, windows = parts.xp, BatchWindows(program)
+def evaluate_tables(
+    program: Program, parts: State, xp: ArrayNamespace, tables: Sequence[Sequence[Expression]]
+) -> list[Number]:
+    """The values, in a state, of tables that have an expression for each control state; see `parts_of`."""
+    windows = BatchWindows(program)
+    known: dict[int, list[Any]] = {}
 
-    @functools.cache
     def contents(number: int) -> list[Any]:
-        return windows.contents(parts.windows, number, xp)
+        if number not in known:
+            known[number] = windows.contents(parts.windows, number, xp)
+        return known[number]
 
     def leaf(part: Expression) -> Number:
         match part.op:
@@ -76,7 +67,7 @@ def evaluate_tables(program: Program, parts: Parts, tables: Sequence[Sequence[Ex
         return functools.reduce(smallest if least else largest, contents(number))
 
     if xp is None:
-        return [table[parts.control].evaluate(leaf) for table in tables]
+        return [table[parts.control or 0].evaluate(leaf) for table in tables]
     found = []
     for table in tables:
         values = [expression.evaluate(leaf, xp.minimum, xp.maximum) for expression in table]

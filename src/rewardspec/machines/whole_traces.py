@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from rewardspec.errors import LabelError
 from rewardspec.machines.label_checks import require_atoms
 from rewardspec.machines.namespaces import namespace_of
-from rewardspec.types import Array, ArrayNamespace, Device, DType, Labels, MachineState, Tree
+from rewardspec.types import Array, ArrayNamespace, Labels, MachineState
+
+if TYPE_CHECKING:
+    from rewardspec.machines.monitor import Monitor
+    from rewardspec.synthesis.boolean.boolean_monitor import BooleanMonitor
 
 
-class Runnable(Protocol):
-    """Anything with atoms, an initial state and a step."""
-
-    @property
-    def atoms(self) -> tuple[str, ...]:
-        """The atoms that every step needs labels for."""
-
-    def initial_state(
-        self, batch: Tree = None, xp: ArrayNamespace = None, dtype: DType = None, device: Device = None
-    ) -> MachineState:
-        """The state before the first letter."""
-
-    @property
-    def step(self) -> Callable[[MachineState, Labels], tuple[MachineState, Array]]:
-        """The function `(state, labels) -> (state, value)`."""
+Runnable: TypeAlias = "Monitor | BooleanMonitor"
 
 
 def run_trace(machine: Runnable, trace: Mapping[str, Array]) -> Array:
@@ -55,10 +45,9 @@ def _as_array(name: str, values: Array) -> Array:
     if namespace_of(values) is not None:
         return values
     try:
-        array = np.asarray(values, dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise LabelError(f"The labels of {name!r} are not an array of numbers: {values!r}.") from None
-    return array
 
 
 def _run_one(machine: Runnable, labels: Labels) -> np.ndarray:

@@ -24,10 +24,13 @@ class BatchWindows:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self._known: dict[ArrayNamespace, list[tuple[int, Algebra]]] = {}
 
     def _each(self, xp: ArrayNamespace) -> list[tuple[int, Algebra]]:
         """Length and operations of each window."""
-        return [(window.length, algebra(window, self.program, xp)) for window in self.program.windows]
+        if xp not in self._known:
+            self._known[xp] = [(window.length, algebra(window, self.program, xp)) for window in self.program.windows]
+        return self._known[xp]
 
     def initial(self, like: Array, xp: ArrayNamespace) -> WindowStates:
         """Return the windows before the first letter; `like` is an array of the batch's shape and type."""
@@ -39,8 +42,7 @@ class BatchWindows:
         """Return what a window gives, an array of the batch's shape."""
         if isinstance(state, Table):
             return state.extrema[number]
-        on = algebra(self.program.windows[number], self.program, xp)
-        return queues.queue_extremum(Queue(*state[number]), on)
+        return queues.queue_extremum(Queue(*state[number]), self._each(xp)[number][1])
 
     def push(
         self, state: WindowStates, values: Sequence[Array], guards: Sequence[Array | None], xp: ArrayNamespace

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rewardspec.logic.bottom_up import operands_first
 from rewardspec.logic.formulas import Atom, Formula, Not
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import dual
@@ -67,18 +68,12 @@ class Closure(Unfolding[None]):
             self._rank.setdefault(_family(part), position)
 
     def _add(self, formula: Formula) -> None:
-        stack = [(formula, False)]
-        while stack:
-            part, operands_done = stack.pop()
-            if operands_done:
-                self._budget.spend(_FORMULA_EFFORT)
-                self.formulas.append(part)
-                if part.args and not isinstance(part, Not):
-                    unfold(part, self)
-            elif part not in self._seen:
-                self._seen.add(part)
-                stack.append((part, True))
-                stack.extend((arg, False) for arg in reversed(part.args))
+        for part in operands_first([formula], lambda part: part.args, known=self._seen):
+            self._seen.add(part)
+            self._budget.spend(_FORMULA_EFFORT)
+            self.formulas.append(part)
+            if part.args and not isinstance(part, Not):
+                unfold(part, self)
 
     # What a formula unfolds to, noted down; see `operators.Unfolding`.
 

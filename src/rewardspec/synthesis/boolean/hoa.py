@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rewardspec.logic.formulas import And, Atom, Constant, Formula, Not, Or, Xor
+from rewardspec.logic.printing import quoted
 
 if TYPE_CHECKING:
     from rewardspec.synthesis.boolean.boolean_monitor import BooleanMonitor
@@ -42,10 +43,10 @@ def to_hoa(monitor: BooleanMonitor) -> str:
     number = {atom: k for k, atom in enumerate(monitor.atoms)}
     lines = [
         "HOA: v1",
-        f"name: {_quoted(str(monitor.formula))}",
+        f"name: {quoted(str(monitor.formula))}",
         f"States: {len(monitor.states)}",
         f"Start: {monitor.initial}",
-        " ".join([f"AP: {len(monitor.atoms)}", *map(_quoted, monitor.atoms)]),
+        " ".join([f"AP: {len(monitor.atoms)}", *map(quoted, monitor.atoms)]),
         "acc-name: Buchi",
         "Acceptance: 1 Inf(0)",
         "properties: trans-labels explicit-labels state-acc complete deterministic",
@@ -55,11 +56,6 @@ def to_hoa(monitor: BooleanMonitor) -> str:
         lines.append(f"State: {state}{' {0}' if state in monitor.accepting else ''}")
         lines.extend(f"[{_label(guard, number)}] {target}" for guard, target in monitor.transitions[state])
     return "\n".join([*lines, "--END--", ""])
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def _label(guard: Formula, number: Mapping[str, int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from rewardspec.logic.bottom_up import bottom_up
@@ -20,13 +21,14 @@ class Factoring:
     def __init__(self, leaf: Callable[[int], Expression]) -> None:
         self._leaf = leaf
         self._done: dict[Polynomial, Expression] = {}
+        self._plan = functools.cache(_plan)
 
     def expression(self, polynomial: Polynomial) -> Expression:
         """An expression with the polynomial's value."""
-        return bottom_up(polynomial, lambda current: [part for _, part in _plan(current)], self._build, self._done)
+        return bottom_up(polynomial, lambda current: [part for _, part in self._plan(current)], self._build, self._done)
 
     def _build(self, polynomial: Polynomial) -> Expression:
-        plan = _plan(polynomial)
+        plan = self._plan(polynomial)
         if not polynomial:
             return ZERO
         if 0 in polynomial:

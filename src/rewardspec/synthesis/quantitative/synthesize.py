@@ -69,15 +69,8 @@ def progress_from_value(formula: Formula, program: Program) -> tuple[Expression,
     if program.progress is not None:
         return program.progress
     joint = with_progress(program, formula, Synthesis(max(DEFAULT_REGISTERS, 2 * len(program.registers))))
-    unmerged = merge_equivalent_registers(program) is program
-    if not unmerged or any(
-        len(ours) != len(theirs)
-        for ours, theirs in (
-            (program.registers, joint.registers),
-            (program.windows, joint.windows),
-            (program.steps, joint.steps),
-        )
-    ):
+    ours, theirs = ([len(p.registers), len(p.windows), len(p.steps)] for p in (program, joint))
+    if ours != theirs or merge_equivalent_registers(program) is not program:
         raise SynthesisError(
             f"The progress of `{to_string(formula, longest=80)}` needs registers that its value does not, and this "
             "monitor does not have them. Make it with synthesize(formula, progress=True)."
