@@ -82,6 +82,34 @@ def test_an_interval_of_no_steps():
     assert not found(Spec([("G(key -> F[0,1] door)", 1)]), "no-time-left")
 
 
+@pytest.mark.parametrize(
+    ("formula", "whole", "shorter"),
+    [
+        ("F G[0,3] p", "F(H[0,3] p & Y[3] true)", [0, 0, 0, 0, 1]),
+        ("F[0,9] G[1,3] p", "F[0,9](H[0,2] p & Y[3] true)", [0, 0, 0, 0, 1]),
+        ("F(a & G[0,3] p)", "F(a & G[0,3] p & X[3] true)", [0, 0, 0, 0, 1]),
+        ("F H[0,3] p", "F(H[0,3] p & Y[3] true)", [1, 0, 0, 0, 0]),
+        ("F(O a & H[0,3] p)", "F(O a & H[0,3] p & Y[3] true)", [1, 0, 0, 0, 0]),
+    ],
+)
+def test_a_hold_that_an_end_of_the_episode_cuts_short(formula, whole, shorter):
+    (finding,) = found(Spec([(formula, 1)]), "cut-short")
+    assert finding.severity == "warning"
+    assert f"write `{whole}`" in finding.remedy
+    assert not found(Spec([(whole, 1)]), "cut-short")
+    trace = {"a": [1] * 5, "p": shorter}
+    assert rs.evaluate(formula, trace) == 1.0
+    assert rs.evaluate(whole, trace) == 0.0
+    assert rs.evaluate(whole, {"a": [1] * 5, "p": [0, 1, 1, 1, 1]}) == 1.0
+
+
+@pytest.mark.parametrize(
+    "formula", ["now H[0,3] p", "G[0,3] p", "F G p", "F(H[0,3] p & Y[3] a)", "F[3,] H[0,3] p", "G(a -> G[0,3] p)"]
+)
+def test_a_hold_that_nothing_cuts_short(formula):
+    assert not found(Spec([(formula, 1)]), "cut-short")
+
+
 def test_a_deadline_that_makes_a_veto():
     spec = Spec([("G(key -> F[0,20] door)", 1), ("F goal", 5)])
     (finding,) = found(spec, "deadline-vetoes")

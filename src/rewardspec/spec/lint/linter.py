@@ -61,6 +61,9 @@ RULES = (
     LintRule("out-of-time", "a formula that no episode is long enough to meet, or to break", time_rules.out_of_time),
     LintRule("bound-past-limit", "a bound that no episode is long enough to reach", time_rules.bound_past_limit),
     LintRule("no-time-left", "an interval of the current step alone", time_rules.no_time_left),
+    LintRule(
+        "cut-short", "a hold under `F` that a single step at an episode's end or start meets", time_rules.cut_short
+    ),
     LintRule("deadline-vetoes", "a pair that vetoes only because of its deadlines", time_rules.deadline_vetoes),
     LintRule("unseen-window", "a window that the agent does not see all of", time_rules.unseen_window),
 )

@@ -63,6 +63,36 @@ def no_time_left(linted: LintedSpec) -> Iterator[Finding]:
                 yield Finding("no-time-left", "warning", number, message, remedy)
 
 
+def cut_short(linted: LintedSpec) -> Iterator[Finding]:
+    """A hold under `F` that a shorter one meets, since the episode ends or begins inside its interval."""
+    for number, pair in enumerate(linted.pairs):
+        for part in to_nnf(pair.body).subformulas():
+            if isinstance(part, fm.Eventually):
+                yield from _cut_short(number, pair, part)
+
+
+def _cut_short(number: int, pair: Pair, part: fm.Eventually) -> Iterator[Finding]:
+    asked = part.arg.args if isinstance(part.arg, fm.And) else (part.arg,)
+    holds = [hold for hold in asked if isinstance(hold, fm.Always | fm.Historically) and hold.high is not None]
+    # What is judged at the last step or at the first is so on purpose.
+    for hold in holds if fm.LAST not in asked and fm.FIRST not in asked else ():
+        high, ahead = hold.high or 0, isinstance(hold, fm.Always)
+        if (least_steps(part.arg) if ahead else part.low + _least_before(part.arg)) >= high:
+            continue
+        if not ahead:
+            whole = part.arg & fm.Previous(fm.TRUE, high)
+        elif len(asked) > 1:
+            whole = part.arg & fm.Next(fm.TRUE, high)
+        else:  # looking back needs a smaller machine
+            whole = fm.Historically(hold.arg, 0, high - hold.low) & fm.Previous(fm.TRUE, high)
+        message = (
+            f"{called(number, pair)} is met by less than it seems to ask for: `{to_string(hold, longest=80)}` is cut "
+            f"off at the {'end' if ahead else 'start'} of the episode, so that under F a single step there is enough."
+        )
+        remedy = f"To ask for all of it, write `{to_string(part.rebuild(whole), longest=120)}`."
+        yield Finding("cut-short", "warning", number, message, remedy)
+
+
 def deadline_vetoes(linted: LintedSpec) -> Iterator[Finding]:
     """A pair that vetoes only because its deadlines make it safe."""
     for number, pair in enumerate(linted.pairs):
@@ -156,6 +186,20 @@ def _least(part: Formula, args: tuple[float, ...]) -> float:
         case fm.StrongRelease():
             return args[-1]
     return 0  # what is weak, or looks back
+
+
+def _least_before(formula: Formula) -> float:
+    """At least how many steps come before one at which a formula has a value above 0."""
+    match formula:
+        case fm.And():
+            return max(map(_least_before, formula.args))
+        case fm.Or():
+            return min(map(_least_before, formula.args))
+        case fm.Previous():
+            return formula.steps + _least_before(formula.arg)
+        case fm.Once() | fm.Since():
+            return formula.low + _least_before(formula.args[-1])
+    return 0
 
 
 def _without_bounds(part: Formula, args: tuple[Formula, ...]) -> Formula:
