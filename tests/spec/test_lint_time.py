@@ -135,7 +135,7 @@ def test_no_deadline_that_makes_a_veto(pairs):
 @pytest.mark.parametrize(
     ("formula", "observe", "said"),
     [
-        ("G(a -> F[0,9] b)", "nothing", "a window of 9 steps, of which the agent sees nothing"),
+        ("G(a -> F[0,9] b)", "nothing", "a window of 9 steps, for `F[0,9] b`, of which the agent sees nothing"),
         ("G(a -> F[0,9] b)", "values", "of which the agent sees nothing"),
         ("G(a -> F[0,9] b)", "registers", "the extremum and how long it will last"),
         ("now O[4,4] a", "registers", "only the oldest entry of this window"),
@@ -164,6 +164,17 @@ def test_of_labels_that_are_0_and_1_the_agent_sees_all(formula):
     assert told(f"0.5 * ({formula})", crisp)
     assert told(f"({formula}) & F[0,5;0.9] a", crisp)
     assert told(f"({formula}) & now O[4,4] a", crisp)  # a delay, whose contents are not seen
+
+
+def test_the_part_that_needs_the_window_is_named():
+    crisp, between = {"p": "next_obs[0] > 1"}, {"p": "clip(next_obs[0], 0, 1)"}
+    for formula, part in (("F(H[0,9] p & Y[9] true)", "H[0,9] p"), ("G(O[0,9] p | WY[9] false)", "O[0,9] p")):
+        (finding,) = found(Spec([(formula, 1)], between), "unseen-window", observe="registers")
+        assert f"a window of 9 steps, for `{part}`" in finding.message
+        assert "the extremum and how long it will last" in finding.message
+        assert not found(Spec([(formula, 1)], crisp), "unseen-window", observe="registers")
+    (finding,) = found(Spec([("G(p -> F[0,9] q)", 1)]), "unseen-window", observe="registers")
+    assert "for `F[0,9] q`" in finding.message
 
 
 def test_a_delay_of_one_step_is_seen():

@@ -10,10 +10,12 @@ from rewardspec.logic.fragments import is_safe
 from rewardspec.logic.normal_form import negate, to_nnf
 from rewardspec.logic.operators import PAST
 from rewardspec.logic.printing import to_string
+from rewardspec.machines.program import Window
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
 from rewardspec.spec.atoms.functions import Thresholded
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called
 from rewardspec.spec.pairs import Pair
+from rewardspec.synthesis.quantitative.past import operand_text
 
 
 def out_of_time(linted: LintedSpec) -> Iterator[Finding]:
@@ -113,21 +115,20 @@ def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
     """A window of which the agent does not see all that its reward depends on."""
     for number, pair, monitor in linted.monitored if linted.observe is not None else ():
         windows = monitor.program.windows
-        if linted.observe == "registers":
-            windows = tuple(window for window in windows if window.length > 1)  # of a single entry, the agent sees all
+        if linted.observe == "registers":  # of a single entry, and of labels of 0 and 1 in an extremum, it sees all
+            windows = tuple(w for w in windows if w.length > 1 and (w.op == "last" or not _is_boolean(linted, pair, w)))
         if not windows:
             continue
         delays = [window for window in windows if window.op == "last"]
         longest = max(delays or windows, key=lambda window: window.length)
-        looks = f"{called(number, pair)} depends on a window of {longest.length} steps"
+        part = to_string(_looked_through(pair, longest), longest=80)
+        looks = f"{called(number, pair)} depends on a window of {longest.length} steps, for `{part}`"
         if linted.observe != "registers":
             message = f"{looks}, of which the agent sees nothing: what it is paid is no function of what it sees."
             remedy = "Pass observe='registers'."
         elif delays:
             message = f"{looks}. The agent sees only the oldest entry of this window."
             remedy = "Give it a policy with memory, or the last observations, or shorten the interval."
-        elif _is_boolean(linted, pair):
-            continue  # then the agent sees all there is
         else:
             message = (
                 f"{looks}, of which the agent sees the extremum and how long it will last. That is all there is to see "
@@ -137,12 +138,28 @@ def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
         yield Finding("unseen-window", "warning", number, message, remedy)
 
 
-def _is_boolean(linted: LintedSpec, pair: Pair) -> bool:
-    """Return whether labels, and so the values of all subformulas, are known to be 0 and 1."""
-    functions = linted.atoms or {}
-    if linted.spec.semantics != "degree" or pair.progress:
+def _looked_through(pair: Pair, window: Window) -> Formula:
+    """The part of a formula that needs a window: of the past, by the window's name; else the one that looks furthest."""
+    parts = [part for part in to_nnf(pair.body).subformulas() if isinstance(part, Timed | fm.Shift)]
+    past = [part for part in parts if isinstance(part, PAST) and window.name.endswith(f"[{operand_text(part)}]")]
+    return max(past or [part for part in parts if not isinstance(part, PAST)] or [pair.body], key=_reach)
+
+
+def _reach(part: Formula) -> int:
+    return max((bound for bound in part.params if isinstance(bound, int)), default=0)
+
+
+def _is_boolean(linted: LintedSpec, pair: Pair, window: Window) -> bool:
+    """Return whether what a window holds is known to be 0 or 1, since labels are."""
+    if linted.spec.semantics != "degree":
         return False
-    for part in pair.body.subformulas():
+    part = _looked_through(pair, window)
+    if not isinstance(part, PAST):  # what is owed reads other parts too
+        if pair.progress:
+            return False
+        part = pair.body
+    functions = linted.atoms or {}
+    for part in part.subformulas():
         if isinstance(part, fm.Atom):
             function = functions.get(part.name)
             if not isinstance(function, Thresholded) and not (
