@@ -4,7 +4,7 @@
 |---|---|
 | `constant-atom` | an atom with the same label in every step |
 | `silent` | a formula whose value was the same in every step |
-| `never-decides` | a pair that counted most in no step, and paid hardly anything in all |
+| `hardly-counts` | a pair that paid hardly anything of all that was paid, and hardly moved the reward |
 | `always-vetoed` | a safety objective violated in every episode |
 | `same-return` | rewards that tell no episode from another |
 
@@ -66,12 +66,13 @@ def findings_about(
                 "from it yet.",
                 "Atoms that say how near, instead of whether, give a value before the goal is reached.",
             )
-        elif seen.decides == 0.0 and seen.paid < _LITTLE and pair.weight != 0.0:
+        elif seen.moves < _LITTLE and seen.paid < _LITTLE and pair.weight != 0.0:
             yield Finding(
-                "never-decides",
+                "hardly-counts",
                 "warning",
                 number,
-                f"{called(number, pair)} counted most in no step, and paid {_share(seen.paid)} of all that was paid.",
+                f"{called(number, pair)} paid {_share(seen.paid)} of all that was paid, and {_share(seen.moves)} of the "
+                "changes in the reward from step to step were its own.",
                 "If it should guide an agent, give it more weight.",
             )
     for atom in atoms:
@@ -121,13 +122,14 @@ def lines_of(seen: Probe) -> Iterator[str]:
     )
     yield ""
     yield from _aligned(
-        ("formula", "values", "at the end", "decides", "vetoes"),
+        ("formula", "values", "at the end", "pays", "moves", "vetoes"),
         (
             (
                 pair.name,
                 f"{pair.least:.3g} to {pair.most:.3g}",
                 f"{pair.last:.3g}",
-                _share(pair.decides),
+                f"{pair.pays:.4g}",
+                _share(pair.moves),
                 f"{len(pair.violated_at)} of {count}" if about.vetoes else "–",
             )
             for pair, about in zip(seen.pairs, seen.spec.pairs, strict=True)
