@@ -161,8 +161,9 @@ def test_of_labels_that_are_0_and_1_the_agent_sees_all(formula):
     assert told(formula, between)
     assert told(formula, crisp | {"a": between["a"]})
     assert told(formula, crisp | {"a": lambda obs, action, next_obs: next_obs[0]})
-    assert told(f"0.5 * ({formula})", crisp)
-    assert told(f"({formula}) & F[0,5;0.9] a", crisp)
+    past = any(operator in formula for operator in "HO")  # whose windows hold labels, whatever is made of them later
+    assert bool(told(f"0.5 * ({formula})", crisp)) is not past
+    assert bool(told(f"({formula}) & F[0,5;0.9] a", crisp)) is not past
     assert told(f"({formula}) & now O[4,4] a", crisp)  # a delay, whose contents are not seen
 
 

@@ -71,8 +71,8 @@ def findings_about(
                 "hardly-counts",
                 "warning",
                 number,
-                f"{called(number, pair)} paid {_share(seen.paid)} of all that was paid, and {_share(seen.moves)} of the "
-                "changes in the reward from step to step were its own.",
+                f"{called(number, pair)} paid {_share(seen.paid)} of all that was paid, and {_share(seen.moves)} of "
+                "the changes in the reward from step to step were its own.",
                 "If it should guide an agent, give it more weight.",
             )
     for atom in atoms:

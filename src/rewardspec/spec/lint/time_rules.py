@@ -139,9 +139,11 @@ def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def _looked_through(pair: Pair, window: Window) -> Formula:
-    """The part of a formula that needs a window: of the past, by the window's name; else the one that looks furthest."""
+    """The part of a formula that needs a window: by the window's name, or the one that looks furthest ahead."""
     parts = [part for part in to_nnf(pair.body).subformulas() if isinstance(part, Timed | fm.Shift)]
-    past = [part for part in parts if isinstance(part, PAST) and window.name.endswith(f"[{operand_text(part)}]")]
+    past: list[Formula] = [
+        part for part in parts if isinstance(part, PAST) and window.name.endswith(f"[{operand_text(part)}]")
+    ]
     return max(past or [part for part in parts if not isinstance(part, PAST)] or [pair.body], key=_reach)
 
 
@@ -153,13 +155,13 @@ def _is_boolean(linted: LintedSpec, pair: Pair, window: Window) -> bool:
     """Return whether what a window holds is known to be 0 or 1, since labels are."""
     if linted.spec.semantics != "degree":
         return False
-    part = _looked_through(pair, window)
-    if not isinstance(part, PAST):  # what is owed reads other parts too
+    held = _looked_through(pair, window)
+    if not isinstance(held, PAST):  # what is owed reads other parts too
         if pair.progress:
             return False
-        part = pair.body
+        held = pair.body
     functions = linted.atoms or {}
-    for part in part.subformulas():
+    for part in held.subformulas():
         if isinstance(part, fm.Atom):
             function = functions.get(part.name)
             if not isinstance(function, Thresholded) and not (
