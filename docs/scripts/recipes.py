@@ -241,7 +241,9 @@ SECTIONS = {
             {"held": ".###..####.."},
             "With 0.5 seconds per step, two seconds are 4 steps, so the formula asks for 5 held states in a row: at "
             "the current step and the 4 before it. Pays 0 until then, and 1 from then on. `Y[4] true` says that there "
-            "were 4 steps before. Without it, a shorter hold at the start would count.",
+            "were 4 steps before. Without it, a shorter hold at the start would count. "
+            '`rs.patterns.held_for("held", 4)` is this formula. `F G[0,4] held` is not: the end of the episode cuts '
+            "`G[0,4]` off, so that one held state there is enough.",
         ),
         Recipe(
             "keep",

@@ -52,6 +52,7 @@ EXAMPLES = {
             "recurrence_within(charge, 5)", patterns.recurrence_within("charge", 5), {"charge": "...#....#......."}
         ),
         Example("lasts(up, 5)", patterns.lasts("up", 5), {"up": "##+###.###......"}),
+        Example("held_for(up, 3)", patterns.held_for("up", 3), {"up": "##..###.-######."}),
         Example(
             "holds_for(alarm, open, 3)",
             patterns.holds_for("alarm", "open", 3),

@@ -38,13 +38,15 @@ def test_it_tells_what_a_person_wants_to_know(capsys):
         ("X p", "bounded"),
         ("G !crash", "safety"),
         ("F goal", "co-safety"),
+        ("F H[0,5] goal", "co-safety"),
+        ("F G[0,5] goal", "co-safety: asks only that something good happens some day; what the episode's end cuts off"),
         ("G F goal", "mixed"),
         ("G(key -> F[0,20] door)", "safety"),
         ("now H[0,5] quiet", "mixed"),
     ],
 )
 def test_it_names_the_kind(formula, kind, capsys):
-    assert f"\nKind        {kind}: " in report_on(formula, capsys)
+    assert f"\nKind        {kind}" in report_on(formula, capsys)
 
 
 def test_a_deadline_is_shown_as_a_window(capsys):

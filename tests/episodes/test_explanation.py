@@ -11,6 +11,7 @@ from rewardspec import LabelError
 from rewardspec.episodes.explanation import Row, explain
 from rewardspec.episodes.explanation_tables import merged
 from rewardspec.errors import RecordingError
+from rewardspec.logic.parsing import parse
 from rewardspec.spec import Pair, Spec
 
 SPEC = Spec([Pair("F goal", 2, name="reach"), ("G safe", 4), Pair("G !fall", 1, penalty=-5)], penalty=-1)
@@ -256,3 +257,25 @@ def test_each_pair_counts_by_its_own_payment():
 def test_what_is_infinite_at_reset_is_explained():
     spec = Spec([("X a", 1), ("G b", 1)], semantics="robustness")
     assert [row.decided_by for row in spec.explain({"a": [1.0, 3.0], "b": [2.0, 2.0]})] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("formula", "waits"),
+    [
+        ("F(H[0,20] place & Y[20] true)", ("place for 20 steps",)),
+        ("F(H[0,5] !hot & place)", ("!hot for 5 steps", "place")),
+        ("F(place & O[0,5] key)", ("place", "O[0,5] key")),
+        ("F(H[0,5] (key & place))", ("(key & place) for 5 steps",)),
+        ("F Y[9] true", ("time to pass",)),
+    ],
+)
+def test_what_is_waited_for_in_the_past_is_said_in_words(formula, waits):
+    labels = {"place": [0.0], "hot": [1.0], "key": [0.0]}
+    (row,) = Spec([(formula, 1)]).explain({atom: labels[atom] for atom in parse(formula).atoms})
+    assert set(row.waiting[0]) == set(waits)
+
+
+def test_what_is_judged_at_the_current_step_is_decided_there():
+    labels = {"fast": [0.5, 0.5, 0.5, 0.25, 0.25]}
+    for formula, steps in (("now fast", [0, 1, 2, 3, 4]), ("G fast", [0, 0, 0, 3, 3])):
+        assert [row.decider.step for row in Spec([(formula, 1)]).explain(labels)] == steps

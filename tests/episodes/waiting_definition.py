@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from rewardspec.episodes.waiting import in_words
 from rewardspec.logic.formulas import (
     AllButTimes,
     Always,
@@ -49,7 +50,7 @@ Trace = Mapping[str, Sequence[float]]
 
 def waiting_by_definition(formula: Formula, trace: Trace, semantics: str = "degree") -> list[tuple[str, ...]]:
     """After every prefix the literals that are waited for."""
-    top, parts, names = taken_apart(formula, trace, semantics)
+    top, parts, past = taken_apart(formula, trace, semantics)
     found = []
     for n, most in enumerate(degrees_by_definition(formula, trace, semantics), start=1):
         value = float(value_by_definition(formula, {name: row[:n] for name, row in trace.items()}, semantics))
@@ -57,7 +58,8 @@ def waiting_by_definition(formula: Formula, trace: Trace, semantics: str = "degr
         if semantics == "robustness":
             is_low, enough = value < 0 < most, 0.0
         chosen = cheapest(top, parts, n, enough, is_top=True) if is_low else ()
-        found.append(tuple(f"{'!' * isinstance(x, Not)}{names[atom_of(x)]}" for x in (chosen[-1] if chosen else ())))
+        literals = chosen[-1] if chosen else ()
+        found.append(in_words([(atom_of(x), isinstance(x, Not)) for x in literals], past))
     return found
 
 
@@ -67,15 +69,16 @@ def degrees_by_definition(formula: Formula, trace: Trace, semantics: str = "degr
     return [degree_to_be_met(top, parts, n) for n in range(1, len(next(iter(trace.values()))) + 1)]
 
 
-def taken_apart(formula: Formula, trace: Trace, semantics: str) -> tuple[Formula, dict[Formula, Part], dict[str, str]]:
-    """The split formula, its parts, and what its atoms are called."""
+def taken_apart(
+    formula: Formula, trace: Trace, semantics: str
+) -> tuple[Formula, dict[Formula, Part], dict[str, Formula]]:
+    """The split formula, its parts, and what its computed atoms stand for."""
     normal, computed = with_past_as_labels(to_nnf(formula))
     labels = {name: [float(x) for x in row] for name, row in trace.items()}
     past = {name: [float(x) for x in values_by_definition(f, labels, semantics)] for name, f in computed.items()}
-    names = {name: str(computed.get(name, name)) for name in normal.atoms}
     top, length = split(normal), len(next(iter(labels.values())))
     parts = {part: Part(part, normal.atoms, labels | past, length, semantics) for part in leaves(top)}
-    return top, parts, names
+    return top, parts, computed
 
 
 # A formula as conjunctions and disjunctions of its temporal parts.

@@ -301,6 +301,10 @@ TIMED = {
         lambda t, n: all(any(t["p"][step : step + 3]) for step in range(n - 2)),
     ),
     "lasts": (patterns.lasts("p", 2), lambda t, n: all(t["p"][:3])),
+    "held for": (
+        patterns.held_for("p", 2),
+        lambda t, n: any(all(t["p"][step - 2 : step + 1]) for step in range(2, n)),
+    ),
     "holds for": (
         patterns.holds_for("p", "q", 2),
         lambda t, n: all(all(t["q"][step : step + 3]) for step in range(n) if t["p"][step]),
@@ -374,6 +378,10 @@ def test_patterns_about_time_have_their_words():
     assert paraphrase(patterns.soon("p", 9)) == "within 9 steps (times 0.9 for each step): p"
     assert paraphrase(patterns.recurrence_within("p", 9)) == (
         "at every step: (within the last 9 steps: p) or (fewer than 9 steps have passed)"
+    )
+    assert (
+        paraphrase(patterns.held_for("p", 9))
+        == "sooner or later: (now and at the last 9 steps: p) and at least 9 steps have passed"
     )
 
 

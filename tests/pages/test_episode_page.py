@@ -35,11 +35,21 @@ def test_the_page_has_values_bounds_progress_causes_and_registers():
     assert list(zip(first["values"], first["lower"], first["upper"], first["progress"], strict=True)) == expected
     assert first["waiting"][:2] == [["key"], ["goal"]]
     assert first["causes"][2] == ["goal", 2]
+    assert episode["pairs"][1]["causes"][2] == ["safe", 2]
     assert episode["rewards"][1:] == [row.reward for row in SPEC.explain(LABELS)][1:]
     assert episode["vetoed"] == [None, None, None, 1]
     machine = data_of(page)["spec"]["pairs"][0]["machine"]
     assert len(first["cells"]) == len(machine["registers"]) + len(machine["windows"])
     assert all(len(cell) == 4 for cell in first["cells"])
+
+
+def test_the_page_says_what_is_paid_and_which_literal_decided_it():
+    spec = rs.Spec([rs.Pair("F(key & F goal)", 2, progress=True), ("G !crash", 1)])
+    data = data_of(spec.explain({"key": [0, 1], "goal": [0, 0], "crash": [0, 1]}).to_html())
+    assert [pair["progress"] for pair in data["spec"]["pairs"]] == [True, False]
+    keys, crash = data["episodes"][0]["pairs"]
+    assert keys["progress"] == [0.0, 0.5]
+    assert crash["causes"][1] == ["!crash", 1]
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,34 @@ def test_an_interval_of_no_steps():
     assert not found(Spec([("G(key -> F[0,1] door)", 1)]), "no-time-left")
 
 
+@pytest.mark.parametrize(
+    ("formula", "whole", "shorter"),
+    [
+        ("F G[0,3] p", "F(H[0,3] p & Y[3] true)", [0, 0, 0, 0, 1]),
+        ("F[0,9] G[1,3] p", "F[0,9](H[0,2] p & Y[3] true)", [0, 0, 0, 0, 1]),
+        ("F(a & G[0,3] p)", "F(a & G[0,3] p & X[3] true)", [0, 0, 0, 0, 1]),
+        ("F H[0,3] p", "F(H[0,3] p & Y[3] true)", [1, 0, 0, 0, 0]),
+        ("F(O a & H[0,3] p)", "F(O a & H[0,3] p & Y[3] true)", [1, 0, 0, 0, 0]),
+    ],
+)
+def test_a_hold_that_an_end_of_the_episode_cuts_short(formula, whole, shorter):
+    (finding,) = found(Spec([(formula, 1)]), "cut-short")
+    assert finding.severity == "warning"
+    assert f"write `{whole}`" in finding.remedy
+    assert not found(Spec([(whole, 1)]), "cut-short")
+    trace = {"a": [1] * 5, "p": shorter}
+    assert rs.evaluate(formula, trace) == 1.0
+    assert rs.evaluate(whole, trace) == 0.0
+    assert rs.evaluate(whole, {"a": [1] * 5, "p": [0, 1, 1, 1, 1]}) == 1.0
+
+
+@pytest.mark.parametrize(
+    "formula", ["now H[0,3] p", "G[0,3] p", "F G p", "F(H[0,3] p & Y[3] a)", "F[3,] H[0,3] p", "G(a -> G[0,3] p)"]
+)
+def test_a_hold_that_nothing_cuts_short(formula):
+    assert not found(Spec([(formula, 1)]), "cut-short")
+
+
 def test_a_deadline_that_makes_a_veto():
     spec = Spec([("G(key -> F[0,20] door)", 1), ("F goal", 5)])
     (finding,) = found(spec, "deadline-vetoes")
@@ -107,7 +135,7 @@ def test_no_deadline_that_makes_a_veto(pairs):
 @pytest.mark.parametrize(
     ("formula", "observe", "said"),
     [
-        ("G(a -> F[0,9] b)", "nothing", "a window of 9 steps, of which the agent sees nothing"),
+        ("G(a -> F[0,9] b)", "nothing", "a window of 9 steps, for `F[0,9] b`, of which the agent sees nothing"),
         ("G(a -> F[0,9] b)", "values", "of which the agent sees nothing"),
         ("G(a -> F[0,9] b)", "registers", "the extremum and how long it will last"),
         ("now O[4,4] a", "registers", "only the oldest entry of this window"),
@@ -133,9 +161,21 @@ def test_of_labels_that_are_0_and_1_the_agent_sees_all(formula):
     assert told(formula, between)
     assert told(formula, crisp | {"a": between["a"]})
     assert told(formula, crisp | {"a": lambda obs, action, next_obs: next_obs[0]})
-    assert told(f"0.5 * ({formula})", crisp)
-    assert told(f"({formula}) & F[0,5;0.9] a", crisp)
+    past = any(operator in formula for operator in "HO")  # whose windows hold labels, whatever is made of them later
+    assert bool(told(f"0.5 * ({formula})", crisp)) is not past
+    assert bool(told(f"({formula}) & F[0,5;0.9] a", crisp)) is not past
     assert told(f"({formula}) & now O[4,4] a", crisp)  # a delay, whose contents are not seen
+
+
+def test_the_part_that_needs_the_window_is_named():
+    crisp, between = {"p": "next_obs[0] > 1"}, {"p": "clip(next_obs[0], 0, 1)"}
+    for formula, part in (("F(H[0,9] p & Y[9] true)", "H[0,9] p"), ("G(O[0,9] p | WY[9] false)", "O[0,9] p")):
+        (finding,) = found(Spec([(formula, 1)], between), "unseen-window", observe="registers")
+        assert f"a window of 9 steps, for `{part}`" in finding.message
+        assert "the extremum and how long it will last" in finding.message
+        assert not found(Spec([(formula, 1)], crisp), "unseen-window", observe="registers")
+    (finding,) = found(Spec([("G(p -> F[0,9] q)", 1)]), "unseen-window", observe="registers")
+    assert "for `F[0,9] q`" in finding.message
 
 
 def test_a_delay_of_one_step_is_seen():

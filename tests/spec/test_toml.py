@@ -338,6 +338,27 @@ def test_what_is_wrong_is_named_with_its_place_and_a_remedy(text, complaint, tmp
         load_spec(path)
 
 
+@pytest.mark.parametrize(
+    ("key", "entry"),
+    [
+        ("payment", '"delta"'),
+        ("penalty", "-1"),
+        ("clip", "true"),
+        ("observation", '["x"]'),
+        ("pairs", '[["F goal", 1]]'),
+    ],
+)
+def test_a_key_of_the_file_below_the_atoms_is_told_where_it_belongs(key, entry):
+    above = "" if key == "pairs" else 'pairs = [["F goal", 1]]\n'
+    with pytest.raises(SpecError, match=rf"the spec's `{key}`, write it above \[atoms\]"):
+        loads_spec(f'{above}[atoms]\ngoal = "next_obs[0] > 1"\n{key} = {entry}\n')
+
+
+def test_an_atom_may_have_the_name_of_a_key():
+    spec = loads_spec('pairs = [["G !penalty", 1]]\n[atoms]\npenalty = "next_obs[0] > 1"\n')
+    assert spec.labels(None, 0, [2.0]) == {"penalty": 1.0}
+
+
 def test_a_module_that_raises_is_named_with_its_reason(tmp_path, monkeypatch):
     (tmp_path / "broken_atoms.py").write_text("1 / 0")
     monkeypatch.syspath_prepend(tmp_path)

@@ -68,7 +68,7 @@ def test_numbers_are_those_of_the_episodes_played() -> None:
         assert atom.mean == pytest.approx(column.mean())
         assert atom.zeros == np.mean(column == 0)
     np.testing.assert_allclose([pair.last for pair in seen.pairs], np.mean(last, axis=0))
-    assert sum(pair.decides for pair in seen.pairs) == pytest.approx(1.0)
+    assert sum(pair.moves for pair in seen.pairs) == pytest.approx(1.0)
 
 
 def test_a_policy_plays_and_episodes_that_do_not_end_are_cut_off() -> None:
@@ -81,7 +81,7 @@ def test_a_policy_plays_and_episodes_that_do_not_end_are_cut_off() -> None:
 def test_it_finds_what_looks_wrong() -> None:
     seen = probe(Corridor(), corridor(), episodes=4, max_steps=8)
     rules = {(finding.rule, finding.pair) for finding in seen.findings}
-    assert rules == {("constant-atom", None), ("silent", 1), ("silent", 4), ("never-decides", 3)}
+    assert rules == {("constant-atom", None), ("silent", 1), ("silent", 4), ("hardly-counts", 3)}
     left = probe(Corridor(), corridor(), episodes=4, max_steps=8, policy=lambda place: 0)
     found = {finding.rule: finding for finding in left.findings}
     assert found["always-vetoed"].severity == "warning"
@@ -98,7 +98,7 @@ def test_the_recipe_for_averages_counts_by_what_it_pays_in_all() -> None:
     seen = probe(Corridor(), rs.Spec(pairs, payment="delta", atoms=functions), episodes=4, max_steps=8)
     assert seen.pairs[0].paid + seen.pairs[1].paid == pytest.approx(1.0)
     assert seen.pairs[1].paid > 0.3
-    assert "never-decides" not in {finding.rule for finding in seen.findings}
+    assert "hardly-counts" not in {finding.rule for finding in seen.findings}
 
 
 def test_a_veto_at_reset_is_an_error_and_no_warning_of_python() -> None:
@@ -115,3 +115,33 @@ def test_the_same_seed_gives_the_same_text() -> None:
 def test_numbers_that_make_no_sense_are_refused() -> None:
     with pytest.raises(rs.Error, match="at least 1"):
         probe(Corridor(), corridor(), episodes=0)
+
+
+def test_what_is_the_same_until_the_end_pays_but_moves_nothing() -> None:
+    """The larger part of each reward is not the part that tells one action from another."""
+    functions = {
+        "crash": lambda obs, action, next_obs: next_obs == 14,
+        "right": lambda obs, action, next_obs: action is not None and next_obs > obs,
+    }
+    spec = rs.Spec([("G !crash", 1), ("now right", 0.5)], atoms=functions)
+    safe, right = probe(Corridor(), spec, episodes=4, max_steps=3).pairs
+    assert (safe.pays, safe.moves, right.moves) == (3.0, 0.0, 1.0)
+    assert 0.0 < right.pays < 1.5
+    crashed, _ = probe(Corridor(), spec, episodes=2, max_steps=8, policy=lambda place: 1).pairs
+    assert crashed.pays == 3.0  # the steps before the fourth
+
+
+@pytest.mark.parametrize("payment", ["value", "delta", "final"])
+def test_what_the_pairs_pay_adds_up_to_the_return(payment: Any) -> None:
+    spec = cartpole_spec().replace(payment=payment, penalty=0.0)
+    pairs = [rs.Pair(pair.formula, pair.weight, veto=False) for pair in spec.pairs]
+    seen = probe(cartpole(), spec.replace(pairs=pairs), episodes=3)
+    assert sum(pair.pays for pair in seen.pairs) == pytest.approx(seen.returns.mean())
+
+
+def test_a_spec_may_be_the_path_of_its_file(tmp_path: Any) -> None:
+    path = tmp_path / "spec.toml"
+    path.write_text('pairs = [["F goal", 1]]\n[atoms]\ngoal = "next_obs > 12"\n')
+    seen = probe(Corridor(), path, episodes=2, max_steps=4)
+    assert str(seen) == str(probe(Corridor(), rs.Spec.load(path), episodes=2, max_steps=4))
+    assert probe(Corridor(), str(path), episodes=1, max_steps=4).spec.names == ("F goal",)

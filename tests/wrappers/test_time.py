@@ -72,6 +72,19 @@ def test_the_agent_sees_how_near_a_deadline_is():
     assert shown == [1.0, 1.0, 0.8, 0.6, 0.4, 0.2, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("formula", ["now (p & Y[5] true)", "now (p & WY[5] false)", "F(H[0,5] p & Y[5] true)"])
+def test_the_agent_sees_how_much_is_left_of_a_delay_of_a_constant(formula):
+    spec = Spec([(formula, 1)])
+    features = Features(spec, "registers")
+    one, many = spec.start({"p": 1.0}), spec.start({"p": np.ones(2)})
+    seen = []
+    for _ in range(5):  # from then on, every step is kept
+        seen.append(features.read(one))
+        np.testing.assert_array_equal(features.read_batch(many, 2), [seen[-1]] * 2)
+        one, many = spec.step(one, {"p": 1.0})[0], spec.step(many, {"p": np.ones(2)})[0]
+    assert len(set(seen)) == 5
+
+
 def test_with_labels_of_0_and_1_what_the_agent_sees_decides_what_it_is_paid():
     """Equal numbers and equal labels from then on mean equal rewards."""
     rng = np.random.default_rng(0)

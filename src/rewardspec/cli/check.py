@@ -21,8 +21,10 @@ from rewardspec.cli.options import (
     made,
 )
 from rewardspec.errors import FormulaError, SpecError, SynthesisError
+from rewardspec.logic import formulas as fm
 from rewardspec.logic.formulas import LAST, Formula
 from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe
+from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.quantifiers import Quantified
 from rewardspec.logic.words import paraphrase
 from rewardspec.machines.monitor import Monitor
@@ -178,7 +180,10 @@ def kind_of(formula: Formula) -> str:
     if safe:
         return "safety: asks only that something bad never happens, so it can veto a reward"
     if cosafe:
-        return "co-safety: asks only that something good happens some day"
+        goal = "co-safety: asks only that something good happens some day"
+        # The end of a finite trace cuts these off, and more steps can break what was kept so far.
+        cut = any(isinstance(part, fm.Always | fm.Release | fm.WeakNext) for part in to_nnf(formula).subformulas())
+        return f"{goal}; what the episode's end cuts off counts, so its value can fall back" if cut else goal
     return "mixed: neither safety nor goal, it can still turn either way"
 
 

@@ -6,7 +6,8 @@ with every value paired with the label that it is (`rewardspec.episodes.traced_p
 
 The *cause* of a value is the newest label that made it what it is:
 
-* Where the value did not change, the cause that it had.
+* Where the value did not change, the cause that it had; of `now φ`, which is judged anew at each step, the
+  label that it is.
 * Where it rose, the label of this step that it is, if it is one.  Else it is an older label that counts only now: with
   `F(key & F door)` and labels of 0.9 for the key at step 1 and 1 for the door at step 3, the value at step 3 is the
   key's label, and its cause is the door.  Lower the formula's literals at this step to the least value, one after the
@@ -30,6 +31,7 @@ import numpy as np
 
 from rewardspec.episodes.traced_program import ProvenanceRun
 from rewardspec.episodes.waiting import Outstanding
+from rewardspec.logic.formulas import LAST, And, Eventually, Formula
 from rewardspec.machines.monitor import Monitor
 from rewardspec.types import MachineState
 
@@ -81,12 +83,21 @@ def _provenance(monitor: Monitor) -> tuple[ProvenanceRun, ProvenanceRun]:
     return ProvenanceRun(program, formula, newest_first=True), ProvenanceRun(program, formula, newest_first=False)
 
 
+def _is_now(formula: Formula) -> bool:
+    """Return whether a formula is `now φ`."""
+    match formula:
+        case Eventually(args=(And(args=asked),)):
+            return formula.is_plain and LAST in asked
+    return False
+
+
 class Causes:
     """The cause of a monitor's value, and what its formula then owes, followed from step to step."""
 
     def __init__(self, monitor: Monitor, outstanding: Outstanding) -> None:
         self._atoms, self._semantics = monitor.atoms, monitor.semantics
         self._bottom = monitor.program.bottom
+        self._judged_anew = _is_now(monitor.formula)
         self._rising, self._falling = _provenance(monitor)
         self._states = self._rising.initial, self._falling.initial
         self._outstanding, self._open = outstanding, outstanding.initial
@@ -102,7 +113,9 @@ class Causes:
         down, (_, fallen) = self._falling.step(falling, self._falling.literals_of(labels, step))
         still_open, self.owed = self._outstanding.step(self._open, letter)
         if value == before and self._cause.atom is not None:
-            pass
+            if self._judged_anew:
+                found = decider_of(self._rising, risen, step)
+                self._cause = self._cause if found.atom is None else found
         elif (value == before or step == 0) and value == self._bottom < self._outstanding.most(self.owed):  # still open
             self._cause = Decider(step, None)
         elif step == 0:

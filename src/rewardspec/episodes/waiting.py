@@ -23,8 +23,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, NoReturn, TypeAlias
 
 from rewardspec.errors import SynthesisError
+from rewardspec.logic import formulas as fm
 from rewardspec.logic.formulas import And, Eventually, Formula
-from rewardspec.logic.normal_form import to_nnf
+from rewardspec.logic.normal_form import negate, to_nnf
+from rewardspec.logic.printing import to_string
 from rewardspec.logic.semantics import Semantics
 from rewardspec.machines.heads import Head, output
 from rewardspec.machines.program import Program, side_by_side
@@ -44,6 +46,7 @@ from rewardspec.synthesis.quantitative.splitting import split
 from rewardspec.types import MachineState
 
 Literals: TypeAlias = tuple[str, ...]
+_TIME = "time to pass"
 
 
 class Outstanding:
@@ -54,7 +57,7 @@ class Outstanding:
 
     def __init__(self, formula: Formula, semantics: Semantics, max_registers: int) -> None:
         normal, computed = with_past_as_labels(to_nnf(formula))
-        self._names = {name: str(computed.get(name, name)) for name in normal.atoms}
+        self._past = computed
         self._is_robustness = semantics == "robustness"
         synthesis = Synthesis(max_registers)
         parts = _Parts(synthesis, normal.atoms)
@@ -87,7 +90,33 @@ class Outstanding:
             return ()
         cheapest = self._top.cheapest(owed, 0.0 if self._is_robustness else most / 2)
         assert cheapest is not None, "what can be met has a way to it"
-        return tuple(f"{'!' * x.negated}{self._names[x.atom]}" for x in cheapest.literals)
+        return in_words([(x.atom, x.negated) for x in cheapest.literals], self._past)
+
+
+def in_words(literals: Sequence[tuple[str, bool]], past: Mapping[str, Formula]) -> Literals:
+    """Literals, each an atom and whether it is negated, as texts; `past` has what computed atoms stand for.
+
+    That time passes is told only where nothing else is waited for.
+
+    Example:
+        >>> from rewardspec.logic.parsing import parse
+        >>> in_words([("a", True), ("held", False), ("late", False)], {"held": parse("H[0,9] b"), "late": fm.FIRST})
+        ('!a', 'b for 9 steps', 'first')
+    """
+    texts = []
+    for atom, negated in literals:
+        part = negate(past[atom]) if negated and atom in past else past.get(atom)
+        match part:
+            case None:
+                texts.append(f"{'!' * negated}{atom}")
+            case fm.Previous(args=(fm.TRUE,)):
+                texts.append(_TIME)
+            case fm.Historically() if part.low == 0 and part.high is not None:
+                held = to_string(part.arg)
+                texts.append(f"{f'({held})' if part.arg.size > 2 else held} for {part.high} steps")
+            case _:
+                texts.append(str(part))
+    return tuple([text for text in texts if text != _TIME] or texts)
 
 
 class _Owed(NamedTuple):

@@ -50,6 +50,7 @@ from rewardspec.logic.timed_patterns import at_least as at_least
 from rewardspec.logic.timed_patterns import at_most as at_most
 from rewardspec.logic.timed_patterns import exactly as exactly
 from rewardspec.logic.timed_patterns import for_the_last as for_the_last
+from rewardspec.logic.timed_patterns import held_for as held_for
 from rewardspec.logic.timed_patterns import holds_for as holds_for
 from rewardspec.logic.timed_patterns import lasts as lasts
 from rewardspec.logic.timed_patterns import maximum_duration as maximum_duration

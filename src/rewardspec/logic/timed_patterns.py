@@ -121,6 +121,20 @@ def lasts(condition: FormulaLike, steps: int, short_by: int = 0, discount: float
     return _at_a_price([fm.Always(condition, 0, steps - missing) for missing in range(short_by + 1)], discount)
 
 
+def held_for(condition: FormulaLike, steps: int) -> Formula:
+    """At some step, the condition holds and has held at the so many steps before, all of them in the episode.
+
+    `lasts` is kept where the episode ends early, so that `reach(lasts(…))` pays for any step at which the condition
+    holds.
+
+    Example:
+        >>> held_for("at_place", 20)
+        parse('F(H[0,20] at_place & Y[20] true)')
+    """
+    whole_number("steps", steps, smallest=1)
+    return fm.Eventually(fm.Historically(condition, 0, steps) & fm.Previous(fm.TRUE, steps))
+
+
 def holds_for(cause: FormulaLike, condition: FormulaLike, steps: int) -> Formula:
     """Whenever the cause happens, the condition holds at that step and for so many steps more.
 

@@ -49,6 +49,9 @@ def _words(formula: Formula, args: tuple[str, ...]) -> str:
     if isinstance(formula, fm.WeakNext | fm.WeakPrevious) and formula.arg == fm.FALSE:
         left = "have passed" if isinstance(formula, fm.WeakPrevious) else "are left"
         return f"fewer than {_plural(formula.steps)} {left}"
+    if isinstance(formula, fm.Next | fm.Previous) and formula.arg == fm.TRUE and formula.steps > 1:
+        left = "have passed" if isinstance(formula, fm.Previous) else "are left"
+        return f"at least {_plural(formula.steps)} {left}"
     judged_at_last = _at_last(formula, args)
     if judged_at_last is not None:
         return f"at the last step: {judged_at_last}"

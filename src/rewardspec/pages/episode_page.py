@@ -103,6 +103,7 @@ def _spec(spec: Spec, monitors: Sequence[Monitor | None]) -> JsonObject:
             "formula": str(pair.formula),
             "words": paraphrase(pair.formula),
             "weight": pair.weight,
+            "progress": pair.progress,
             "machine": None if monitor is None else machine_view(monitor),
         }
         for name, pair, monitor in zip(spec.names, spec.pairs, monitors, strict=True)
@@ -125,7 +126,7 @@ def _episode(
         if monitor is not None:
             told = run_of(monitor, explanation.labels, length)
         deciders = [row.deciders[number] for row in rows]
-        told["causes"] = [None if d.atom is None else [d.atom, d.step] for d in deciders]
+        told["causes"] = [None if d.atom is None else [d.literal, d.step] for d in deciders]
         told["waiting"] = [list(row.waiting[number]) for row in rows]
         pairs.append(told)
     return {

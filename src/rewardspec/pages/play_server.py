@@ -133,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise _RefusedError(HTTPStatus.NOT_FOUND, "There is no such question.")
         request = self._body()
         if not self.server.waiting.acquire(blocking=False):
-            raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, "Too many questions at once. Ask again.")
+            raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, "Too many questions at once. Try again.")
         try:
             found = self.server.worker.ask(self.path, request)
         except BusyError as error:

@@ -19,7 +19,9 @@ from rewardspec.pages.playground import answer, automaton_svg, content_of_toml
 from rewardspec.types import Json, JsonObject
 
 MOST_SECONDS = 9.0
-"""How long a question may take, with the time it waits for others."""
+"""How long the processor may work on a question."""
+_MOST_WAITING = 60.0
+"""How long a question may take in all, on a machine that has other work too."""
 _MOST_MEMORY = 1 << 30  # bytes that the process may grow by
 _COMMAND = (sys.executable, "-m", "rewardspec.pages.play_worker")
 
@@ -31,7 +33,7 @@ QUESTIONS: dict[str, Callable[[Json], Json]] = {
 
 
 class BusyError(Error):
-    """Others' questions take all the time there is."""
+    """Others' questions, or other programs, take all the time there is."""
 
 
 class TooMuchWorkError(Error):
@@ -41,29 +43,47 @@ class TooMuchWorkError(Error):
 class Worker:
     """A process that answers a question at a time; one that passes its limit of seconds is ended, and another started.
 
-    The limit includes the time that a question waits for others.
+    Args:
+        seconds: How long the processor may work on a question.
+        waiting: How long a question may take in all, with the time it waits for others and for the processor.
+        command: What to run.
     """
 
-    def __init__(self, seconds: float = MOST_SECONDS, command: Sequence[str] = _COMMAND) -> None:
+    def __init__(
+        self, seconds: float = MOST_SECONDS, waiting: float = _MOST_WAITING, command: Sequence[str] = _COMMAND
+    ) -> None:
         self.seconds = seconds
+        self.waiting = waiting
         self._command = command
         self._at_work = threading.Lock()
         self._process = self._started()
 
     def ask(self, path: str, question: Json) -> Json:
-        """The answer to one question of `QUESTIONS`."""
-        deadline = time.monotonic() + self.seconds
-        if not self._at_work.acquire(timeout=self.seconds):
-            raise BusyError("The playground is busy with other questions. Ask again.")
+        """The answer to one question of `QUESTIONS`.
+
+        Raises:
+            BusyError: It did not get its turn, or too little of the processor.
+            TooMuchWorkError: It took too much work or too much memory.
+        """
+        deadline = time.monotonic() + self.waiting
+        if not self._at_work.acquire(timeout=self.waiting):
+            raise BusyError("The playground is busy with other questions. Try again.")
         try:
-            reply = self._reply(json.dumps([path, question]).encode() + b"\n", deadline)
+            reply = self._reply(json.dumps([path, question, self.seconds]).encode() + b"\n", deadline)
+            if not reply and time.monotonic() >= deadline:
+                self._end()
+                self._process = self._started()
+                raise BusyError(
+                    f"There was no answer within {self.waiting:g} seconds. The machine may be busy with other work. "
+                    "Try again."
+                )
             if not reply:
                 self._end()
                 self._process = self._started()
                 raise TooMuchWorkError(
-                    f"These formulas take more than the {self.seconds:g} seconds, or the memory, that the playground "
-                    "gives to a question. Take fewer of them, or smaller intervals and counts; `rewardspec check` "
-                    "says of each how large its machine is."
+                    f"These formulas take more than the {self.seconds:g} seconds of work, or the memory, that the "
+                    "playground gives to a question. Take fewer of them, or smaller intervals and counts; `rewardspec "
+                    "check` says of each how large its machine is."
                 )
         finally:
             self._at_work.release()
@@ -106,9 +126,8 @@ class Worker:
             self._process.communicate()
 
 
-def reply_to(line: str) -> JsonObject:
-    """Answer one line of the protocol: with the result, or with the reason of a failure."""
-    path, question = json.loads(line)
+def reply_to(path: str, question: Json) -> JsonObject:
+    """Answer a question: with the result, or with the reason of a failure."""
     try:
         return {"answer": QUESTIONS[path](question)}
     except Error as error:
@@ -125,8 +144,18 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # nothing else may get in between
     for line in sys.stdin:
-        replies.write(json.dumps(reply_to(line), allow_nan=False) + "\n")
+        path, question, seconds = json.loads(line)
+        _limit_work(seconds)
+        replies.write(json.dumps(reply_to(path, question), allow_nan=False) + "\n")
         replies.flush()
+
+
+def _limit_work(seconds: float) -> None:
+    """Make the operating system end this process once it has worked so long from now on, where it can."""
+    with contextlib.suppress(ImportError, AttributeError):
+        import signal
+
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # whose signal ends the process
 
 
 def _limit_memory() -> None:

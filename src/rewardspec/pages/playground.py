@@ -144,11 +144,9 @@ def answer(request: Json) -> JsonObject:
         try:
             spec = Spec(whole, max_registers=MOST_REGISTERS, **options)
             specs = specs_under_each_payment(spec)
-            result |= {
-                "lint": _lint(spec),
-                "python": python_of(spec),
-                "toml": _toml_of(Spec(whole, **options), request),
-            }
+            toml = _toml_of(Spec(whole, **options), request)
+            python = _python_of_toml(toml) if request.get("further") else python_of(spec)
+            result |= {"lint": _lint(spec), "python": python, "toml": toml}
         except Error as error:
             result["error"] = str(error)
     result["module"] = f"export const monitors = [{', '.join(modules)}];\nexport const specs = {specs};\n"
@@ -182,6 +180,12 @@ def python_of(spec: Spec) -> str:
         f"    {key}={getattr(spec, key)!r},\n" for key in _OPTIONS if getattr(spec, key) != getattr(_EXAMPLE, key)
     )
     return f"import rewardspec as rs\n\nspec = rs.Spec(\n    [\n{''.join(lines)}    ],\n{options})\n"
+
+
+def _python_of_toml(text: str) -> str:
+    """Python code that makes the spec of a file, with its atoms and all else that the file has."""
+    escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    return f'import rewardspec as rs\n\nspec = rs.Spec.from_toml("""\n{escaped}""")\n'
 
 
 def _checked(request: Json) -> tuple[JsonObject, list[Mapping[str, Json]]]:

@@ -56,6 +56,7 @@ _OPTIONS = {
     "bound": _NUMBER,
     "threshold": _NUMBER,
 }
+_KEYS = (*_OPTIONS, "observation", "sorts", "atoms", "pairs")
 _PAIR = {
     "formula": _TEXT,
     "weight": _NUMBER,
@@ -202,12 +203,15 @@ def _draft(text: str, resolving: Resolving | None, rewrite: Callable[[str], str]
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # TOML errors, absurd numbers, absurd nesting
         raise SpecError(f"This is not valid TOML: {error}.") from None
-    _require_known_keys(table, [*_OPTIONS, "observation", "sorts", "atoms", "pairs"], "the spec")
+    _require_known_keys(table, _KEYS, "the spec")
     options = {key: _typed(table[key], kind, f"`{key}`") for key, kind in _OPTIONS.items() if key in table}
     threshold = options.pop("threshold", None)
     if "sorts" in table:
         options["sorts"] = as_sorts(table["sorts"])
     components = read_components(table.get("observation", {}))
+    entries = table.get("atoms", {})
+    if "pairs" not in table and isinstance(entries, dict) and "pairs" in entries:
+        raise SpecError(f"A spec needs pairs, and `pairs` is in the table of atoms.{_above_atoms('pairs')}")
     pairs = _read_pairs(table.get("pairs"), rewrite)
     atoms = None
     if resolving is not None:
@@ -254,8 +258,13 @@ def _read_atoms(table: Json, components: Components, resolving: Resolving) -> di
         try:
             atoms[name] = read_atom(entry, components, resolving)
         except SpecError as error:
-            raise SpecError(f"In atom {name!r}: {error}") from error
+            raise SpecError(f"In atom {name!r}: {error}{_above_atoms(name)}") from error
     return atoms
+
+
+def _above_atoms(name: str) -> str:
+    """A remedy for a key of the file that has come into the table of atoms."""
+    return f" If it is the spec's `{name}`, write it above [atoms]." if name in _KEYS else ""
 
 
 def read_atom(entry: Json, components: Components, resolving: Resolving = referenced_atom) -> AtomFunction:

@@ -49,10 +49,11 @@ def findings_about(
             message = f"{name} had the value {seen.least:g} in every step, so that nothing can be learnt from it yet."
             remedy = "Atoms that say how near, instead of whether, give a value before the goal is reached."
             yield Finding("silent", "warning", number, message, remedy)
-        elif seen.decides == 0.0 and seen.paid < _LITTLE and pair.weight != 0.0:
-            message = f"{name} counted most in no step, and paid {_share(seen.paid)} of all that was paid."
+        elif seen.moves < _LITTLE and seen.paid < _LITTLE and pair.weight != 0.0:
+            message = f"{name} paid {_share(seen.paid)} of all that was paid, and made {_share(seen.moves)} of the"
+            message += " changes in the reward from step to step."
             remedy = "If it should guide an agent, give it more weight."
-            yield Finding("never-decides", "warning", number, message, remedy)
+            yield Finding("hardly-counts", "warning", number, message, remedy)
     for atom in atoms:
         if atom.least == atom.most:
             message = f"The atom {atom.name!r} was {atom.least:g} in every step."
@@ -87,10 +88,17 @@ def lines_of(seen: Probe) -> Iterator[str]:
         for each, pair in zip(seen.pairs, seen.spec.pairs, strict=True)
     ]
     pairs = [
-        (each.name, f"{each.least:.3g} to {each.most:.3g}", f"{each.last:.3g}", _share(each.decides), veto)
+        (
+            each.name,
+            f"{each.least:.3g} to {each.most:.3g}",
+            f"{each.last:.3g}",
+            f"{each.pays:.4g}",
+            _share(each.moves),
+            veto,
+        )
         for each, veto in zip(seen.pairs, vetoes, strict=True)
     ]
-    yield from _aligned(("formula", "values", "at the end", "decides", "vetoes"), pairs)
+    yield from _aligned(("formula", "values", "at the end", "pays", "moves", "vetoes"), pairs)
     yield ""
     columns = {"steps": seen.lengths, "return": seen.returns, "base return": seen.base_returns}
     totals = [(name, *(f"{x:.4g}" for x in (of.min(), of.mean(), of.max()))) for name, of in columns.items()]

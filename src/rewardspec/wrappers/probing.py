@@ -6,6 +6,7 @@ An audit solves an environment and needs its transition table; a probe only play
 from __future__ import annotations
 
 import dataclasses
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -57,7 +58,8 @@ class PairSeen:
         least: The least value of its formula.
         most: The greatest value of its formula.
         last: The mean of its value at the end of an episode.
-        decides: The share of the steps in which it counted most.
+        pays: What it paid in an episode, on average; penalties after a veto are not part of it.
+        moves: Its share of all changes, from one step to the next, in what the pairs are worth: weight times value.
         paid: Its share of all that the pairs paid, rewards and penalties alike, in these episodes.
         violated_at: The step at which each episode violated it, for a vetoing pair; only those that did.
     """
@@ -66,7 +68,8 @@ class PairSeen:
     least: float
     most: float
     last: float
-    decides: float
+    pays: float
+    moves: float
     paid: float
     violated_at: tuple[int, ...]
 
@@ -99,7 +102,7 @@ class Probe:
 
 def probe(
     env: Environment,
-    spec: Spec,
+    spec: Spec | str | os.PathLike[str],
     *,
     episodes: int = EPISODES,
     policy: Callable[[Observation], Action] | None = None,
@@ -110,7 +113,7 @@ def probe(
 
     Args:
         env: The environment. It is not closed.
-        spec: The spec, with functions for its atoms.
+        spec: The spec, with functions for its atoms; or the path of its TOML file.
         episodes: How many episodes to play.
         policy: Gives the action for an observation of the environment; random actions where None. One that remembers,
             such as the player of a saved policy, has methods `begin` and `saw`, which are told of every episode and
@@ -129,12 +132,13 @@ def probe(
         atom     least   mean   most  at 0  at 1
         upright      0  0.643  0.995    4%    0%
         <BLANKLINE>
-        formula          values  at the end  decides    vetoes
-        G upright    0 to 0.993           0      57%  10 of 10
+        formula          values  at the end   pays  moves    vetoes
+        G upright    0 to 0.993           0  15.28    40%  10 of 10
     """
     if episodes < 1 or max_steps < 1:
         raise Error(f"`episodes` and `max_steps` should be at least 1. Received {episodes} and {max_steps}.")
     wrapped = MonitorReward(env, spec, record=True)
+    spec = wrapped.reward_spec
     env.action_space.seed(seed)
     seen, base_returns = [], []
     with warnings.catch_warnings():
@@ -143,8 +147,14 @@ def probe(
             base_returns.append(play(wrapped, policy, seed + number, max_steps))
             seen.append(wrapped.explain())
     atoms = tuple(_atom_seen(name, seen) for name in spec.atoms)
-    amounts = [_amount_paid(spec, number, seen) for number in range(len(spec.pairs))]
-    pairs = tuple(_pair_seen(number, seen, paid / (sum(amounts) or 1.0)) for number, paid in enumerate(amounts))
+    numbers = range(len(spec.pairs))
+    paid = [np.concatenate([_paid(spec, number, explanation) for explanation in seen]) for number in numbers]
+    amounts = _shares([float(np.abs(column).sum()) for column in paid])
+    moves = _shares([sum(float(np.abs(np.diff(_worth(spec, number, e))).sum()) for e in seen) for number in numbers])
+    pairs = tuple(
+        _pair_seen(number, seen, float(paid[number].sum()) / episodes, moves[number], amounts[number])
+        for number in numbers
+    )
     returns = np.array([sum(row.reward or 0.0 for row in explanation) for explanation in seen])
     return Probe(
         spec,
@@ -190,31 +200,35 @@ def _atom_seen(name: str, seen: Sequence[Explanation]) -> AtomSeen:
     )
 
 
-def _amount_paid(spec: Spec, number: int, seen: Sequence[Explanation]) -> float:
-    """Sum the absolute values of what a pair paid in some episodes."""
-    rule, total = PAYMENTS[spec.payments[number]], 0.0
-    for explanation in seen:
-        # After a veto a pair pays nothing more.
-        values = np.array([row.values[number] for row in explanation if row.vetoed_by is None])
-        if rule.reads_before:
-            total += float(np.abs(np.diff(values)).sum())
-        elif not rule.reads_ending:
-            total += float(np.abs(values[1:]).sum())
-        elif len(values) == len(explanation):
-            total += float(np.abs(values[-1]))
-    return abs(spec.weights[number]) * total
+def _paid(spec: Spec, number: int, explanation: Explanation) -> NDArray[np.float64]:
+    """What a pair paid at the steps of an episode, up to discounts; nothing after a veto."""
+    rule, values = PAYMENTS[spec.payments[number]], _worth(spec, number, explanation)
+    if rule.reads_before:
+        return np.diff(values, prepend=0.0) if rule.starts_at_zero else np.diff(values)
+    if rule.reads_ending:
+        return values[-1:] if len(values) == len(explanation) else values[:0]
+    return values[1:]
 
 
-def _pair_seen(number: int, seen: Sequence[Explanation], paid: float) -> PairSeen:
+def _worth(spec: Spec, number: int, explanation: Explanation) -> NDArray[np.float64]:
+    """Weight times value of a pair at reset and at each step, up to a veto."""
+    return spec.weights[number] * np.array([row.values[number] for row in explanation if row.vetoed_by is None])
+
+
+def _shares(amounts: Sequence[float]) -> list[float]:
+    return [amount / (sum(amounts) or 1.0) for amount in amounts]
+
+
+def _pair_seen(number: int, seen: Sequence[Explanation], pays: float, moves: float, paid: float) -> PairSeen:
     values = [[row.values[number] for row in explanation] for explanation in seen]
-    decided = [row.decided_by == number for explanation in seen for row in explanation[1:]]
     vetoes = (next((row.step for row in rows if row.vetoed_by == number), None) for rows in seen)
     return PairSeen(
         seen[0].names[number],
         min(map(min, values)),
         max(map(max, values)),
         float(np.mean([column[-1] for column in values])),
-        float(np.mean(decided)) if decided else 0.0,
+        pays,
+        moves,
         paid,
         tuple(step for step in vetoes if step is not None),
     )

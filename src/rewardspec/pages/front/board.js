@@ -160,7 +160,7 @@ export class Board {
     });
     if (this.panels.reward) {
       this.panels.reward.now.replaceChildren(...Object.entries(this.specs).flatMap(([way, run]) => [
-        element("span", { class: "swatch", style: `background: var(${WAYS[way]}); margin-left: 10px` }), `${way} ${number(run.result[step], 3)}`]));
+        element("span", { class: "swatch", style: `background: var(${WAYS[way]}); margin-left: 10px` }), `${way} ${paid(run, step)}`]));
     }
     this.onCursor(step);
   }
@@ -169,10 +169,13 @@ export class Board {
     const a = this.panels.atoms.indexOf(panel);
     if (a >= 0) return null;
     return [element("b", { class: "number" }, `step ${step}`), element("div", {}, panel.now.textContent && panel === this.panels.reward
-      ? Object.entries(this.specs).map(([way, run]) => `${way} ${number(run.result[step], 3)}`).join(", ")
+      ? Object.entries(this.specs).map(([way, run]) => `${way} ${paid(run, step)}`).join(", ")
       : `value ${number(this.monitors[this.panels.formulas.indexOf(panel)].result[step], 3)}`)];
   }
 }
+
+// The reward of a step; the state after reset pays nothing.
+const paid = (run, step) => (step === 0 ? "–" : number(run.result[step], 3));
 
 // What a signal is before anybody draws it: some pulses, each atom's at other steps.
 function first(length, real, number) {

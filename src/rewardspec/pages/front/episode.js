@@ -81,11 +81,11 @@ function choose(k) {
 function because(step) {
   const decided = episode.decided[step];
   if (decided === null) return "Nothing is paid for.";
-  const { name } = spec.pairs[decided];
-  const label = episode.pairs[decided].causes[step];
-  const waits = episode.pairs[decided].waiting[step];
+  const { name, progress } = spec.pairs[decided], of = episode.pairs[decided];
+  const label = of.causes[step], waits = of.waiting[step];
+  const paid = number((progress && of.progress ? of.progress : of.values)[step]);
   const text = episode.vetoed[step] !== null ? `${name} is violated` : `${name} counted most`;
-  if (label) return `${text}: ${label[0]} at step ${label[1]} made it ${number(episode.pairs[decided].values[step])}.`;
+  if (label) return `${text}: ${label[0]} at step ${label[1]} made ${progress ? "its progress" : "it"} ${paid}.`;
   return waits.length ? `${text}; it waits for ${waits.join(" and ")}.` : `${text}.`;
 }
 

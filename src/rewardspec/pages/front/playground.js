@@ -20,7 +20,7 @@ function editor(pair) {
   const weight = element("input", { type: "number", step: "any", value: pair.weight, "aria-label": "Weight", class: "weight" });
   const error = element("pre", { class: "error", role: "alert", hidden: true });
   const words = element("p", { class: "soft words" });
-  const veto = element("span", { class: "chip" }, "veto");
+  const chips = element("div", { class: "chips" });
   const menu = element("ul", { class: "menu", hidden: true });
   const cells = element("div", { class: "cells" }), equations = element("div", { class: "equations mono" });
   const picture = element("div", { class: "picture" }), automaton = element("div", { class: "picture" });
@@ -29,10 +29,10 @@ function editor(pair) {
     element("details", {}, element("summary", {}, "Machine, as a picture"), picture), automatonDetails);
   const swatch = element("span", { class: "swatch" });
   const root = element("div", { class: "card" },
-    element("div", { class: "bar tight" }, swatch, element("span", { class: "soft grow" }, "weight "), weight, veto,
+    element("div", { class: "bar tight" }, swatch, element("span", { class: "soft grow" }, "weight "), weight,
       element("button", { class: "plain", title: "Remove this formula", "aria-label": "Remove this formula", onclick: () => remove(one) }, "×")),
-    element("div", { class: "input" }, input, menu), error, words, details);
-  const one = { pair, input, weight, error, words, veto, cells, equations, picture, automaton, automatonDetails, details, swatch, root, menu, chosen: 0 };
+    chips, element("div", { class: "input" }, input, menu), error, words, details);
+  const one = { pair, input, weight, error, words, chips, cells, equations, picture, automaton, automatonDetails, details, swatch, root, menu, chosen: 0 };
   input.addEventListener("input", () => { fit(input); complete(one); changed(); });
   input.addEventListener("keydown", (event) => keys(one, event));
   input.addEventListener("blur", () => setTimeout(() => { menu.hidden = true; }, 150));
@@ -121,7 +121,7 @@ function changed() {
 async function compile() {
   const number = ++compiled, asked = question();
   let found;
-  try { found = await ask("compile", asked); } catch (problem) { found = { error: problem.message, pairs: [], lint: [] }; }
+  try { found = await ask("compile", asked); } catch (problem) { found = { error: problem.message, failed: true, pairs: [], lint: [] }; }
   if (number !== compiled) return;  // something newer has been asked
   told = found;
   found.pairs.forEach((answer, k) => {
@@ -129,7 +129,7 @@ async function compile() {
     one.error.hidden = answer.error === null;
     one.error.textContent = answer.error?.message ?? "";
     one.words.textContent = answer.words ?? "";
-    one.veto.hidden = !answer.vetoes;
+    one.chips.replaceChildren(...pills(asked.pairs[k], answer).map((text) => element("span", { class: "chip" }, text)));
     one.details.hidden = answer.machine === null;
     one.atoms = answer.atoms;
     one.machine = answer.machine;
@@ -149,10 +149,19 @@ async function compile() {
   document.body.dataset.ready = number;
 }
 
+// What decides a pair's reward beside formula and weight.
+function pills({ name, penalty, payment, progress }, { vetoes }) {
+  return [
+    name, progress && "paid by progress", payment && `paid by ${payment}`, vetoes && "veto",
+    typeof penalty === "number" && `penalty ${penalty}`,
+  ].filter(Boolean);
+}
+
 function showLint(found) {
   const list = found.lint.map(({ severity, rule, message, remedy }) =>
     element("p", {}, element("span", { class: severity === "error" ? "chip bad" : "chip" }, rule), ` ${message} `, element("span", { class: "soft" }, remedy)));
   if (found.error) list.unshift(element("p", {}, found.error));
+  if (found.failed) list.splice(1, 0, element("button", { id: "again", onclick: compile }, "Try again"));
   by("lint").replaceChildren(element("h2", {}, "Lint"), ...(list.length ? list : [element("p", { class: "soft" }, "nothing that looks wrong")]));
 }
 

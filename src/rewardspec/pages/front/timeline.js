@@ -55,6 +55,14 @@ class Panel {
       else if (one.kind === "band") drawBand(painter, one.lower, one.upper, css(one.color));
       else drawLine(painter, one.values, css(one.color), one.dash, (one.width || 1.6) * ratio);
     }
+    if (!this.range) {  // the least and the largest number of the axis
+      g.fillStyle = css("--soft");
+      g.font = `${10 * ratio}px system-ui, sans-serif`;
+      g.textBaseline = "top";
+      g.fillText(number(high, 3), 3 * ratio, pad);
+      g.textBaseline = "bottom";
+      g.fillText(number(low, 3), 3 * ratio, tall - pad);
+    }
     for (const { step, color } of this.marks) {
       g.fillStyle = css(color);
       g.fillRect(Math.round(((step + 0.5) * width) / length), 0, Math.max(1, ratio), tall);

@@ -40,6 +40,7 @@ RULES: tuple[Rule, ...] = (
     time_rules.out_of_time,
     time_rules.bound_past_limit,
     time_rules.no_time_left,
+    time_rules.cut_short,
     time_rules.deadline_vetoes,
     time_rules.unseen_window,
 )

@@ -10,10 +10,12 @@ from rewardspec.logic.fragments import is_safe
 from rewardspec.logic.normal_form import negate, to_nnf
 from rewardspec.logic.operators import PAST
 from rewardspec.logic.printing import to_string
+from rewardspec.machines.program import Window
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
 from rewardspec.spec.atoms.functions import Thresholded
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called
 from rewardspec.spec.pairs import Pair
+from rewardspec.synthesis.quantitative.past import operand_text
 
 
 def out_of_time(linted: LintedSpec) -> Iterator[Finding]:
@@ -63,6 +65,36 @@ def no_time_left(linted: LintedSpec) -> Iterator[Finding]:
                 yield Finding("no-time-left", "warning", number, message, remedy)
 
 
+def cut_short(linted: LintedSpec) -> Iterator[Finding]:
+    """A hold under `F` that a shorter one meets, since the episode ends or begins inside its interval."""
+    for number, pair in enumerate(linted.pairs):
+        for part in to_nnf(pair.body).subformulas():
+            if isinstance(part, fm.Eventually):
+                yield from _cut_short(number, pair, part)
+
+
+def _cut_short(number: int, pair: Pair, part: fm.Eventually) -> Iterator[Finding]:
+    asked = part.arg.args if isinstance(part.arg, fm.And) else (part.arg,)
+    holds = [hold for hold in asked if isinstance(hold, fm.Always | fm.Historically) and hold.high is not None]
+    # What is judged at the last step or at the first is so on purpose.
+    for hold in holds if fm.LAST not in asked and fm.FIRST not in asked else ():
+        high, ahead = hold.high or 0, isinstance(hold, fm.Always)
+        if (least_steps(part.arg) if ahead else part.low + _least_before(part.arg)) >= high:
+            continue
+        if not ahead:
+            whole = part.arg & fm.Previous(fm.TRUE, high)
+        elif len(asked) > 1:
+            whole = part.arg & fm.Next(fm.TRUE, high)
+        else:  # looking back needs a smaller machine
+            whole = fm.Historically(hold.arg, 0, high - hold.low) & fm.Previous(fm.TRUE, high)
+        message = (
+            f"{called(number, pair)} is met by less than it seems to ask for: `{to_string(hold, longest=80)}` is cut "
+            f"off at the {'end' if ahead else 'start'} of the episode, so that under F a single step there is enough."
+        )
+        remedy = f"To ask for all of it, write `{to_string(part.rebuild(whole), longest=120)}`."
+        yield Finding("cut-short", "warning", number, message, remedy)
+
+
 def deadline_vetoes(linted: LintedSpec) -> Iterator[Finding]:
     """A pair that vetoes only because of its deadlines."""
     for number, pair in enumerate(linted.pairs):
@@ -83,21 +115,20 @@ def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
     """A window that the agent does not see all of."""
     for number, pair, monitor in linted.monitored if linted.observe is not None else ():
         windows = monitor.program.windows
-        if linted.observe == "registers":
-            windows = tuple(window for window in windows if window.length > 1)  # of a single entry, the agent sees all
+        if linted.observe == "registers":  # of a single entry, and of labels of 0 and 1 in an extremum, it sees all
+            windows = tuple(w for w in windows if w.length > 1 and (w.op == "last" or not _is_boolean(linted, pair, w)))
         if not windows:
             continue
         delays = [window for window in windows if window.op == "last"]
         longest = max(delays or windows, key=lambda window: window.length)
-        looks = f"{called(number, pair)} depends on a window of {longest.length} steps"
+        part = to_string(_looked_through(pair, longest), longest=80)
+        looks = f"{called(number, pair)} depends on a window of {longest.length} steps, for `{part}`"
         if linted.observe != "registers":
             message = f"{looks}, of which the agent sees nothing: what it is paid is no function of what it sees."
             remedy = "Pass observe='registers'."
         elif delays:
             message = f"{looks}. The agent sees only the oldest entry of this window."
             remedy = "Give it a policy with memory, or the last observations, or shorten the interval."
-        elif _is_boolean(linted, pair):
-            continue  # then the agent sees all there is
         else:
             message = (
                 f"{looks}, of which the agent sees the extremum and how long it will last. That is all there is to see "
@@ -107,12 +138,30 @@ def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
         yield Finding("unseen-window", "warning", number, message, remedy)
 
 
-def _is_boolean(linted: LintedSpec, pair: Pair) -> bool:
-    """Return whether labels, and so the values of all subformulas, are known to be 0 and 1."""
-    functions = linted.atoms or {}
-    if linted.spec.semantics != "degree" or pair.progress:
+def _looked_through(pair: Pair, window: Window) -> Formula:
+    """The part of a formula that needs a window: by the window's name, or the one that looks furthest ahead."""
+    parts = [part for part in to_nnf(pair.body).subformulas() if isinstance(part, Timed | fm.Shift)]
+    past: list[Formula] = [
+        part for part in parts if isinstance(part, PAST) and window.name.endswith(f"[{operand_text(part)}]")
+    ]
+    return max(past or [part for part in parts if not isinstance(part, PAST)] or [pair.body], key=_reach)
+
+
+def _reach(part: Formula) -> int:
+    return max((bound for bound in part.params if isinstance(bound, int)), default=0)
+
+
+def _is_boolean(linted: LintedSpec, pair: Pair, window: Window) -> bool:
+    """Return whether what a window holds is known to be 0 or 1, since labels are."""
+    if linted.spec.semantics != "degree":
         return False
-    for part in pair.body.subformulas():
+    held = _looked_through(pair, window)
+    if not isinstance(held, PAST):  # what is owed reads other parts too
+        if pair.progress:
+            return False
+        held = pair.body
+    functions = linted.atoms or {}
+    for part in held.subformulas():
         if isinstance(part, fm.Atom):
             function = functions.get(part.name)
             if not isinstance(function, Thresholded) and not (
@@ -156,6 +205,20 @@ def _least(part: Formula, args: tuple[float, ...]) -> float:
         case fm.StrongRelease():
             return args[-1]
     return 0  # what is weak, or looks back
+
+
+def _least_before(formula: Formula) -> float:
+    """At least how many steps come before one at which a formula has a value above 0."""
+    match formula:
+        case fm.And():
+            return max(map(_least_before, formula.args))
+        case fm.Or():
+            return min(map(_least_before, formula.args))
+        case fm.Previous():
+            return formula.steps + _least_before(formula.arg)
+        case fm.Once() | fm.Since():
+            return formula.low + _least_before(formula.args[-1])
+    return 0
 
 
 def _without_bounds(part: Formula, args: tuple[Formula, ...]) -> Formula:

@@ -60,6 +60,11 @@ def with_past_as_labels(formula: Formula) -> tuple[Formula, dict[str, Formula]]:
     return formula.fold(replaced), found
 
 
+def operand_text(part: Formula) -> str:
+    """The text of what a part about the past looks back at, in the name of its window."""
+    return to_string(part.args[-1], longest=_LONGEST)
+
+
 class PastCompiler(Unfolding[Expression]):
     """Builds one program, of so many registers at most, for several formulas of the past, which share equal parts."""
 
@@ -99,6 +104,11 @@ class PastCompiler(Unfolding[Expression]):
                 return label(part.name)
             case fm.Not(args=(fm.Atom(name=name),)):
                 return complement(name)
+            # Of a delay of a constant, only the time since the first step matters, which an extremum's window shows.
+            case fm.Previous(args=(fm.TRUE,)) if part.steps > 1:
+                return self._value(fm.Historically(fm.Previous(fm.TRUE), 0, part.steps - 1))
+            case fm.WeakPrevious(args=(fm.FALSE,)) if part.steps > 1:
+                return self._value(fm.Once(fm.FIRST, 0, part.steps - 1))
             case fm.Previous() | fm.WeakPrevious() if part.steps > 1:
                 weak = isinstance(part, fm.WeakPrevious)
                 return self._window(self._values[part.arg], part.steps, None, weak, part, "last")
@@ -130,7 +140,7 @@ class PastCompiler(Unfolding[Expression]):
     def _window(
         self, value: Expression, length: int, guard: Expression | None, dual: bool, part: Formula, op: Any
     ) -> Expression:
-        name = f"{'delayed' if op == 'last' else 'recent'}[{to_string(part.args[-1], longest=_LONGEST)}]"
+        name = f"{'delayed' if op == 'last' else 'recent'}[{operand_text(part)}]"
         self._windows.append(Window(name, length, op, neutral=float(dual)))
         self._pushes.append(Push(value, guard))
         return window(len(self._windows) - 1)
