@@ -66,7 +66,7 @@ def no_time_left(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def cut_short(linted: LintedSpec) -> Iterator[Finding]:
-    """A hold under `F` that a shorter one meets, since the episode ends or begins inside its interval."""
+    """A hold under `F` that a single step at an episode's end or start meets."""
     for number, pair in enumerate(linted.pairs):
         for part in to_nnf(pair.body).subformulas():
             if isinstance(part, fm.Eventually):
