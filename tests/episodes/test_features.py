@@ -19,6 +19,8 @@ FORMULAS = (
     "G(a -> F[3,9] b)",
     "F(a & X[4] b)",
     "now (a S[0,5] b)",
+    "F(H[0,5] a & Y[5] true)",
+    "G(O[0,5] a | WY[5] false)",
     "X X F G a",
     "a U[0,4] b",
 )

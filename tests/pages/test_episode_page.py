@@ -66,6 +66,14 @@ def test_the_page_names_the_penalty_of_each_pair_that_can_veto(spec, lead):
     assert data_of(explanation.to_html())["lead"] == lead
 
 
+def test_the_title_names_the_episode_where_it_has_a_name():
+    explanation = SPEC.explain(LABELS)
+    assert data_of(explanation.to_html())["title"] == "An episode of F(key & F goal), G[0,30] safe"
+    named = explanation.to_html(title="CartPole-v1, seed 3")
+    assert data_of(named)["title"] == "CartPole-v1, seed 3: F(key & F goal), G[0,30] safe"
+    assert "<title>CartPole-v1, seed 3: F(key &amp; F goal), G[0,30] safe</title>" in named
+
+
 def test_names_are_data_and_never_markup():
     spec = rs.Spec([rs.Pair(f"F {rs.Atom(EVIL)}", 1, name=EVIL)])
     page = spec.explain({EVIL: [0.0, 1.0]}).to_html()

@@ -185,17 +185,29 @@ class Explanation(Sequence[Row]):
             Path(path).write_text(text, encoding="utf-8")
         return text
 
-    def to_html(self, path: str | os.PathLike[str] | None = None, frames: Sequence[Array] | None = None) -> str:
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        frames: Sequence[Array] | None = None,
+        title: str | None = None,
+    ) -> str:
         """The episode as one page with a slider over its steps, which needs nothing else; also written to the path.
 
-        Several episodes in one page, and what `frames` are: `rewardspec.pages.write_episodes`.
+        Several episodes in one page: `rewardspec.pages.write_episodes`.
+
+        Args:
+            path: The file, if there should be one.
+            frames: Pictures of the states, arrays of red, green and blue: one after reset, and one after each step, as
+                `env.render()` gives them with `render_mode="rgb_array_list"`.
+            title: What the episode is called, such as its environment and seed.
 
         Raises:
             Error: The frames do not fit.
         """
-        from rewardspec.pages.episode_page import episodes_html
+        from rewardspec.pages.episode_page import UNTITLED, episodes_html
 
-        text = episodes_html({"episode": self}, None if frames is None else {"episode": frames})
+        title = title or UNTITLED
+        text = episodes_html({title: self}, None if frames is None else {title: frames})
         if path is not None:
             write_whole(path, text.encode())
         return text

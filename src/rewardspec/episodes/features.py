@@ -20,8 +20,8 @@ from the step's labels, which the transition determines, and from these parts of
 
 Of a *window*, its extremum is shown, and the share of its length for which that will stay unless it comes again: so an
 agent sees how near a deadline is. With labels of 0 and 1 that is all there is to know. Between them what comes after
-the extremum is not shown, nor is what is on its way through a delay (`X[5]`, `F[3,9]`): that would be as many numbers
-as the window is long, so that the product is then not quite Markov; `lint` says so.
+the extremum is not shown, nor is what is on its way through a delay (`X[5]`, `F[3,9]`; not `Y[5] true`): that
+would be as many numbers as the window is long, so that the product is then not quite Markov; `lint` says so.
 
 Where none of these exists, as for `F G p` paid by value, the product is Markov as it is and nothing is added. What ends
 an episode is the environment's affair: a time limit that the observation does not show is no more a function of this

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from rewardspec.spec.spec import Spec
 
 
+UNTITLED = "episode"
+"""The title of an episode that has none of its own."""
+
+
 def write_episodes(
     path: str | os.PathLike[str],
     explanations: Mapping[str, Explanation],
@@ -53,20 +57,23 @@ def episodes_html(explanations: Mapping[str, Explanation], frames: Mapping[str, 
     if strangers:
         raise Error(f"Frames are given for {strangers[0]!r}, which is none of the episodes: {', '.join(explanations)}.")
     monitors = [_monitor(spec, number) for number in range(len(spec.pairs))]
+    title = _title(spec, list(explanations))
     data = {
-        "title": _title(spec),
+        "title": title,
         "lead": _lead(spec),
         "spec": _spec(spec, monitors),
         "episodes": [
             _episode(title, each, monitors, (frames or {}).get(title)) for title, each in explanations.items()
         ],
     }
-    return whole_page("episode.html", ["timeline.js", "episode.js"], data, _title(spec))
+    return whole_page("episode.html", ["timeline.js", "episode.js"], data, title)
 
 
-def _title(spec: Spec) -> str:
+def _title(spec: Spec, episodes: Sequence[str]) -> str:
     shown = ", ".join(spec.names[:3]) + (" …" if len(spec.names) > 3 else "")
-    return f"An episode of {shown}" if spec.names else "An episode"
+    if len(episodes) == 1 and episodes[0] != UNTITLED:
+        return f"{episodes[0]}: {shown}" if shown else episodes[0]
+    return f"An episode of {shown}" if shown else "An episode"
 
 
 def _lead(spec: Spec) -> str:

@@ -187,4 +187,5 @@ def test_a_played_episode_is_a_page_with_pictures(here, capsys):
     assert main(["explain", "pole.toml", "--env", "CartPole-v1", "--max-steps", "5", "-o", "episode.html"]) == 0
     assert "Wrote episode.html" in capsys.readouterr().err
     page = (here / "episode.html").read_text(encoding="utf-8")
+    assert "<title>CartPole-v1, seed 0: " in page
     assert page.count("data:image/png;base64,") == 6

@@ -89,16 +89,23 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(explanation.to_text(arguments.rows or None))
     if arguments.output is not None:
-        _write(explanation, frames, arguments.output)
+        _write(explanation, frames, arguments.output, _title(arguments))
         print(f"Wrote {arguments.output}", file=sys.stderr)
     return 0
 
 
-def _write(explanation: Explanation, frames: list[Array] | None, path: str) -> None:
+def _title(arguments: argparse.Namespace) -> str:
+    """Name the record, or the environment or policy with the seed."""
+    if arguments.trace is not None:
+        return Path(arguments.trace).name
+    return f"{arguments.env or Path(arguments.policy).name}, seed {arguments.seed}"
+
+
+def _write(explanation: Explanation, frames: list[Array] | None, path: str, title: str) -> None:
     if Path(path).suffix.lower() == ".csv":
         explanation.to_csv(path)
     elif Path(path).suffix.lower() == ".html":
-        explanation.to_html(path, frames)
+        explanation.to_html(path, frames, title)
     else:
         save(explanation.plot(), path)
 
