@@ -28,7 +28,8 @@ class MonitoredBatch:
 
     The environments of a run are consecutive.
 
-    `observe` is what of the monitor is appended to observations; see `rewardspec.lab.learning.spaces`.
+    `observe` is what of the monitor is appended to observations, and `scale_actions` whether outputs are mapped onto
+    the bounds of actions; see `rewardspec.lab.learning.spaces`.
 
     Attributes:
         observation_size: Size of an observation, with the monitor's features.
@@ -39,12 +40,21 @@ class MonitoredBatch:
             ones of the others, shape (n, observation_size). None if no episode ended.
     """
 
-    def __init__(self, task: Task, batch: EnvBatch, runs: int, spec: Spec | None, observe: str | None) -> None:
+    def __init__(
+        self,
+        task: Task,
+        batch: EnvBatch,
+        runs: int,
+        spec: Spec | None,
+        observe: str | None,
+        *,
+        scale_actions: bool = False,
+    ) -> None:
         self.task = task
         self.batch = batch
         self.runs = runs
         self.spec = spec
-        self.actions = Actions(batch.action_space)
+        self.actions = Actions(batch.action_space, scaled=scale_actions)
         self.features = None if spec is None or observe is None else Features(spec, features_of(observe))
         if self.features is not None and not self.features.names:
             self.features = None  # the product is Markov as it is
