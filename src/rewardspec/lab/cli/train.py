@@ -230,7 +230,7 @@ def _summary(task: Task, name: str, config: Config, training: Training) -> Itera
     log = training.log
     length = f"{config.episodes:,} episodes" if isinstance(config, QLearning) else f"{config.total_steps:,} steps"
     runs = f"{log.runs} runs" if log.runs > 1 else "1 run"
-    yield f"{task.title}, {name}: {runs} of {length} in {duration(training.seconds)}"
+    yield f"{task.words}, {name}: {runs} of {length} in {duration(training.seconds)}"
     if not len(log):
         yield "No episode was finished. Train for longer."
         return

@@ -206,6 +206,7 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Cont
     return {
         "task": task,
         "facts": (
+            ("Arguments", task.arguments),
             ("Its own reward", task.base_reward),
             ("Task completion", task.measure.words),
             ("Learner", f"{learner_words(task.learner)}{limit}"),
