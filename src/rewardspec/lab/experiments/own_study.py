@@ -113,7 +113,8 @@ def measured_by(task: Task, measure: str | None) -> Task:
     formula = as_formula(measure)
     last = isinstance(formula, Atom)
     words = f"The last label of `{measure}`." if last else ""
-    return task.replace(measures={"success": Measure.from_formula(patterns.stay(formula) if last else formula, words)})
+    success = Measure.from_formula(patterns.stay(formula), words) if last else Measure.from_rule(formula)
+    return task.replace(measures={"success": success})
 
 
 def _rules(task: Task, texts: Mapping[str, str]) -> dict[str, tuple[str, Measure]]:
@@ -132,8 +133,10 @@ def _rules(task: Task, texts: Mapping[str, str]) -> dict[str, tuple[str, Measure
             if atoms and agreed and spec.semantics == "degree":
                 definitions = {atom: written.get("atoms", {}).get(atom) for atom in atoms}
                 identity = f"{pair.formula}{definitions}{written.get('observation')}"
+                rule = Measure.from_rule(pair.formula)
+                identity += " mean" * rule.mean
                 name = f"rule_{zlib.crc32(identity.encode()):08x}"
-                found.setdefault(name, (title, Measure.from_formula(pair.formula)))
+                found.setdefault(name, (title, rule))
     return found
 
 

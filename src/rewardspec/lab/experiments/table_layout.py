@@ -177,7 +177,8 @@ def rules_table(results: Summaries) -> Table:
         for line in [_ours(results, task, groups[name])]
     ]
     notes = (
-        "For each formula of the specs, its value at the end of an episode, whatever the reward was: the mean over "
+        "For each formula of the specs, its value at the end of an episode, whatever the reward was; of `now φ` its "
+        "mean over the steps of the episode, unless φ is about later steps. Numbers are means over "
         f"runs in the last tenth of training, in percent, {results.interval_words()}. Bold: the best of the row.",
     )
     return Table("Which rule is kept", ("Last tenth (%)",), tuple(study.rewards.values()), tuple(lines), notes)

@@ -15,7 +15,7 @@ from rewardspec.lab.learning.env_batches import EnvBatch
 from rewardspec.lab.learning.finite_numbers import require_finite
 from rewardspec.lab.learning.spaces import Actions, counts_steps, features_of, flattener, observation_size
 from rewardspec.lab.learning.training_log import TrainingLog
-from rewardspec.lab.tasks.measures import Ending, formula_measures, measured
+from rewardspec.lab.tasks.measures import Ending, formula_measures, measured, number_of_means, of_means
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Action, Array, Bools, MachineState, Observation
@@ -72,6 +72,7 @@ class MonitoredBatch:
         self._length = np.zeros(count, dtype=np.int64)
         self._paid = np.zeros(count)
         self._base = np.zeros(count)
+        self._sums = [np.zeros(count) for _ in range(number_of_means(task))]
         self._steps = 0
         self._rows: list[dict[str, Array]] = []
 
@@ -102,6 +103,10 @@ class MonitoredBatch:
             require_finite(reward, f"The reward that the spec pays in {self.task.title}", self._where)
         if self._measurer is not None:
             self._measured, _ = self._measurer.advance(self._measured, transition, step=self._length)
+            if self._sums:
+                values = of_means(self.task, self._measurer.spec.values(self._measured))
+                for total, value in zip(self._sums, values, strict=True):
+                    total += value
         self._steps += len(self.batch) // self.runs
         self._paid += reward
         self._base += step.reward
@@ -132,12 +137,16 @@ class MonitoredBatch:
         obs = take(self.batch.observation_space, last_obs, ended)
         ending = Ending(obs, row["length"], row["base_reward"], terminated[ended])
         values = () if self._measurer is None else self._measurer.spec.values(self._measured)
-        for name, value in measured(self.task, ending, (value[ended] for value in values)).items():
+        for name, value in measured(
+            self.task, ending, (value[ended] for value in values), (total[ended] for total in self._sums)
+        ).items():
             row[name] = np.broadcast_to(np.asarray(value), len(ended))
         self._rows.append(row)
         self._length[ended] = 0
         self._paid[ended] = 0.0
         self._base[ended] = 0.0
+        for total in self._sums:
+            total[ended] = 0.0
 
     def _shown(self, obs: Observation) -> Floats:
         flat = self._flatten(obs)
