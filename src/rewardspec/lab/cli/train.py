@@ -244,9 +244,7 @@ def _summary(task: Task, name: str, config: Config, training: Training) -> Itera
         ("episodes with a violation", "violated", "{:.0%}"),
     ):
         values = log.columns()[column]
-        # As in the report: measures of success are means over runs, the others over episodes.
-        over_runs = column in log.measures
-        means = (run_means(log, values, part).mean() if over_runs else values[part].mean() for part in (first, last))
+        means = (run_means(log, values, part).mean() for part in (first, last))
         rows.append((title, *(form.format(float(mean)) for mean in means)))
     yield from aligned(rows)
     if (ended := int(last.sum())) < FEW_EPISODES * log.runs:

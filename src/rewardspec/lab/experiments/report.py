@@ -115,6 +115,7 @@ def report(
         hint=hint,
         further={name: safe(plot(svg, name, f"Learning curves by {name}.")) for name, svg in further.items()},
         share=shares,
+        means={name for task in study.tasks.values() for name, measure in task.measures.items() if measure.mean},
         contrasts=contrasts,
         intervals=results.interval_words,
         interval_known=any(cell.completion_over_runs.known for cell in cells),
@@ -215,7 +216,7 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Cont
         "figure": safe(plot(to_svg(figure_of_task(study, name, own)), name, said)) if own else None,
         "heads": _heads(study, task),
         "rows": [_row(results, task, reward) for reward in study.rewards] if results.of(name) else [],
-        "note": f"Completion is the mean over runs, {results.interval_words()}. Return is what an episode of the "
+        "note": f"Numbers are means over runs; completion is {results.interval_words()}. Return is what an episode of the "
         "last tenth was paid, own return what the environment's own reward would have been for it. Unsafe is the share "
         "of those episodes that violated a veto of the spec.",
         "rewards": [_card(study, task, reward, safe) for reward in study.rewards if reward != BASE],
