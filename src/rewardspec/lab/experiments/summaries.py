@@ -84,6 +84,7 @@ def summarize(cell: Cell, study: Study) -> Summary:
         raise Error(f"No run of {cell.task} with the reward {cell.reward!r} finished an episode. Train it for longer.")
     late = in_the_end(log, cell.unit)
     further = dict(list(log.measures.items())[1:])
+    violated = log.violated.astype(np.float64)
     scores, final_scores = run_means(log, log.task_completion), run_means(log, log.task_completion, late)
     seen = convergence_of(log, cell.seconds, study.convergence(study.tasks[cell.task]))
     provenance = {field.name: getattr(cell, field.name) for field in dataclasses.fields(Provenance)}
@@ -101,8 +102,8 @@ def summarize(cell: Cell, study: Study) -> Summary:
         final_base_reward=float(run_means(log, log.base_reward, late).mean()),
         further_measures={name: mean_over_runs(run_means(log, column)) for name, column in further.items()},
         final_measures={name: mean_over_runs(run_means(log, column, late)) for name, column in further.items()},
-        violated=float(run_means(log, log.violated).mean()),
-        final_violated=float(run_means(log, log.violated, late).mean()),
+        violated=float(run_means(log, violated).mean()),
+        final_violated=float(run_means(log, violated, late).mean()),
         convergence_episode=seen.mean_episode,
         convergence_seconds=seen.mean_seconds,
         converged=seen.share,
