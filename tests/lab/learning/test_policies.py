@@ -13,6 +13,7 @@ from rewardspec.lab.learning.playing import play
 from rewardspec.lab.learning.policies import load_policy
 from rewardspec.lab.learning.settings import PPO, QLearning
 from rewardspec.lab.learning.training import default_config, train
+from tests.lab.experiments.fakes import content_of, job
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +128,14 @@ def test_a_policy_of_an_earlier_version_plays_outputs_as_they_are(tmp_path, pole
     del header["scale_actions"]
     (tmp_path / "policy.npz").write_bytes(write_arrays(header, arrays))
     assert not load_policy(tmp_path / "policy.npz").scale_actions
+
+
+def test_a_result_of_compare_is_named_as_such(tmp_path):
+    (tmp_path / "taxi.npz").write_bytes(content_of(job()))
+    with pytest.raises(
+        PolicyFileError, match=r"It is a result of `rewardspec compare`.*Train one with: rewardspec train"
+    ):
+        load_policy(tmp_path / "taxi.npz")
 
 
 @pytest.mark.parametrize("content", [b"", b"not a file of ours", b"PK\x03\x04 damaged"])

@@ -118,6 +118,12 @@ def _without_arrays(header: Json, references: bool) -> Policy:
     """Make the policy of a header, without its arrays."""
     try:
         if header["format"] != FORMAT:
+            if header.get("kind") == "rewardspec result":
+                raise PolicyFileError(
+                    f"It is a result of `rewardspec compare` or `reproduce`: the episodes of {header['task']} with the "
+                    f"reward {header['reward']}, without the policies, which they do not keep. Train one with: "
+                    "rewardspec train ENV --spec FILE -o policy.npz"
+                )
             raise PolicyFileError(f"It has the format {header['format']!r}, and this version reads {FORMAT!r}.")
         return Policy(
             kind=header["kind"],
