@@ -1,11 +1,12 @@
 """Environments by name, with arguments of `gymnasium.make`."""
 
+import argparse
 import contextlib
 
 import pytest
 
 from rewardspec.cli import main
-from rewardspec.cli.options import made
+from rewardspec.cli.options import env_with_arguments, made
 from rewardspec.environments import find_spec, imports_module, name_of, split_arguments, with_arguments
 from rewardspec.errors import UnknownEnvironmentError
 from rewardspec.lab import tasks
@@ -55,6 +56,14 @@ def test_commands_take_arguments_of_the_environment(tmp_path, monkeypatch, capsy
         assert cells(env) == 64
     assert main(["probe", "lake.toml", "--env", *words, "--episodes", "2"]) == 0
     assert main(["check", "lake.toml", "--env", *words]) == 0
+
+
+def test_tables_of_one_name_are_merged_and_the_later_value_wins(tmp_path):
+    (tmp_path / "road.toml").write_text("duration = 9\n[config]\nlanes = 3\n[config.reward]\nspeed = 1\ncrash = 2\n")
+    given = ["config={lanes=4, cars=2}", str(tmp_path / "road.toml"), "config={reward={crash=5}}", "duration=8"]
+    found = env_with_arguments(argparse.Namespace(env="Road-v0", env_args=given))
+    config = {"lanes": 3, "cars": 2, "reward": {"speed": 1, "crash": 5}}
+    assert split_arguments(found) == ("Road-v0", {"config": config, "duration": 8})
 
 
 @pytest.mark.parametrize(

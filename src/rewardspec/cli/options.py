@@ -137,19 +137,40 @@ def add_env_arg(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=VALUE",
         help="an argument of gymnasium.make, such as is_slippery=false, map_name=8x8 or 'config={lanes_count=3}'; or a "
-        "TOML file of arguments, FILE.toml; give several",
+        "TOML file of arguments, FILE.toml; give several: tables of one name are merged key by key, the later wins",
     )
 
 
 def env_with_arguments(arguments: argparse.Namespace) -> str | None:
     """Return the environment that was named, together with the arguments that were given for it."""
-    given: JsonObject = {}
-    for text in arguments.env_args:
-        given |= _table_in(text) if text.endswith(".toml") and "=" not in text else dict([setting(text, "--env-arg")])
+    given = env_arguments(arguments)
     env: str | None = getattr(arguments, "env", None)
-    if env is None and given:
+    if env is None and given and getattr(arguments, "policy", None) is None:
         raise Error("--env-arg gives arguments to an environment. Name it.")
     return env if env is None else with_arguments(env, given)
+
+
+def env_arguments(arguments: argparse.Namespace) -> JsonObject:
+    """Return the arguments that were given for the environment."""
+    given: JsonObject = {}
+    for text in arguments.env_args:
+        is_file = text.endswith(".toml") and "=" not in text
+        given = merged(given, _table_in(text) if is_file else dict([setting(text, "--env-arg")]))
+    return given
+
+
+def merged(earlier: JsonObject, later: JsonObject) -> JsonObject:
+    """Merge tables key by key, also those within them; the later value wins.
+
+    Example:
+        >>> merged({"config": {"lanes": 3, "cars": 20}}, {"config": {"cars": 5}})
+        {'config': {'lanes': 3, 'cars': 5}}
+    """
+    found = {**earlier, **later}
+    for name in earlier.keys() & later.keys():
+        if isinstance(earlier[name], dict) and isinstance(later[name], dict):
+            found[name] = merged(earlier[name], later[name])
+    return found
 
 
 def _table_in(path: str) -> JsonObject:

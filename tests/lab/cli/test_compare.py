@@ -39,7 +39,7 @@ def test_any_environment_is_compared_under_any_specs_and_gone_on_with(here, caps
     assert main(["compare", "FrozenLake-v1", "--spec", "goal.toml", "--base", *SMALL]) == 0
     captured = capsys.readouterr()
     assert "[2/2] FrozenLake-v1" in captured.err
-    assert "What to see:\n  goal is level with Base" in captured.out
+    assert "What to see:\n  goal and Base cannot be told apart by so many runs" in captured.out
     names = {path.name for path in (here / "out").iterdir()}
     assert {"table.md", "table.csv", "curves.svg", "report.html", "summaries.json", "plan.json"} <= names
     before = {path.name: path.stat().st_mtime_ns for path in (here / "out" / "jobs").iterdir()}
@@ -206,7 +206,35 @@ def test_a_report_imports_no_environment_unless_it_is_told_to(here, capsys, forg
 def test_a_directory_of_another_study_is_refused(here, capsys, in_this_process):
     assert main(["compare", "FrozenLake-v1", *SMALL]) == 0
     assert main(["compare", "CliffWalking-v1", *SMALL]) == 2
-    assert "results of another study. Give another directory." in capsys.readouterr().err
+    assert "its `env` is 'FrozenLake-v1', and 'CliffWalking-v1' was given." in capsys.readouterr().err
+
+
+def test_results_of_other_settings_are_not_compared(here, capsys, in_this_process):
+    assert main(["compare", "FrozenLake-v1", "--spec", "goal.toml", "--base", *SMALL]) == 0
+    added = ["compare", "FrozenLake-v1", "--spec", "both.toml"]
+    capsys.readouterr()
+    options = ("--workers", "1", "-o", "out")
+    for others, message in [
+        (("--seeds", "3", "--episodes", "30"), "`--episodes` is 30 for 'both' and 60 for 'base', whose results are in"),
+        (("--seeds", "3", "--episodes", "60", "--set", "epsilon=0.5"), "`epsilon` is 0.5 for 'both' and 1.0 for"),
+        (("--seeds", "4", "--episodes", "60"), "`--seeds` is 4 for 'both' and 3 for 'base'"),
+        (("--seeds", "3", "--episodes", "60", "--measure", "moved"), "its `measure` is None, and 'moved' was given"),
+        (("--seeds", "3", "--episodes", "60", "--observe", "nothing"), "its `observe` is 'registers', and None was"),
+    ]:
+        assert main([*added, *others, *options]) == 2
+        assert message in capsys.readouterr().err
+    # What is trained anew as a whole may have other settings, and more seeds.
+    assert main(["compare", "FrozenLake-v1", "--spec", "goal.toml", "--base", "--episodes", "30", *options]) == 0
+    assert {(cell.log.runs, cell.config["episodes"]) for cell in open_results(here / "out")[1]} == {(10, 30)}
+
+    # Directories of earlier versions may hold a mixture.
+    assert main([*added, "--episodes", "30", *options]) == 0
+    plan = json.loads((here / "out" / "plan.json").read_text())
+    plan["cells"][0]["jobs"] = [path.stem for path in (here / "out" / "jobs").glob("FrozenLake-v1-base-seeds0-2-*")]
+    (here / "out" / "plan.json").write_text(json.dumps(plan))
+    capsys.readouterr()
+    assert main(["report", "out"]) == 2
+    assert "`episodes` is 30 for 'goal' and 60 for 'base'" in capsys.readouterr().err
 
 
 THIRTEENTH = """

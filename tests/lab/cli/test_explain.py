@@ -2,6 +2,8 @@
 
 import importlib
 
+import gymnasium as gym
+import numpy as np
 import pytest
 
 from rewardspec.cli import main
@@ -20,6 +22,7 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "trace.csv").write_text(TRACE)
     (tmp_path / "keys.toml").write_text('pairs = [["F(key & F door)", 2]]\n')
     (tmp_path / "pole.toml").write_text(SPEC)
+    (tmp_path / "still.toml").write_text('atoms.one = "next_obs[0] > 0"\npairs = [["F one", 1]]')
     return tmp_path
 
 
@@ -75,20 +78,55 @@ def test_policies_play_and_probe(here, capsys):
     assert run(capsys, "pole.toml", "--policy", "model.zip", "--env", "CartPole-v1", "--unpickle", "PPO")
 
 
-def test_a_policy_plays_with_the_arguments_that_it_was_trained_with(here, capsys):
+def test_a_policy_plays_in_its_own_environment_or_in_the_one_that_is_named(here, capsys):
     (here / "lake.toml").write_text('atoms.goal = "next_obs == 15"\npairs = [["F goal", 1]]\n')
     options = ("--env-arg", "is_slippery=false", "--episodes", "400", "--spec", "lake.toml", "-o", "lake.npz")
     assert main(["train", "FrozenLake-v1", *options]) == 0
     capsys.readouterr()
-    played = [
-        run(capsys, "lake.toml", "--policy", "lake.npz", "--rows", "0", "--seed", str(seed), *more)
-        for seed in (1, 2, 3)
-        for more in ((), ("--env", "FrozenLake-v1"))
-    ]
-    assert len(set(played)) == 1  # nothing is left to chance
-    slippery = ("--policy", "lake.npz", "--env", "FrozenLake-v1", "--env-arg", "is_slippery=true")
+    played = ["explain", "lake.toml", "--policy", "lake.npz", "--rows", "0"]
+    dry = ("--env", "FrozenLake-v1", "--env-arg", "is_slippery=false")
+    seen = set()
+    for seed in ("1", "2", "3"):
+        for more in ((), dry):
+            assert main([*played, "--seed", seed, *more]) == 0
+            captured = capsys.readouterr()
+            assert captured.err == "Playing FrozenLake-v1 (is_slippery=false).\n"
+            seen.add(captured.out)
+    assert len(seen) == 1  # nothing is left to chance
     # The policy is a table that does not list where slipping leads.
-    assert 2 in [main(["explain", "lake.toml", "--seed", str(seed), *slippery]) for seed in range(5)]
+    for slippery in (("--env", "FrozenLake-v1"), ("--env-arg", "is_slippery=true")):
+        assert 2 in [main([*played, "--seed", str(seed), *slippery]) for seed in range(5)]
+    capsys.readouterr()
+    assert main([*played, "--env-arg", "success_rate=0.5"]) == 0
+    assert capsys.readouterr().err == "Playing FrozenLake-v1 (is_slippery=false, success_rate=0.5).\n"
+
+
+def test_a_picture_in_place_of_a_list_of_them_is_no_film(here, capsys, monkeypatch):
+    from gymnasium.envs.registration import EnvSpec
+
+    monkeypatch.setitem(gym.registry, "test/Still-v0", EnvSpec("test/Still-v0", Still))
+    run(capsys, "still.toml", "--env", "test/Still-v0", "-o", "still.html")
+    assert (here / "still.html").exists()
+
+
+class Still(gym.Env):
+    """An environment that renders one array, whatever the render mode."""
+
+    metadata = {"render_modes": ["rgb_array", "rgb_array_list"]}  # noqa: RUF012
+    observation_space = gym.spaces.Box(0, 9, (1,), np.float32)
+    action_space = gym.spaces.Discrete(2)
+
+    def __init__(self, render_mode=None):
+        self.render_mode = render_mode
+
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        return np.ones(1, np.float32), 0.0, True, False, {}
+
+    def render(self):
+        return np.ones((4, 4, 3), np.uint8)
 
 
 @pytest.mark.parametrize("observe", [None, "registers"])

@@ -1,9 +1,12 @@
 """Comparisons of rewards within and over environments."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from rewardspec.lab.experiments.comparisons import compare, highlights, over_environments, profiles
+from rewardspec.lab.experiments.summaries import Summaries
 from tests.lab.experiments.synthetic import REWARDS, STUDY, cell_of, log_of, summaries_of, summary_of
 
 QUANTITATIVE, BEST, *_ = STUDY.contrasts
@@ -71,7 +74,7 @@ def test_the_highlights_say_where_specs_lead_and_that_budgets_are_small():
     assert (
         ahead == "A spec is ahead of the environment's own reward, in 1 of 3 environments: Taxi (Best, +60.0 points)."
     )
-    assert "A spec is level with the environment's own reward, as far as so many runs can tell" in level
+    assert "A spec and the environment's own reward cannot be told apart by so many runs" in level
     assert "in 1 of 3 environments: Acrobot (Best, +0.0 points)." in level
     assert behind == (
         "A spec is behind the environment's own reward, in 1 of 3 environments: Sokoban (Boolean, −80.0 points)."
@@ -90,3 +93,17 @@ def test_too_few_runs_are_told_of_and_not_called_level():
 
 def test_without_the_environments_own_reward_there_is_nothing_to_lead():
     assert [line for line in highlights(summaries_of([cell_with("best", 0.5)])) if "A spec" in line] == []
+
+
+def test_ones_own_study_is_compared_at_the_end_of_training():
+    """The reward that learns slowly and ends ahead is behind over all of training."""
+    late = [np.repeat([0.0, 0.9 + 0.01 * run], [90, 10]) for run in range(3)]
+    early = [np.repeat([0.5 + 0.01 * run], 100) for run in range(3)]
+    cells = [
+        cell_of(log_of([[1.0] * 100] * 3, completion=values), "taxi", reward)
+        for reward, values in (("boolean", early), ("quantitative", late))
+    ]
+    study = dataclasses.replace(STUDY, references={})
+    (own,) = compare(Summaries(study, [summary_of(cell) for cell in cells]), QUANTITATIVE)
+    (paper,) = compare(summaries_of(map(summary_of, cells)), QUANTITATIVE)
+    assert (own.standing, paper.standing) == ("ahead", "behind")

@@ -1,8 +1,10 @@
 """Jobs and their keys."""
 
+import dataclasses
 import pickle
 
 from rewardspec.lab.experiments import jobs
+from rewardspec.lab.learning.settings import PPO
 from tests.lab.experiments.fakes import job
 
 
@@ -16,6 +18,12 @@ def test_the_key_is_the_same_on_every_machine_and_another_for_another_revision(m
     assert job().key == "taxi-base-seeds0-1-34c63387"
     monkeypatch.setattr(jobs, "REVISION", 3)
     assert job().key != "taxi-base-seeds0-1-34c63387"
+
+
+def test_a_later_setting_that_is_off_does_not_change_the_key():
+    plain, scaled = (dataclasses.replace(job(), config=PPO(scale_actions=on)) for on in (False, True))
+    assert "scale_actions" not in plain.settings
+    assert scaled.key != plain.key
 
 
 def test_what_it_is_expected_to_cost_does_not_change_the_key():

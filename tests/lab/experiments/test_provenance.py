@@ -5,8 +5,10 @@ import platform
 import socket
 
 import numpy as np
+import pytest
 
 import rewardspec
+from rewardspec import tasks
 from rewardspec.lab.experiments.provenance import command_line, machine, usable_cores, versions
 
 
@@ -15,6 +17,15 @@ def test_versions_are_those_that_are_installed():
     assert found["rewardspec"] == rewardspec.__version__
     assert found["numpy"] == np.__version__
     assert found["python"] == platform.python_version()
+
+
+def test_versions_are_those_of_the_learner_and_of_the_environments_package():
+    pytest.importorskip("minigrid")
+    pytest.importorskip("stable_baselines3")
+    found = versions(tasks.get("minigrid:MiniGrid-Empty-5x5-v0", specs={}).replace(learner="sb3:PPO"))
+    assert {"minigrid", "stable_baselines3", "torch"} <= set(found)
+    assert not {"jax", "optax"} & set(found)
+    assert versions(tasks.get("taxi")) == versions()
 
 
 def test_the_machine_is_told_without_its_name():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rewardspec.lab.experiments import report as module
-from rewardspec.lab.experiments.comparisons import compare
+from rewardspec.lab.experiments.comparisons import SHOWN, compare
 from rewardspec.lab.experiments.curves import curve_of, figure_of_all, to_svg
 from rewardspec.lab.experiments.own_study import own_study
 from rewardspec.lab.experiments.report import machine, plot, report
@@ -246,11 +246,11 @@ def test_intervals_are_spoken_of_where_there_are_some(runs, told):
     assert ("Too few runs to tell whether that is more than chance" in text) is not told
     assert ("without an interval, for which there are too few runs" in text) is not told
     assert ("with the 95 % interval over runs" in text) is told
-    assert ("Level is where that interval" in text) is told
+    assert ("cannot be told apart where that interval contains 0" in text) is told
     assert ("the band its 95 % interval" in text) is told
     assert not re.search(r"\bnan\b", page)
     shown = text[text.index("Which reward is better Differences") :]
-    assert found.standing in shown[: shown.index("In the end")]
+    assert SHOWN.get(found.standing, found.standing) in shown[: shown.index("In the end")]
 
 
 def test_further_measures_have_columns_of_their_own(monkeypatch):

@@ -73,7 +73,7 @@ def test_ones_own_study_takes_any_environment_and_any_spec():
     assert [(job.task, job.reward, job.count) for job in jobs] == [
         ("MountainCarContinuous-v0", name, 4) for name in ("base", "far", "near")
     ]
-    assert jobs[0].config == PPO.continuous(total_steps=4096)
+    assert jobs[0].config == PPO.continuous(total_steps=4096, scale_actions=True)
     assert own_study("FrozenLake-v1", {}).jobs()[0].config == QLearning(max_steps=100)
     assert [contrast.name for contrast in study.contrasts] == ["far_and_base", "near_and_base"]
     with pytest.raises(Error, match="nothing to compare"):
@@ -100,6 +100,18 @@ def test_rules_are_measured_where_their_atoms_mean_the_same_in_all_specs():
     assert list(two.rules.values()) == ["G slow", "F far"]  # the definition of the later spec counts
     assert not set(one.rules) & set(two.rules)
     assert list(study_of(two.description, show=True).rules) == list(two.rules)
+
+
+def test_rules_are_shown_with_their_names_and_formulas():
+    atoms = 'observation = ["x", "v"]\natoms.far = "x > 0.4"\natoms.near = "x < 0"\natoms.slow = "v < 0.01"\n'
+    pair = '[[pairs]]\nname = "{}"\nformula = "{}"\nweight = 1\n'
+    specs = {
+        "a": atoms + pair.format("calm", "G slow") + pair.format("there", "F far") + '[[pairs]]\nformula = "F near"\n',
+        "b": atoms + pair.format("calm", "now slow") + pair.format("arrives", "F far"),
+    }
+    specs["a"] += "weight = 1\n"
+    rules = own_study("MountainCar-v0", specs).rules
+    assert list(rules.values()) == ["calm (a): G slow", "there, arrives: F far", "F near", "calm (b): now slow"]
 
 
 def test_a_spec_without_atoms_has_those_of_the_task():

@@ -1,6 +1,7 @@
 """An episode as a picture."""
 
 import io
+import os
 import sys
 
 import numpy as np
@@ -9,7 +10,9 @@ from PIL import Image
 
 from rewardspec import tasks
 from rewardspec.errors import Error, MissingExtraError
+from rewardspec.lab.learning import animation
 from rewardspec.lab.learning.animation import check_recording, check_target, moving, record, stills
+from rewardspec.lab.learning.playing import Episode
 from rewardspec.lab.learning.policies import Policy
 
 
@@ -46,6 +49,24 @@ def test_a_long_or_large_episode_is_thinned_and_made_smaller():
 def test_stills_stand_in_rows(count, size):
     with opened(stills(frames(count))) as image:
         assert (image.format, image.size) == ("PNG", size)
+
+
+def test_pygame_draws_without_a_screen_unless_the_user_says_how(policy, tmp_path, monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    record(policy, tmp_path / "lake.png")
+    assert os.environ["SDL_VIDEODRIVER"] == "offscreen"
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    record(policy, tmp_path / "lake.png")
+    assert os.environ["SDL_VIDEODRIVER"] == "dummy"
+
+
+def test_pictures_of_one_color_are_told(policy, tmp_path, monkeypatch):
+    black = Episode([], [], [], {}, [np.zeros((20, 30, 3), dtype=np.uint8)] * 3)
+    monkeypatch.setattr(animation, "play", lambda *_, **__: black)
+    with pytest.warns(UserWarning, match="Every picture of the episode of Frozen Lake has one color alone"):
+        record(policy, tmp_path / "lake.gif")
 
 
 @pytest.mark.parametrize("ending", ["gif", "png"])

@@ -12,6 +12,7 @@ from rewardspec.lab.learning.device_training import compiled_ppo
 from rewardspec.lab.learning.normalization import Moments, RewardScale
 from rewardspec.lab.learning.ppo_update import advantages, compiled_update
 from rewardspec.lab.learning.settings import PPO
+from rewardspec.lab.learning.spaces import Actions
 
 jax = pytest.importorskip("jax")
 
@@ -57,6 +58,15 @@ def test_a_rollout_pays_and_shows_what_the_scalar_monitor_does(name, payment):
                 state, _ = engine.start(obs[t + 1, :-size])
                 total, length = 0.0, 0
     assert ended >= 4
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_actions_are_those_of_the_host(scaled):
+    task = tasks.get("pendulum")
+    program = compiled_ppo(task, None, None, PPO.continuous(scale_actions=scaled), 1)
+    outputs = np.float32([[-1.5], [0.25], [1.5]])
+    played = Actions(task.make().action_space, scaled=scaled).played(outputs)
+    assert program._played(outputs).tolist() == played.tolist() == ([[-2], [0.5], [2]] if scaled else outputs.tolist())
 
 
 @pytest.mark.parametrize("name", ["cart_pole", "pendulum"])

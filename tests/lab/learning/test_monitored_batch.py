@@ -8,7 +8,7 @@ from rewardspec import tasks
 from rewardspec.lab.learning.env_batches import make_batch
 from rewardspec.lab.learning.monitored_batch import MonitoredBatch
 from rewardspec.lab.learning.playing import play
-from rewardspec.lab.learning.settings import PPO
+from rewardspec.lab.learning.settings import PPO, QLearning
 from rewardspec.lab.learning.training import train
 from rewardspec.lab.tasks.measures import RETURN, Measure
 from rewardspec.wrappers import MonitorReward
@@ -131,3 +131,32 @@ def test_ppo_learns_on_any_space_that_can_be_flattened():
     assert episode.measures == {"return": -6.0}
     with pytest.raises(rs.Error, match="made by a function"):
         training.policy.save("keys.npz")
+
+
+@pytest.mark.parametrize(
+    ("name", "device"), [("CartPole-v1", "host"), ("CartPole-v1", "cpu"), ("FrozenLake-v1", "host")]
+)
+def test_a_rule_about_the_present_is_measured_by_its_mean_over_the_steps(name, device):
+    """The rule `now φ` is what a spec pays at each step: the mean is that of the rewards."""
+    cart = name == "CartPole-v1"
+    atom = "clip(0.5 + next_obs[0], 0, 1)" if cart else "next_obs / 15"
+    rule = rs.Spec([rs.Pair("now far", 1, payment="value")], atoms={"far": atom})
+    measures = {"mean": Measure.from_rule("now far"), "end": Measure.from_formula("now far")}
+    task = tasks.Task.from_env(name, {"rule": rule}, measures=measures)
+    config = PPO(total_steps=1024) if cart else QLearning(episodes=30)
+    log = train(task, rule, config=config, seeds=[0, 1], device=device).log
+    np.testing.assert_allclose(log.measures["mean"], log.reward / log.length, rtol=1e-4, atol=1e-5)
+    assert not np.allclose(log.measures["mean"], log.measures["end"])
+
+
+def test_a_wrapped_environment_measures_the_mean_over_the_steps():
+    rule = rs.Spec([("now far", 1)], atoms={"far": "next_obs / 15"})
+    env = tasks.Task.from_env("FrozenLake-v1", {"rule": rule}, measures={"mean": Measure.from_rule("now far")}).make()
+    for _ in range(2):
+        env.reset(seed=1)
+        seen, over = [], False
+        while not over:
+            obs, _, terminated, truncated, info = env.step(1)
+            seen.append(obs / 15)
+            over = terminated or truncated
+        assert info["measures"]["mean"] == pytest.approx(np.mean(seen))

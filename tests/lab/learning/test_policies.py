@@ -4,13 +4,16 @@ from collections.abc import Iterator
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.envs.registration import EnvSpec
 
-from rewardspec import tasks
+from rewardspec import Spec, tasks
 from rewardspec.errors import Error, PolicyFileError
+from rewardspec.lab.learning.array_files import ArrayFile, write_arrays
 from rewardspec.lab.learning.playing import play
 from rewardspec.lab.learning.policies import load_policy
 from rewardspec.lab.learning.settings import PPO, QLearning
-from rewardspec.lab.learning.training import train
+from rewardspec.lab.learning.training import default_config, train
+from tests.lab.experiments.fakes import content_of, job
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +78,64 @@ def test_continuous_policies_play_within_the_bounds(tmp_path):
     assert len(episode.actions) == 200
     assert np.abs(episode.actions).max() <= 2.0
     assert 0.0 <= episode.task_completion <= 1.0
+
+
+class Push(gym.Env):
+    """An environment that pays the action, which is between 0 and 512."""
+
+    observation_space = gym.spaces.Box(-1, 1, (1,), np.float32)
+    action_space = gym.spaces.Box(0, 512, (1,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        return np.zeros(1, np.float32), float(action[0]), True, False, {}
+
+
+def test_actions_of_ones_own_environment_fill_their_bounds(tmp_path, monkeypatch):
+    monkeypatch.setitem(gym.registry, "test/Push-v0", EnvSpec("test/Push-v0", Push))
+    task = tasks.Task.from_env(
+        "test/Push-v0", Spec([("F far", 1)], {"far": {"expression": "action[0] > 200", "at_reset": 0}})
+    )
+    config = default_config(task, {"total_steps": 256, "rollout_steps": 128, "minibatches": 4})
+    training = train(task, None, config=config, seeds=[0])
+    pushed = training.log.base_reward
+    assert 200 < pushed.mean() < 312
+    policy = training.policy
+    policy.save(tmp_path / "policy.npz")
+    assert load_policy(tmp_path / "policy.npz").scale_actions
+    assert play(load_policy(tmp_path / "policy.npz")).actions == play(policy).actions
+    assert play(policy).actions[0][0] > 100
+    # A spec reads the action of the environment.
+    assert train(task, task.spec("spec"), config=config, seeds=[0]).log.reward.mean() > 0.4
+    # Without the setting, as in the paper, outputs are the actions.
+    plain = train(task, None, config=dataclasses.replace(config, scale_actions=False), seeds=[0])
+    assert plain.log.base_reward.max() < 10
+
+
+def test_only_tasks_of_the_paper_play_outputs_as_they_are():
+    assert not default_config(tasks.get("pendulum")).scale_actions
+    assert default_config(tasks.get("Pendulum-v1", specs={})).scale_actions
+    assert not default_config(tasks.get("CartPole-v1", specs={})).scale_actions
+
+
+def test_a_policy_of_an_earlier_version_plays_outputs_as_they_are(tmp_path, pole_policy):
+    pole_policy.save(tmp_path / "policy.npz")
+    with ArrayFile(tmp_path / "policy.npz") as file:
+        header, arrays = file.header(), file.read()
+    del header["scale_actions"]
+    (tmp_path / "policy.npz").write_bytes(write_arrays(header, arrays))
+    assert not load_policy(tmp_path / "policy.npz").scale_actions
+
+
+def test_a_result_of_compare_is_named_as_such(tmp_path):
+    (tmp_path / "taxi.npz").write_bytes(content_of(job()))
+    with pytest.raises(
+        PolicyFileError, match=r"It is a result of `rewardspec compare`.*Train one with: rewardspec train"
+    ):
+        load_policy(tmp_path / "taxi.npz")
 
 
 @pytest.mark.parametrize("content", [b"", b"not a file of ours", b"PK\x03\x04 damaged"])

@@ -50,6 +50,15 @@ def test_actions_are_what_the_environment_takes():
     assert square.played(np.full((3, 4), 7.0)).tolist() == np.ones((3, 2, 2)).tolist()
 
 
+def test_outputs_are_mapped_onto_finite_bounds():
+    space = spaces.Box(np.float32([0, -2, 0]), np.float32([512, 2, np.inf]))
+    outputs = np.float32([[-1, 0, 3], [0, 0.5, -1], [1, 9, 7]])
+    assert Actions(space, scaled=True).played(outputs).tolist() == [[0, 0, 3], [256, 1, 0], [512, 2, 7]]
+    assert Actions(space).played(outputs).tolist() == [[0, 0, 3], [0, 0.5, 0], [1, 2, 7]]
+    widest = np.finfo(np.float32).max
+    assert Actions(spaces.Box(-widest, widest, (1,)), scaled=True).played(np.float32([[1]])) == widest
+
+
 @pytest.mark.parametrize("space", [spaces.MultiDiscrete([2, 2]), spaces.Dict(a=spaces.Discrete(2))], ids=str)
 def test_other_actions_are_refused(space):
     with pytest.raises(Error, match="PPO takes actions of a Box or a Discrete space"):

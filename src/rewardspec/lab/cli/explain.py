@@ -147,8 +147,8 @@ def _played(arguments: argparse.Namespace) -> tuple[Explanation, list[Array] | N
         env.action_space.seed(arguments.seed)
         play(wrapped, player(arguments, task, policy, env, spec), arguments.seed, arguments.max_steps)
         explanation = wrapped.explain()
-        frames = list(env.render() or ()) if drawn else []
-        return explanation, frames if len(frames) == len(explanation) else None
+        frames = env.render() if drawn else None
+        return explanation, frames if isinstance(frames, list) and len(frames) == len(explanation) else None
 
 
 def _can_be_drawn(task: Task) -> bool:

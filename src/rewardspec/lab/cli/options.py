@@ -33,8 +33,9 @@ def add_measure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measure",
         metavar="FORMULA",
-        help="what counts as success: the value of a formula over the atoms at the end of an episode, or an atom, "
-        "whose last label counts (default: the task's measure, which is the return where it brings none)",
+        help="what counts as success: the value of a formula over the atoms at the end of an episode, of 'now ...' its "
+        "mean over the steps, or of an atom its last label (default: the task's measure, which is the return where it "
+        "brings none)",
     )
 
 

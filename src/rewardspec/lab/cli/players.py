@@ -6,11 +6,11 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from rewardspec.cli.options import OBSERVE_CHOICES
+from rewardspec.cli.options import OBSERVE_CHOICES, env_arguments, merged
 from rewardspec.environments import split_arguments, with_arguments
 from rewardspec.errors import Error
 from rewardspec.spec.spec import Spec
-from rewardspec.types import Environment
+from rewardspec.types import Environment, JsonObject
 
 if TYPE_CHECKING:
     from rewardspec.lab.learning.playing import ModelPlayer, Player
@@ -65,18 +65,24 @@ def task_and_policy(arguments: argparse.Namespace) -> tuple[Task, Policy | None]
 
         policy = load_policy(arguments.policy, references=not arguments.no_references)
     if arguments.env is not None:
-        return tasks.get(_as_trained(arguments.env, policy), specs={}), policy
-    if policy is None:
+        task = tasks.get(arguments.env, specs={})
+    elif policy is None:
         raise Error("Name the environment to play: --env ID.")
-    return policy.task, policy
+    else:
+        task = _with_further(policy.task, env_arguments(arguments))
+    if arguments.policy is not None:
+        print(f"Playing {task.words}.", file=sys.stderr)
+    return task, policy
 
 
-def _as_trained(env: str, policy: Policy | None) -> str:
-    """Add the arguments of the environment that a policy was trained in, where none are given in their place."""
-    if policy is None or not isinstance(policy.task.env, str):
-        return env
-    (named, given), (own, trained) = split_arguments(env), split_arguments(policy.task.env)
-    return with_arguments(named, {**trained, **given}) if named == own else env
+def _with_further(task: Task, given: JsonObject) -> Task:
+    """Add arguments to those that the environment of a policy was trained with, or replace them."""
+    from rewardspec.lab import tasks
+
+    if not given:
+        return task
+    name, trained = split_arguments(str(task.env) if task.id is None else task.name)
+    return tasks.get(with_arguments(name, merged(trained, given)), specs={})
 
 
 def player(

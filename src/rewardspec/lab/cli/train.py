@@ -230,7 +230,7 @@ def _summary(task: Task, name: str, config: Config, training: Training) -> Itera
     log = training.log
     length = f"{config.episodes:,} episodes" if isinstance(config, QLearning) else f"{config.total_steps:,} steps"
     runs = f"{log.runs} runs" if log.runs > 1 else "1 run"
-    yield f"{task.title}, {name}: {runs} of {length} in {duration(training.seconds)}"
+    yield f"{task.words}, {name}: {runs} of {length} in {duration(training.seconds)}"
     if not len(log):
         yield "No episode was finished. Train for longer."
         return
@@ -244,9 +244,7 @@ def _summary(task: Task, name: str, config: Config, training: Training) -> Itera
         ("episodes with a violation", "violated", "{:.0%}"),
     ):
         values = log.columns()[column]
-        # As in the report: measures of success are means over runs, the others over episodes.
-        over_runs = column in log.measures
-        means = (run_means(log, values, part).mean() if over_runs else values[part].mean() for part in (first, last))
+        means = (run_means(log, values, part).mean() for part in (first, last))
         rows.append((title, *(form.format(float(mean)) for mean in means)))
     yield from aligned(rows)
     if (ended := int(last.sum())) < FEW_EPISODES * log.runs:

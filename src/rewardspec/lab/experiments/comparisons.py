@@ -16,6 +16,8 @@ from rewardspec.lab.learning.settings import PPO
 from rewardspec.types import Floats
 
 Standing: TypeAlias = Literal["ahead", "level", "behind", "too few runs"]
+"""How two rewards compare, as in files; `SHOWN` has what is displayed instead."""
+SHOWN = {"level": "cannot be told apart"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,24 +44,30 @@ class Comparison:
 
 
 def compare(results: Summaries, contrast: Contrast) -> list[Comparison]:
-    """Compare a reward with the best of the others, in every task with results of all of them."""
+    """Compare a reward with the best of the others, in every task with results of all of them.
+
+    Differences are those of the end of training, or, in a study with published numbers, of all of training.
+    """
     found = []
     measure = contrast.measure
     for row in map(results.of, results.study.tasks):
         cells = [row.get(name) for name in (contrast.reward, *contrast.others)]
         if all(cell is not None and (measure is None or measure in cell.further_measures) for cell in cells):
-            other = max((row[name] for name in contrast.others), key=lambda cell: _mean(cell, measure).value)
-            found.append(_compare_cells(row[contrast.reward], other, measure))
+            late = not results.study.references
+            other = max((row[name] for name in contrast.others), key=lambda cell: _mean(cell, measure, late).value)
+            found.append(_compare_cells(row[contrast.reward], other, measure, late=late))
     return found
 
 
-def _mean(cell: Summary, measure: str | None) -> Estimate:
-    """Return the mean of a measure over all of training; of the first measure by default."""
-    return cell.completion_over_runs if measure is None else cell.further_measures[measure]
+def _mean(cell: Summary, measure: str | None, late: bool) -> Estimate:
+    """Return the mean of a measure over all of training or its last tenth; of the first measure by default."""
+    if measure is None:
+        return cell.final if late else cell.completion_over_runs
+    return (cell.final_measures if late else cell.further_measures)[measure]
 
 
-def _compare_cells(cell: Summary, other: Summary, measure: str | None = None) -> Comparison:
-    one, two = _mean(cell, measure), _mean(other, measure)
+def _compare_cells(cell: Summary, other: Summary, measure: str | None = None, *, late: bool = False) -> Comparison:
+    one, two = _mean(cell, measure, late), _mean(other, measure, late)
     half = math.hypot(one.half_width, two.half_width)
     difference = one.value - two.value
     interval = Estimate(difference, difference - half, difference + half)
@@ -119,12 +127,13 @@ def _sentence(results: Summaries, found: Comparison) -> str:
             f"The difference between {one} and {two} is {_amount(results, found)}. Too few runs to tell whether "
             f"that is more than chance: train each reward with at least {FEWEST_RUNS} seeds, better 10."
         )
-    return f"{_WORDS[found.standing].format(one, two)}: {_amount(results, found)}."
+    when = "" if results.study.references else " at the end of training"
+    return f"{_WORDS[found.standing].format(one, two)}{when}: {_amount(results, found)}."
 
 
 _WORDS: dict[Standing, str] = {
     "ahead": "{0} is ahead of {1}",
-    "level": "{0} is level with {1}, as far as so many runs can tell",
+    "level": "{0} and {1} cannot be told apart by so many runs",
     "behind": "{0} is behind {1}",
     "too few runs": "Too few runs to tell whether {0} is ahead of {1}",
 }

@@ -42,7 +42,10 @@ class Job:
     @property
     def settings(self) -> JsonObject:
         """Settings as JSON data, with the learner's name and the `REVISION`."""
-        return {"learner": type(self.config).__name__, "revision": REVISION, **dataclasses.asdict(self.config)}
+        settings = {"learner": type(self.config).__name__, "revision": REVISION, **dataclasses.asdict(self.config)}
+        if not settings.get("scale_actions"):
+            settings.pop("scale_actions", None)  # a later setting: without it, results keep their names
+        return settings
 
     @property
     def key(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import tomllib
 import zlib
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from rewardspec.lab.tasks import registry
 from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task
 from rewardspec.logic import patterns
-from rewardspec.logic.formulas import Atom, as_formula
+from rewardspec.logic.formulas import Atom, Formula, as_formula
 from rewardspec.logic.quantifiers import Quantified
 from rewardspec.spec.toml_reading import loads_spec, spec_to_show
 from rewardspec.types import JsonObject
@@ -113,28 +114,41 @@ def measured_by(task: Task, measure: str | None) -> Task:
     formula = as_formula(measure)
     last = isinstance(formula, Atom)
     words = f"The last label of `{measure}`." if last else ""
-    return task.replace(measures={"success": Measure.from_formula(patterns.stay(formula) if last else formula, words)})
+    success = Measure.from_formula(patterns.stay(formula), words) if last else Measure.from_rule(formula)
+    return task.replace(measures={"success": success})
 
 
 def _rules(task: Task, texts: Mapping[str, str]) -> dict[str, tuple[str, Measure]]:
     """Return the formulas of the specs as measures, with their titles, so that each is known under every reward.
 
+    A title is the formula, after its names in the specs; a name of several formulas is followed by that of the spec.
     Left out are formulas without atoms, formulas about things, formulas under robustness, and formulas whose atoms two
     specs define differently. The name of a measure depends on the formula and on its atoms alone, so that results that
     are there already are neither lost nor mistaken when specs are added or changed.
     """
-    found: dict[str, tuple[str, Measure]] = {}
+    found: dict[str, tuple[Formula, Measure]] = {}
+    named: dict[str, dict[str, str]] = {}  # the pairs' names of each rule, each with the first spec that has it
     for key, spec in task.specs.items():
         own, written = spec.atom_functions or {}, tomllib.loads(texts.get(key, ""))
-        for pair, title in zip(spec.pairs, spec.names, strict=True):
+        for pair in spec.pairs:
             atoms = () if isinstance(pair.formula, Quantified) else pair.formula.atoms
             agreed = all(own.get(atom) == task.atoms.get(atom) for atom in atoms)
             if atoms and agreed and spec.semantics == "degree":
                 definitions = {atom: written.get("atoms", {}).get(atom) for atom in atoms}
                 identity = f"{pair.formula}{definitions}{written.get('observation')}"
+                rule = Measure.from_rule(pair.formula)
+                identity += " mean" * rule.mean
                 name = f"rule_{zlib.crc32(identity.encode()):08x}"
-                found.setdefault(name, (title, Measure.from_formula(pair.formula)))
-    return found
+                found.setdefault(name, (pair.formula, rule))
+                if pair.name is not None:
+                    named.setdefault(name, {}).setdefault(pair.name, key)
+    used = collections.Counter(title for titles in named.values() for title in titles)
+
+    def title_of(name: str, formula: Formula) -> str:
+        titles = [f"{one} ({key})" if used[one] > 1 else one for one, key in named.get(name, {}).items()]
+        return f"{', '.join(titles)}: {formula}" if titles else str(formula)
+
+    return {name: (title_of(name, formula), rule) for name, (formula, rule) in found.items()}
 
 
 def _listed(names: list[str]) -> str:

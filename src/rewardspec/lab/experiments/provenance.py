@@ -8,20 +8,32 @@ import platform
 import shlex
 from collections.abc import Sequence
 from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from rewardspec.environments import find_spec
+
+if TYPE_CHECKING:
+    from rewardspec.lab.tasks.task import Task
 
 _PACKAGES = ("rewardspec", "numpy", "jax", "optax", "gymnasium")
+_SB3_PACKAGES = ("rewardspec", "numpy", "stable_baselines3", "sb3_contrib", "torch", "gymnasium")
 _PRIVATE = ("--address",)  # options whose values are private
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of the packages that a result depends on, if installed.
+def versions(task: Task | None = None) -> dict[str, str]:
+    """Return the versions of the packages that a result depends on, if installed: also learner's and environment's.
 
     Example:
         >>> list(versions())[:3]
         ['python', 'rewardspec', 'numpy']
     """
     found = {"python": platform.python_version()}
-    for package in _PACKAGES:
+    packages: tuple[str, ...] = _SB3_PACKAGES if task is not None and task.learner.startswith("sb3:") else _PACKAGES
+    entry = None if task is None else find_spec(task.env).entry_point
+    if isinstance(entry, str):
+        module = entry.partition(":")[0].partition(".")[0]
+        packages += tuple(importlib.metadata.packages_distributions().get(module, ()))
+    for package in packages:
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:

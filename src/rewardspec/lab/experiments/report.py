@@ -115,6 +115,7 @@ def report(
         hint=hint,
         further={name: safe(plot(svg, name, f"Learning curves by {name}.")) for name, svg in further.items()},
         share=shares,
+        means={name for task in study.tasks.values() for name, measure in task.measures.items() if measure.mean},
         contrasts=contrasts,
         intervals=results.interval_words,
         interval_known=any(cell.completion_over_runs.known for cell in cells),
@@ -173,7 +174,11 @@ def _tiles(results: Summaries) -> Iterator[tuple[str, str]]:
 def _contrast(results: Summaries, contrast: Contrast) -> Content:
     found = compare(results, contrast)
     counts = {name: sum(one.standing == name for one in found) for name in get_args(Standing)}
-    tally = ", ".join(f"{name} in {count}" for name, count in counts.items() if count or name != "too few runs")
+    tally = ", ".join(
+        f"{comparisons.SHOWN.get(name, name)} in {count}"
+        for name, count in counts.items()
+        if count or name != "too few runs"
+    )
     return {
         "title": contrast.title,
         "tally": f"{tally} of {len(found)}",
@@ -188,7 +193,7 @@ def _compared(study: Study, found: Comparison, *, named: bool) -> Content:
     half = f" ± {scale * difference.half_width:.2f}" if difference.known else ""
     return {
         "text": f"{scale * difference.value:+.2f}".replace("-", "−") + half,
-        "standing": found.standing,
+        "standing": comparisons.SHOWN.get(found.standing, found.standing),
         "tone": _TONES.get(found.standing, ""),
         "other": study.rewards[found.other] if named else "",
     }
@@ -206,6 +211,7 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Cont
     return {
         "task": task,
         "facts": (
+            ("Arguments", task.arguments),
             ("Its own reward", task.base_reward),
             ("Task completion", task.measure.words),
             ("Learner", f"{learner_words(task.learner)}{limit}"),
@@ -214,9 +220,9 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Cont
         "figure": safe(plot(to_svg(figure_of_task(study, name, own)), name, said)) if own else None,
         "heads": _heads(study, task),
         "rows": [_row(results, task, reward) for reward in study.rewards] if results.of(name) else [],
-        "note": f"Completion is the mean over runs, {results.interval_words()}. Return is what an episode of the "
-        "last tenth was paid, own return what the environment's own reward would have been for it. Unsafe is the share "
-        "of those episodes that violated a veto of the spec.",
+        "note": f"Numbers are means over runs; completion is {results.interval_words()}. Return is what an episode of "
+        "the last tenth was paid, own return what the environment's own reward would have been for it. Unsafe is the "
+        "share of those episodes that violated a veto of the spec.",
         "rewards": [_card(study, task, reward, safe) for reward in study.rewards if reward != BASE],
         "verdicts": list(_verdicts(study, task)) if task.learner == "q-learning" and task.intent is not None else [],
         "discount": LEARNER_DISCOUNT,

@@ -89,18 +89,33 @@ class Results:
 
     def plan(self, jobs: Iterable[Job], study: JsonObject) -> None:
         """Write the plan: replace the jobs of the given cells. `study` is the description of the study."""
+        jobs = list(jobs)
         old, planned = self._read_plan()
+        merged = merged_description(old, study) if planned else study
         cells = dict(planned)
+        if merged.get("study") == "own" and jobs:
+            again = {(job.task, job.reward) for job in jobs}
+            self._check_kept({cell: keys for cell, keys in planned.items() if cell not in again}, jobs)
         for job in jobs:
             cells[job.task, job.reward] = ()
         for job in jobs:
             cells[job.task, job.reward] += (job.key,)
         content = {
             "format": _PLAN_FORMAT,
-            "study": merged_description(old, study) if planned else study,
+            "study": merged,
             "cells": [{"task": task, "reward": reward, "jobs": keys} for (task, reward), keys in cells.items()],
         }
         write_whole(self.directory / PLAN, json.dumps(content, indent=1).encode())
+
+    def _check_kept(self, kept: Plan, jobs: Sequence[Job]) -> None:
+        """Raise an Error if cells that stay in the table have other settings, or another number of seeds."""
+        one = jobs[0]
+        seeds = sum(job.count for job in jobs if job.reward == one.reward)
+        for (_, reward), keys in kept.items():
+            names = [name for name in map(parsed_name, keys) if name is not None]
+            runs = sum(int(name["last"]) - int(name["first"]) + 1 for name in names)
+            for stored in self._sound(path for key in keys if (path := self.jobs / f"{key}.npz").exists()):
+                _check_equal(one.reward, {**one.settings, "seeds": seeds}, reward, {**stored.config, "seeds": runs})
 
     def study(self) -> Study:
         """Load the study, without importing the functions that its specs refer to."""
@@ -111,6 +126,7 @@ class Results:
         description, plan = self._read_plan()
         known = study_of(description, show=True, references=self.references).cells
         found = self._by_cell(known)
+        first: Cell | None = None
         for cell in known:
             stored, planned = found.get(cell, []), plan.get(cell)
             chosen = _largest_group(stored) if planned is None else _planned(stored, planned)
@@ -118,7 +134,11 @@ class Results:
             if planned is not None and len(results) < len(planned):
                 self.report(f"{' '.join(cell)}: {len(results)} of {len(planned)} jobs are done.")
             if results:
-                yield _merged(results)
+                merged = _merged(results)
+                first = first or merged
+                if description.get("study") == "own":
+                    _check_equal(merged.reward, merged.config, first.reward, first.config)
+                yield merged
 
     def _read_plan(self) -> tuple[JsonObject, Plan]:
         """Read the study and the plan; the plan is empty if the file is missing or, with a report, unreadable."""
@@ -171,6 +191,18 @@ def open_results(
     if first is None:
         raise Error(f"There are no results in {str(directory)!r}. Make some {how}")
     return results.study(), itertools.chain((first,), cells)
+
+
+def _check_equal(one: str, settings: JsonObject, other: str, others: JsonObject) -> None:
+    """Raise an Error that names the first setting in which two rewards of a comparison differ."""
+    for name in {**settings, **others}:
+        here, there = settings.get(name), others.get(name)
+        if here != there:
+            raise Error(
+                f"Only results of equal settings are compared, and `{name}` is {here!r} for {one!r} and {there!r} for "
+                f"{other!r}, whose results are in the directory. Repeat the settings, name all specs again to train "
+                "them anew, or give another directory with -o."
+            )
 
 
 def _planned(stored: Sequence[Path], planned: Sequence[str]) -> list[Path]:

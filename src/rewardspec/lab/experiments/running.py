@@ -133,6 +133,6 @@ class Trainer:
             training.log,
             seconds=training.seconds,
             command=self.command,
-            versions=provenance.versions(),
+            versions=provenance.versions(task),
             device=provenance.machine(device),
         )

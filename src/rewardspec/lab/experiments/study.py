@@ -276,6 +276,12 @@ def merged_description(old: JsonObject, new: JsonObject) -> JsonObject:
     """Merge the descriptions of a study that is resumed, possibly with further rewards."""
     if old == new:
         return new
-    if old.get("study") == new.get("study") == "own" and old["env"] == new["env"]:
-        return {**new, "specs": {**old["specs"], **new["specs"]}}
-    raise Error("The directory holds the results of another study. Give another directory.")
+    if not old.get("study") == new.get("study") == "own":
+        raise Error("The directory holds the results of another study. Give another directory with -o.")
+    for name in ("env", "measure", "observe"):
+        if old.get(name) != new.get(name):
+            raise Error(
+                f"The directory holds the results of another study: its `{name}` is {old.get(name)!r}, and "
+                f"{new.get(name)!r} was given. Repeat what it has, or give another directory with -o."
+            )
+    return {**new, "base": old["base"] or new["base"], "specs": {**old["specs"], **new["specs"]}}

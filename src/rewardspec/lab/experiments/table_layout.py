@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, TypeAlias
 
 from rewardspec.lab.experiments.statistics import Estimate
@@ -81,12 +81,14 @@ def completion_table(results: Summaries) -> Table:
     """Make the table of task completion: with published numbers, means over episodes; else means over runs."""
     study = results.study
     if study.references:
-        group = _Group(
-            _measured(study),
-            lambda cell, _: percent_text(cell.completion),
-            lambda cell: cell.completion.value,
-            lambda published: (f"{published.completion:.2f} ± {published.half_width:.2f}", False),
-        )
+        groups = [
+            _Group(
+                _measured(study),
+                lambda cell, _: percent_text(cell.completion),
+                lambda cell: cell.completion,
+                lambda published: (f"{published.completion:.2f} ± {published.half_width:.2f}", False),
+            )
+        ]
         notes = [
             "Lines marked “paper” are the paper's own numbers"
             + ("; “best” is a column of ours." if "best" in study.rewards else "."),
@@ -95,16 +97,20 @@ def completion_table(results: Summaries) -> Table:
         ]
     else:
         # Failed episodes may be longer, so a run that never succeeds would have less weight in a mean over episodes.
-        group = _Group(
-            _measured(study),
-            lambda cell, task: _text(cell.completion_over_runs, task),
-            lambda cell: cell.completion_over_runs.value,
-        )
-        notes = [
-            "Mean over runs of a run's mean over all of its episodes, those from the beginning of training included, "
-            f"{results.interval_words()}. Bold: the best of the row."
+        title = _measured(study)
+        groups = [
+            _Group(f"{title}, last tenth", lambda cell, task: _text(cell.final, task), lambda cell: cell.final),
+            _Group(
+                f"{title}, all of training",
+                lambda cell, task: _text(cell.completion_over_runs, task),
+                lambda cell: cell.completion_over_runs,
+            ),
         ]
-    return _table(results, _measured(study), [group], notes)
+        notes = [
+            "Mean over runs of a run's mean over its episodes in the last tenth of training, and in all of it, "
+            f"{results.interval_words()}. Episodes are those of training, exploration included. {_best_words(study)}"
+        ]
+    return _table(results, _measured(study), groups, notes)
 
 
 def differences_table(results: Summaries) -> Table:
@@ -159,10 +165,11 @@ def further_table(results: Summaries, name: str) -> Table:
         for task in results.study.tasks.values()
         if (measure := task.measures.get(name)) is not None
     }
-    notes = [f"Means over runs, {results.interval_words()}; shares in percent. Bold: the best of the row."]
+    notes = [f"Means over runs, {results.interval_words()}; shares in percent. {_best_words(results.study)}"]
     if len(words) > 1:
         notes.append("What is measured: " + "; ".join(f"{title}: {text}" for title, text in words.items()) + ".")
     groups = [_further(name, "All of training", late=False), _further(name, "Last tenth", late=True)]
+    groups = groups if results.study.references else groups[::-1]
     return _table(results, name.replace("_", " ").capitalize(), groups, notes)
 
 
@@ -177,8 +184,9 @@ def rules_table(results: Summaries) -> Table:
         for line in [_ours(results, task, groups[name])]
     ]
     notes = (
-        "For each formula of the specs, its value at the end of an episode, whatever the reward was: the mean over "
-        f"runs in the last tenth of training, in percent, {results.interval_words()}. Bold: the best of the row.",
+        "For each formula of the specs, its value at the end of an episode, whatever the reward was; of `now φ` its "
+        "mean over the steps of the episode, unless φ is about later steps. Numbers are means over "
+        f"runs in the last tenth of training, in percent, {results.interval_words()}. {_best_words(study)}",
     )
     return Table("Which rule is kept", ("Last tenth (%)",), tuple(study.rewards.values()), tuple(lines), notes)
 
@@ -197,17 +205,20 @@ def ends_table(results: Summaries) -> Table:
     """Make the table of the end of training, the interquartile mean and the share of converged runs."""
     unit = _unit(results.study)
     groups = [
-        _Group(f"Last tenth{unit}", lambda cell, task: _text(cell.final, task), lambda cell: cell.final.value),
-        _Group(f"IQM{unit}", lambda cell, task: _text(cell.iqm, task), lambda cell: cell.iqm.value),
+        _Group(f"IQM{unit}", lambda cell, task: _text(cell.iqm, task), lambda cell: cell.iqm),
         _Group("Converged (%)", lambda cell, _: f"{100 * cell.converged:.0f}"),
     ]
     bootstrap = results.interval_words("the 95 % interval of a bootstrap over runs")
     notes = [
-        "Last tenth: the same over the last tenth of training (episodes for Q-learning, else steps), "
-        f"{results.interval_words()}. IQM: interquartile mean of the runs' means over all of training, {bootstrap}. "
-        "Converged: the share of the runs whose rewards did. Bold: the best of the row.",
+        f"IQM: interquartile mean of the runs' means over all of training, {bootstrap}. "
+        f"Converged: the share of the runs whose rewards did. {_best_words(results.study)}",
     ]
-    return _table(results, "How training ends", groups, notes)
+    if not results.study.references:  # the first table has the last tenth
+        return _table(results, "Interquartile mean and convergence", groups, notes)
+    last = _Group(f"Last tenth{unit}", lambda cell, task: _text(cell.final, task), lambda cell: cell.final)
+    said = "Last tenth: the same over the last tenth of training (episodes for Q-learning, else steps), "
+    notes = [f"{said}{results.interval_words()}. {notes[0]}"]
+    return _table(results, "How training ends", [last, *groups], notes)
 
 
 # Groups of columns.
@@ -219,7 +230,7 @@ class _Group:
 
     title: str
     show: Callable[[Summary, Task], str]
-    measure: Callable[[Summary], float] | None = None
+    measure: Callable[[Summary], Estimate | None] | None = None
     reference: Callable[[Reference], tuple[str, bool]] | None = None
     starred: bool = False
 
@@ -234,11 +245,7 @@ def _further(name: str, title: str, *, late: bool) -> _Group:
         estimate = found(cell)
         return GAP if estimate is None else estimate_text(estimate, task.measures[name].share)
 
-    def value(cell: Summary) -> float:
-        estimate = found(cell)
-        return -math.inf if estimate is None else estimate.value
-
-    return _Group(title, show, value)
+    return _Group(title, show, found)
 
 
 def _unit(study: Study) -> str:
@@ -279,16 +286,39 @@ def _ours(results: Summaries, name: str, groups: list[_Group]) -> Line:
 
     def entries(group: _Group) -> Iterator[Entry]:
         measure = group.measure
-        best = max((measure(cell) for cell in row.values()), default=None) if measure is not None else None
+        known = {} if measure is None else {key: one for key, cell in row.items() if (one := measure(cell)) is not None}
+        best = _best(known, certain=not results.study.references)
         for reward in results.study.rewards:
             if reward in row:
-                bold = measure is not None and measure(row[reward]) == best
                 starred = group.starred and results.is_starred(name, reward)
-                yield Entry(group.show(row[reward], task), starred, bold)
+                yield Entry(group.show(row[reward], task), starred, reward in best)
             else:
                 yield Entry(GAP)
 
     return Line(task, "ours", tuple(tuple(entries(group)) for group in groups))
+
+
+def _best(row: Mapping[str, Estimate], *, certain: bool) -> set[str]:
+    """Return the rewards with the largest number; if `certain`, the one whose interval is above those of all others.
+
+    Example:
+        >>> row = {"a": Estimate(0.5, 0.4, 0.6), "b": Estimate(0.7, 0.55, 0.85)}
+        >>> _best(row, certain=False), _best(row, certain=True)
+        ({'b'}, set())
+    """
+    if not certain:
+        return {reward for reward, one in row.items() if one.value == max(other.value for other in row.values())}
+    return {
+        reward
+        for reward, one in row.items()
+        if len(row) > 1 and all(one.low > other.high for key, other in row.items() if key != reward)
+    }
+
+
+def _best_words(study: Study) -> str:
+    if study.references:
+        return "Bold: the best of the row."
+    return "Bold: the best of the row, where its interval lies above those of all others."
 
 
 def _published(study: Study, name: str, groups: list[_Group]) -> Line:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -56,11 +57,18 @@ def record(policy: Policy, path: str | os.PathLike[str], *, run: int = 0, seed: 
     """Play one episode of a run's policy and write its recording: `.gif` for an animation, `.png` for stills."""
     check_recording(path)
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pygame would look for a screen
+        # pygame would look for a screen; with "dummy", environments such as highway-env draw nothing.
+        os.environ.setdefault("SDL_VIDEODRIVER", "offscreen")
     try:
         episode = play(policy, run=run, seed=seed, pictures=True)
     except gym.error.DependencyNotInstalled:
         raise MissingExtraError("pygame", "envs", "Drawing this environment") from None
+    if all((frame == episode.frames[0][0, 0]).all() for frame in episode.frames):
+        warnings.warn(
+            f"Every picture of the episode of {policy.task.title} has one color alone. Its environment may not draw "
+            f"without a screen. SDL_VIDEODRIVER is {os.environ.get('SDL_VIDEODRIVER')!r}; set it to another driver.",
+            stacklevel=2,
+        )
     target = Path(path)
     content = moving(episode.frames) if target.suffix.lower() == ".gif" else stills(episode.frames)
     try:

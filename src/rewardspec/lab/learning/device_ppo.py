@@ -20,6 +20,7 @@ from rewardspec.lab.learning.networks import HIDDEN, Encoder, Parameters, flat_e
 from rewardspec.lab.learning.normalization import Moments, RewardScale
 from rewardspec.lab.learning.ppo_update import import_jax, make_update
 from rewardspec.lab.learning.settings import PPO
+from rewardspec.lab.learning.spaces import scaled_actions
 from rewardspec.types import Array, Observation
 
 Record: TypeAlias = Callable[[dict[str, Any]], Any]
@@ -207,7 +208,10 @@ class DevicePPO:
         space = self.envs.action_space
         if not self._outputs[1]:
             return action
-        return jnp.clip(action, space.low, space.high).reshape(-1, *space.shape)
+        action = action.reshape(-1, *space.shape)
+        if self.config.scale_actions:
+            action = scaled_actions(action, space.low, space.high)
+        return jnp.clip(action, space.low, space.high)
 
 
 def _prepared(moments: Moments | None, obs: Observation, counted: Array | None = None) -> tuple[Moments | None, Any]:

@@ -19,7 +19,7 @@ from rewardspec.lab.learning.physics_env import physics_env
 from rewardspec.lab.learning.ppo_update import import_jax
 from rewardspec.lab.learning.settings import PPO, Config
 from rewardspec.lab.learning.training_log import Progress, TrainingLog
-from rewardspec.lab.tasks.measures import Ending, formula_measures, measured
+from rewardspec.lab.tasks.measures import Ending, formula_measures, measured, number_of_means, of_means
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Action, Array, Observation
@@ -106,21 +106,23 @@ class MeasuredEnv:
         monitor = None
         if self.formulas is not None:
             monitor = self.formulas.start(self.formulas.labels(obs, None, obs, step=0), (), xp=jnp)
-        return (state, obs, monitor, jnp.int32(0), jnp.float32(0.0)), obs
+        sums = (jnp.float32(0.0),) * number_of_means(self.task)
+        return (state, obs, monitor, jnp.int32(0), jnp.float32(0.0), sums), obs
 
     def step(
         self, key: Array, state: Any, action: Action
     ) -> tuple[Any, Observation, Array, Array, Array, dict[str, Any]]:
         """Return what follows an action."""
-        inner, before, monitor, length, base_return = state
+        inner, before, monitor, length, base_return, sums = state
         inner, obs, reward, terminated, truncated, info = self.env.step(key, inner, action)
         length, base_return = length + 1, base_return + reward
         values: Sequence[Any] = ()
         if self.formulas is not None:
             monitor, _ = self.formulas.step(monitor, self.formulas.labels(before, action, obs))
             values = self.formulas.values(monitor)
-        measures = measured(self.task, Ending(obs, length, base_return, terminated), values)
-        state = (inner, obs, monitor, length, base_return)
+            sums = tuple(total + value for total, value in zip(sums, of_means(self.task, values), strict=True))
+        measures = measured(self.task, Ending(obs, length, base_return, terminated), values, sums)
+        state = (inner, obs, monitor, length, base_return, sums)
         return state, obs, reward, terminated, truncated, {**info, "measures": measures}
 
 

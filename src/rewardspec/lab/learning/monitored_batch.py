@@ -15,7 +15,7 @@ from rewardspec.lab.learning.env_batches import EnvBatch
 from rewardspec.lab.learning.finite_numbers import require_finite
 from rewardspec.lab.learning.spaces import Actions, counts_steps, features_of, flattener, observation_size
 from rewardspec.lab.learning.training_log import TrainingLog
-from rewardspec.lab.tasks.measures import Ending, formula_measures, measured
+from rewardspec.lab.tasks.measures import Ending, formula_measures, measured, number_of_means, of_means
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Action, Array, Bools, MachineState, Observation
@@ -28,7 +28,8 @@ class MonitoredBatch:
 
     The environments of a run are consecutive.
 
-    `observe` is what of the monitor is appended to observations; see `rewardspec.lab.learning.spaces`.
+    `observe` is what of the monitor is appended to observations, and `scale_actions` whether outputs are mapped onto
+    the bounds of actions; see `rewardspec.lab.learning.spaces`.
 
     Attributes:
         observation_size: Size of an observation, with the monitor's features.
@@ -39,12 +40,21 @@ class MonitoredBatch:
             ones of the others, shape (n, observation_size). None if no episode ended.
     """
 
-    def __init__(self, task: Task, batch: EnvBatch, runs: int, spec: Spec | None, observe: str | None) -> None:
+    def __init__(
+        self,
+        task: Task,
+        batch: EnvBatch,
+        runs: int,
+        spec: Spec | None,
+        observe: str | None,
+        *,
+        scale_actions: bool = False,
+    ) -> None:
         self.task = task
         self.batch = batch
         self.runs = runs
         self.spec = spec
-        self.actions = Actions(batch.action_space)
+        self.actions = Actions(batch.action_space, scaled=scale_actions)
         self.features = None if spec is None or observe is None else Features(spec, features_of(observe))
         if self.features is not None and not self.features.names:
             self.features = None  # the product is Markov as it is
@@ -62,6 +72,7 @@ class MonitoredBatch:
         self._length = np.zeros(count, dtype=np.int64)
         self._paid = np.zeros(count)
         self._base = np.zeros(count)
+        self._sums = [np.zeros(count) for _ in range(number_of_means(task))]
         self._steps = 0
         self._rows: list[dict[str, Array]] = []
 
@@ -92,6 +103,10 @@ class MonitoredBatch:
             require_finite(reward, f"The reward that the spec pays in {self.task.title}", self._where)
         if self._measurer is not None:
             self._measured, _ = self._measurer.advance(self._measured, transition, step=self._length)
+            if self._sums:
+                values = of_means(self.task, self._measurer.spec.values(self._measured))
+                for total, value in zip(self._sums, values, strict=True):
+                    total += value
         self._steps += len(self.batch) // self.runs
         self._paid += reward
         self._base += step.reward
@@ -122,12 +137,16 @@ class MonitoredBatch:
         obs = take(self.batch.observation_space, last_obs, ended)
         ending = Ending(obs, row["length"], row["base_reward"], terminated[ended])
         values = () if self._measurer is None else self._measurer.spec.values(self._measured)
-        for name, value in measured(self.task, ending, (value[ended] for value in values)).items():
+        for name, value in measured(
+            self.task, ending, (value[ended] for value in values), (total[ended] for total in self._sums)
+        ).items():
             row[name] = np.broadcast_to(np.asarray(value), len(ended))
         self._rows.append(row)
         self._length[ended] = 0
         self._paid[ended] = 0.0
         self._base[ended] = 0.0
+        for total in self._sums:
+            total[ended] = 0.0
 
     def _shown(self, obs: Observation) -> Floats:
         flat = self._flatten(obs)

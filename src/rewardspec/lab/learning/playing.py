@@ -188,7 +188,7 @@ def _table_chooser(policy: Policy, run: int, first: Observation) -> Chooser:
 
 def _network_chooser(policy: Policy, env: Environment, run: int) -> Chooser:
     layers = {name: policy.arrays[name][run] for k in range(len(HIDDEN) + 1) for name in (f"w{k}", f"b{k}")}
-    actions = Actions(env.action_space)
+    actions = Actions(env.action_space, scaled=policy.scale_actions)
     spec, observe, numbers_seen = policy.spec, policy.observe, flattener(env.observation_space)
     features = None if spec is None or observe is None else Features(spec, features_of(observe))
     steps = -1

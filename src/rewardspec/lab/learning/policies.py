@@ -46,6 +46,7 @@ class Policy:
         arrays: Parameters by name, with the runs as first axis: `table`; or `w0`, `b0`, …, with `mean` and `variance`
             of normalized observations and `log_std` of continuous actions; or the parameters of an SB3 policy.
         learner: Settings of a policy of Stable-Baselines3.
+        scale_actions: Whether outputs of a network in [-1, 1] are mapped onto the bounds of the actions.
     """
 
     kind: Kind
@@ -55,6 +56,7 @@ class Policy:
     seeds: tuple[int, ...]
     arrays: dict[str, Array]
     learner: SB3 | None = None
+    scale_actions: bool = False
 
     def __repr__(self) -> str:
         runs = f"{len(self.seeds)} run{'s' * (len(self.seeds) != 1)}"
@@ -73,6 +75,7 @@ class Policy:
             "observe": self.observe,
             "seeds": list(self.seeds),
             **({} if self.learner is None else {"learner": _rebuilding(dataclasses.asdict(self.learner))}),
+            "scale_actions": self.scale_actions,
         }
         try:
             write_whole(path, write_arrays(header, self.arrays))
@@ -115,6 +118,12 @@ def _without_arrays(header: Json, references: bool) -> Policy:
     """Make the policy of a header, without its arrays."""
     try:
         if header["format"] != FORMAT:
+            if header.get("kind") == "rewardspec result":
+                raise PolicyFileError(
+                    f"It is a result of `rewardspec compare` or `reproduce`: the episodes of {header['task']} with the "
+                    f"reward {header['reward']}, without the policies, which they do not keep. Train one with: "
+                    "rewardspec train ENV --spec FILE -o policy.npz"
+                )
             raise PolicyFileError(f"It has the format {header['format']!r}, and this version reads {FORMAT!r}.")
         return Policy(
             kind=header["kind"],
@@ -124,6 +133,7 @@ def _without_arrays(header: Json, references: bool) -> Policy:
             seeds=tuple(map(int, header["seeds"])),
             arrays={},
             learner=SB3(**_rebuilding(header["learner"])) if header["kind"] == "sb3" else None,
+            scale_actions=bool(header.get("scale_actions", False)),  # older files have none
         )
     except Error:
         raise

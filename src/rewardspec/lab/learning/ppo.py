@@ -42,7 +42,8 @@ def learn_actors(
     The log comes with the arrays of the learned actors, as `rewardspec.lab.learning.policies` keeps them.
     """
     with contextlib.closing(make_batch(task, _environment_seeds(seeds, config.envs), source)) as batch:
-        return _learn(MonitoredBatch(task, batch, len(seeds), spec, observe), config, seeds, progress)
+        envs = MonitoredBatch(task, batch, len(seeds), spec, observe, scale_actions=config.scale_actions)
+        return _learn(envs, config, seeds, progress)
 
 
 def _learn(

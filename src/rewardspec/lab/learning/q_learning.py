@@ -56,7 +56,7 @@ def learn_tables(
     arrays = _arrays(tables, config)
     carry = _first(tables, config, arrays, runs)
     keys = jax.vmap(jax.random.key)(np.asarray(seeds, dtype=np.uint32))
-    advance = _program(config, tables.successor.shape[1:], runs, tuple(tables.formulas))
+    advance = _program(config, tables.successor.shape[1:], runs, tuple(tables.formulas), _means(tables))
     compiled = advance.lower(arrays, keys, carry).compile()
     clock = [(0, 0.0)]
     ended: list[tuple[NDArray[np.intp], NDArray[np.float32]]] = []
@@ -140,7 +140,13 @@ def _first(tables: FiniteTables, config: QLearning, arrays: Arrays, runs: int) -
         "paid": np.zeros((runs, 2), dtype=np.float32),
         "table": np.full((runs * rows, tables.successor.shape[1], slots), config.initial_value, dtype=np.float32),
         "formulas": {name: np.zeros(runs, dtype=np.int32) for name in tables.formulas},
+        "sums": {name: np.zeros(runs, dtype=np.float32) for name in _means(tables)},
     }
+
+
+def _means(tables: FiniteTables) -> tuple[str, ...]:
+    """Return the names of the formulas whose means over steps are measured."""
+    return tuple(name for name in tables.formulas if tables.task.measures[name].mean)
 
 
 def _learned(tables: FiniteTables, arrays: Arrays, table: NDArray[np.float32], runs: int) -> NDArray[np.float32]:
@@ -153,7 +159,7 @@ def _learned(tables: FiniteTables, arrays: Arrays, table: NDArray[np.float32], r
 
 @functools.lru_cache(maxsize=64)
 def _program(
-    config: QLearning, shape: tuple[int, int], runs: int, formulas: tuple[str, ...]
+    config: QLearning, shape: tuple[int, int], runs: int, formulas: tuple[str, ...], means: tuple[str, ...]
 ) -> Any:  # jax.stages.Wrapped
     """Compile the loop over `_CHUNK` steps of every run."""
     import jax
@@ -199,12 +205,16 @@ def _program(
         if "truncated_reward" in arrays:
             reward = jnp.where(truncated, arrays["truncated_reward"][outcome], reward)
         going, successor = successor, jnp.maximum(successor, 0)
-        values_at_end, after = [], {}
+        values_at_end, after, sums = [], {}, {}
         for name in formulas:
             one = arrays["formulas"][name]
             at = jnp.where(carry["began"], one["starts"][start], carry["formulas"][name])
             at = outcome + (at - node) * actions * outcomes  # the same action and outcome
-            values_at_end.append(one["value"][at])
+            value = one["value"][at]
+            if name in means:
+                value += jnp.where(carry["began"], 0.0, carry["sums"][name])
+                sums[name] = value
+            values_at_end.append(value)
             after[name] = jnp.maximum(one["successor"][at], 0)
 
         # Learn at this node, or at all nodes that differ from it only in memory; smaller groups are padded. Truncated
@@ -253,6 +263,7 @@ def _program(
             "paid": jnp.where(over[:, None], 0.0, paid),
             "table": table,
             "formulas": after,
+            "sums": sums,
         }
         return after_step, line.astype(jnp.float32)
 
@@ -284,6 +295,7 @@ def _log(
     terminated = tables.successor.reshape(-1)[outcome] < 0
     ending = Ending(tables.last_state.reshape(-1)[outcome], length, base_reward, terminated)
     known = dict(zip(tables.formulas, values, strict=True))
+    known |= {name: known[name] / length for name in _means(tables)}
     known |= {name: column.reshape(-1)[outcome] for name, column in tables.measures.items()}
     measures = {name: known[name] if name in known else m(ending) for name, m in tables.task.measures.items()}
     total = np.concatenate([[0], np.cumsum(length)])

@@ -95,6 +95,8 @@ class PPO:
         normalize_rewards: Whether rewards are scaled by the deviation of the discounted return so far.
         bootstrap_truncated: Whether to bootstrap the value of truncated episodes; otherwise they count as terminated,
             as in CleanRL and in the paper.
+        scale_actions: Whether outputs in [-1, 1] are mapped onto the bounds of the actions, where these are finite;
+            otherwise outputs are the actions themselves. Both are clipped to the bounds.
     """
 
     unit: ClassVar[Unit] = "steps"
@@ -116,6 +118,7 @@ class PPO:
     normalize_observations: bool = False
     normalize_rewards: bool = False
     bootstrap_truncated: bool = True
+    scale_actions: bool = False
 
     def __post_init__(self) -> None:
         _check_types(self)

@@ -74,21 +74,39 @@ def _flat(space: AnySpace, batch: Observation) -> Array:
     return np.asarray(batch).reshape(len(batch), -1)  # Box and MultiBinary
 
 
+def scaled_actions(outputs: Array, low: Array, high: Array) -> Array:
+    """Map outputs in [-1, 1] onto the bounds of actions; those without finite bounds stay as they are.
+
+    Example:
+        >>> scaled_actions(np.array([-1.0, 0.5]), np.zeros(2), np.array([512.0, np.inf])).tolist()
+        [0.0, 0.5]
+    """
+    low, high = np.asarray(low, np.float32), np.asarray(high, np.float32)
+    bounded = np.isfinite(low) & np.isfinite(high)
+    middle, half = np.where(bounded, low / 2 + high / 2, 0.0), np.where(bounded, high / 2 - low / 2, 1.0)
+    return middle.astype(np.float32) + half.astype(np.float32) * outputs
+
+
 class Actions:
     """Actions of an environment, as outputs of PPO.
+
+    Args:
+        space: The action space.
+        scaled: Whether outputs in [-1, 1] are mapped onto the bounds of a Box.
 
     Attributes:
         continuous: Whether actions are continuous.
         outputs: Size of a continuous action, or number of discrete actions.
     """
 
-    def __init__(self, space: AnySpace) -> None:
+    def __init__(self, space: AnySpace, *, scaled: bool = False) -> None:
         if not isinstance(space, spaces.Box | spaces.Discrete):
             raise Error(
                 f"PPO takes actions of a Box or a Discrete space. Received {space}. Wrap the environment so that it "
                 "has such actions, or use another learner with rewardspec.wrappers.MonitorReward."
             )
         self.space = space
+        self.scaled = scaled
         self.continuous = isinstance(space, spaces.Box)
         self.outputs = int(np.prod(space.shape)) if isinstance(space, spaces.Box) else int(space.n)
 
@@ -97,7 +115,8 @@ class Actions:
         space = self.space
         if isinstance(space, spaces.Discrete):
             return chosen + space.start if space.start else chosen
-        bounded = np.clip(chosen, space.low.ravel(), space.high.ravel())
+        low, high = space.low.ravel(), space.high.ravel()
+        bounded = np.clip(scaled_actions(chosen, low, high) if self.scaled else chosen, low, high)
         return bounded if len(space.shape) == 1 else bounded.reshape(len(bounded), *space.shape)
 
 

@@ -24,6 +24,7 @@ from rewardspec.lab.learning.q_learning import learn_tables
 from rewardspec.lab.learning.settings import PPO, SB3, Config, QLearning, learner_words
 from rewardspec.lab.learning.spaces import NETWORK_OBSERVE, Actions, observation_size
 from rewardspec.lab.learning.training_log import Progress, TrainingLog
+from rewardspec.lab.tasks.registry import names
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.wrappers.monitor_reward import readable
@@ -117,7 +118,7 @@ def train(
             log, arrays = learn_actors_compiled(
                 task, spec, observe, config, seeds, progress, device=checked_device(device), checkpoint=file
             )
-        policy = Policy("network", task, spec, observe, seeds, arrays)
+        policy = Policy("network", task, spec, observe, seeds, arrays, scale_actions=config.scale_actions)
     return Training(log, policy, time.perf_counter() - began)
 
 
@@ -200,9 +201,11 @@ def _defaults(task: Task, quick: bool) -> Config:
             "max_steps": task.max_episode_steps,
         }
         return QLearning(**{name: value for name, value in given.items() if value is not None})
-    settings = PPO.continuous if task.continuous else PPO.discrete
+    settings = PPO.continuous() if task.continuous else PPO.discrete()
+    # The tasks of the paper keep its learner, whose outputs are the actions themselves.
+    settings = dataclasses.replace(settings, scale_actions=task.continuous and task.name not in names("paper"))
     steps = budget.quick_steps if quick else budget.steps
-    return settings() if steps is None else settings(total_steps=steps)
+    return settings if steps is None else dataclasses.replace(settings, total_steps=steps)
 
 
 def check_trainable(

@@ -11,7 +11,8 @@ import gymnasium as gym
 from rewardspec.episodes.engine import Engine, Transition
 from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import MissingExtraError
-from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
+from rewardspec.logic.formulas import LAST, And, Eventually, Formula, FormulaLike, as_formula
+from rewardspec.logic.fragments import is_past
 from rewardspec.machines.effort_limit import DEFAULT_REGISTERS
 from rewardspec.renamed import renamed_constructor
 from rewardspec.spec.spec import Spec
@@ -52,6 +53,7 @@ class Measure:
         words: Description in a sentence; by default the first line of the function's docstring.
         reads: Argument of the function, `"last_obs"` or `"ending"`; or `"formula"`.
         share: Whether values lie in [0, 1], so that tables show percentages.
+        mean: Whether a formula is measured by the mean of its values over the steps of the episode, reset excluded.
 
     Example:
         >>> Measure(lambda obs: obs == 15)(Ending(obs=15, length=6, base_return=1.0, terminated=True))
@@ -67,6 +69,7 @@ class Measure:
     words: str = ""
     reads: Reads = "last_obs"
     share: bool = True
+    mean: bool = False
 
     def __post_init__(self) -> None:
         if not self.words:
@@ -76,6 +79,21 @@ class Measure:
     def from_formula(cls, formula: FormulaLike, words: str = "") -> Measure:
         """Measure the value of a formula over the task's atoms at the end of an episode."""
         return cls(as_formula(formula), words or f"Value of `{formula}` at the end.", reads="formula")
+
+    @classmethod
+    def from_rule(cls, formula: FormulaLike) -> Measure:
+        """Measure how far a formula is kept: `now φ` without the future by its mean over steps, others at the end.
+
+        Example:
+            >>> Measure.from_rule("now fast").mean, Measure.from_rule("F fast").mean, Measure.from_rule("now X a").mean
+            (True, False, False)
+        """
+        formula = as_formula(formula)
+        parts = formula.arg.args if isinstance(formula, Eventually) and isinstance(formula.arg, And) else ()
+        # `now φ` is F(last & φ), where φ may be a conjunction.
+        if formula.annotation or LAST not in parts[:1] or not all(map(is_past, parts[1:])):
+            return cls.from_formula(formula)
+        return cls(formula, f"Mean of `{formula}` over the steps of an episode.", reads="formula", mean=True)
 
     @classmethod
     def from_return(cls, threshold: float | None = None, words: str = "") -> Measure:
@@ -138,6 +156,7 @@ class RecordMeasures(gym.Wrapper[Observation, Action, Observation, Action], gym.
         """Reset the environment and the measures."""
         obs, info = self.env.reset(seed=seed, options=options)
         self._length, self._return = 0, 0.0
+        self._sums = [0.0] * number_of_means(self.task)
         if self._engine is not None:
             self._obs = copied(obs)
             self._state, _ = self._engine.start(obs, info)
@@ -151,10 +170,13 @@ class RecordMeasures(gym.Wrapper[Observation, Action, Observation, Action], gym.
         if self._engine is not None:
             self._state, _ = self._engine.advance(self._state, Transition(self._obs, action, obs, info))
             self._obs = copied(obs)
+            if self._sums:
+                found = of_means(self.task, self._engine.spec.values(self._state))
+                self._sums = [total + value for total, value in zip(self._sums, found, strict=True)]
         if terminated or truncated:
             ending = Ending(obs, self._length, self._return, terminated, info)
             values = () if self._engine is None else self._engine.spec.values(self._state)
-            measures = {name: float(value) for name, value in measured(self.task, ending, values).items()}
+            measures = {name: float(value) for name, value in measured(self.task, ending, values, self._sums).items()}
             info = {**info, "measures": measures}
             if "task_completion" in measures:
                 info["task_completion"] = measures["task_completion"]
@@ -177,13 +199,29 @@ def formula_measures(task: Task) -> Spec | None:
     return measuring(task, formulas) if formulas else None
 
 
-def measured(task: Task, ending: Ending, values: Iterable[Number]) -> dict[str, Number]:
-    """Compute the measures of an episode, or of a batch, from its end and the values of `formula_measures`."""
-    following = iter(values)
-    return {
-        name: next(following) if measure.formula is not None else measure(ending)
-        for name, measure in task.measures.items()
-    }
+def number_of_means(task: Task) -> int:
+    """Return how many measures of a task are means over steps."""
+    return sum(measure.mean for measure in task.measures.values())
+
+
+def of_means(task: Task, values: Iterable[Number]) -> list[Number]:
+    """Choose those of the values of `formula_measures` whose means are measured."""
+    formulas = (measure for measure in task.measures.values() if measure.formula is not None)
+    return [value for measure, value in zip(formulas, values, strict=True) if measure.mean]
+
+
+def measured(task: Task, ending: Ending, values: Iterable[Number], sums: Iterable[Number] = ()) -> dict[str, Number]:
+    """Compute the measures of an episode, or of a batch, from its end, and from the formulas' values and their sums.
+
+    `values` are those of `formula_measures` at the end, and `sums` those of `of_means` over all steps.
+    """
+    following, summed = iter(values), iter(sums)
+    found: dict[str, Number] = {}
+    for name, measure in task.measures.items():
+        found[name] = measure(ending) if measure.formula is None else next(following)
+        if measure.mean:
+            found[name] = next(summed) / ending.length
+    return found
 
 
 def measuring(task: Task, formulas: Sequence[Formula]) -> Spec:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +12,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 import gymnasium as gym
 
 from rewardspec.audit.intent import Intent
-from rewardspec.environments import EnvLike, find_spec, make_environment, name_of, words_of
+from rewardspec.environments import EnvLike, find_spec, make_environment, name_of, split_arguments, words_of
 from rewardspec.errors import Error, SpecError, did_you_mean
 from rewardspec.lab.tasks.measures import RETURN, Ending, Measure, RecordMeasures
 from rewardspec.renamed import renamed_constructor
@@ -149,7 +150,7 @@ class Task:
             **options: Further attributes of the task.
         """
         named = specs if isinstance(specs, Mapping) else {} if specs is None else {"spec": specs}
-        options = {"name": name_of(env), "title": words_of(env)} | options
+        options = {"name": name_of(env), "title": words_of(env).partition(" (")[0]} | options
         return cls(env=env, specs={name: _as_spec(spec) for name, spec in named.items()}, **options)
 
     of = renamed_constructor("Task", "of", "from_env")
@@ -188,6 +189,22 @@ class Task:
             return f"gymnasium.make('rewardspec.lab.tasks:{self.id}')"  # Gymnasium imports the module before the colon
         env = self.id or self.env
         return f"gymnasium.make({env!r})" if isinstance(env, str) and words_of(env) in gym.registry else str(env)
+
+    @property
+    def arguments(self) -> str:
+        """The arguments of `gymnasium.make`, as `name=value`; empty if there are none.
+
+        Example:
+            >>> Task.from_env('FrozenLake-v1?{"is_slippery": false}').arguments
+            'is_slippery=false'
+        """
+        _, given = split_arguments(self.env) if isinstance(self.env, str) else ("", {})
+        return ", ".join(f"{name}={json.dumps(value)}" for name, value in given.items())
+
+    @property
+    def words(self) -> str:
+        """The title, with the arguments of the environment."""
+        return f"{self.title} ({self.arguments})" if self.arguments else self.title
 
     @property
     def measure(self) -> Measure:
