@@ -26,7 +26,8 @@ def test_a_summary_counts_what_there_was():
     assert found.completion.value == pytest.approx((10 * 0.25 + 30 * 0.75) / 40)
     assert found.completion_over_runs.value == pytest.approx(0.5)
     assert found.final.value == pytest.approx(0.5)
-    assert found.final_reward == found.final_base_reward == pytest.approx(1.5)  # means over runs, as all here
+    assert found.final_reward == pytest.approx((1.0 + 3 * 2.0) / 4)
+    assert found.final_over_runs["reward"] == found.final_over_runs["base_reward"] == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize(

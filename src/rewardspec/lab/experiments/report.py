@@ -261,9 +261,9 @@ def _row(results: Summaries, task: Task, reward: str) -> list[str]:
         f"{100 * cell.iqm.value:.2f}" if share else f"{cell.iqm.value:.4g}",
         episode_text(cell.convergence_episode),
         f"{100 * cell.converged:.0f} %",
-        _amount(cell.final_reward),
-        _amount(cell.final_base_reward),
-        "" if cell.payment is None else f"{100 * cell.final_violated:.1f} %",
+        _amount(cell.final_over_runs["reward"]),
+        _amount(cell.final_over_runs["base_reward"]),
+        "" if cell.payment is None else f"{100 * cell.final_over_runs['violated']:.1f} %",
     ]
 
 

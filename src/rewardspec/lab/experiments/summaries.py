@@ -34,12 +34,13 @@ class Summary(Provenance):
         completion_over_runs: Mean of the runs' means, with the interval over runs.
         iqm: Interquartile mean of the runs' means, with a bootstrapped interval.
         final: Task completion in the last tenth of training: mean of the runs' means, with the interval over runs.
-        final_reward: Mean return of the learner in the last tenth, over runs.
-        final_base_reward: Mean return by the environment's own reward in the last tenth, over runs.
+        final_reward: Mean return of the learner in the last tenth, over all its episodes.
+        final_base_reward: Mean return by the environment's own reward in the last tenth, likewise.
         further_measures: Further measures of success over all of training, by name: means over runs.
         final_measures: Further measures in the last tenth.
-        violated: Share of a run's episodes that violated a veto of the spec, mean over runs.
+        violated: Share of all episodes that violated a veto of the spec.
         final_violated: The same in the last tenth.
+        final_over_runs: Means over runs in the last tenth, as those of measures: `reward`, `base_reward`, `violated`.
         convergence_episode: Mean episode of convergence by the study's rule; None if too few runs converged.
         convergence_seconds: Mean seconds until convergence, of a run's share of the time.
         converged: Share of the runs that converged.
@@ -61,6 +62,7 @@ class Summary(Provenance):
     final_measures: Mapping[str, Estimate]
     violated: float
     final_violated: float
+    final_over_runs: Mapping[str, float]
     convergence_episode: float | None
     convergence_seconds: float | None
     converged: float
@@ -83,7 +85,7 @@ def summarize(cell: Cell, study: Study) -> Summary:
         raise Error(f"No run of {cell.task} with the reward {cell.reward!r} finished an episode. Train it for longer.")
     late = in_the_end(log, cell.unit)
     further = dict(list(log.measures.items())[1:])
-    violated = log.violated.astype(np.float64)
+    columns = {"reward": log.reward, "base_reward": log.base_reward, "violated": log.violated.astype(np.float64)}
     scores, final_scores = run_means(log, log.task_completion), run_means(log, log.task_completion, late)
     seen = convergence_of(log, cell.seconds, study.convergence(study.tasks[cell.task]))
     provenance = {field.name: getattr(cell, field.name) for field in dataclasses.fields(Provenance)}
@@ -97,12 +99,13 @@ def summarize(cell: Cell, study: Study) -> Summary:
         completion_over_runs=mean_over_runs(scores),
         iqm=bootstrapped_iqm([scores]),
         final=mean_over_runs(final_scores),
-        final_reward=float(run_means(log, log.reward, late).mean()),
-        final_base_reward=float(run_means(log, log.base_reward, late).mean()),
+        final_reward=float(log.reward[late].mean()),
+        final_base_reward=float(log.base_reward[late].mean()),
         further_measures={name: mean_over_runs(run_means(log, column)) for name, column in further.items()},
         final_measures={name: mean_over_runs(run_means(log, column, late)) for name, column in further.items()},
-        violated=float(run_means(log, violated).mean()),
-        final_violated=float(run_means(log, violated, late).mean()),
+        violated=float(log.violated.mean()),
+        final_violated=float(log.violated[late].mean()),
+        final_over_runs={name: float(run_means(log, column, late).mean()) for name, column in columns.items()},
         convergence_episode=seen.mean_episode,
         convergence_seconds=seen.mean_seconds,
         converged=seen.share,
