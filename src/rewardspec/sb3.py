@@ -45,6 +45,9 @@ class FormulaLogger(BaseCallback):
     the wrapper matters. Rewards are those before `VecNormalize`. The returns of the first episodes are complete only
     where the environments were reset when learning began.
 
+    Args:
+        verbose: As for every SB3 callback; nothing is printed.
+
     Raises:
         Error: From the first step: no environment is wrapped in `MonitorReward`.
 
@@ -237,8 +240,13 @@ class CounterfactualReplayBuffer(ReplayBuffer):
     ) -> None:
         """Store a transition of each environment, and what it would have been in the other states of the monitors.
 
-        The arguments are SB3's, of shape (n_envs, …): `next_obs` has the final observations where an episode ended, and
-        `infos` the `info` of each environment.
+        Args:
+            obs: Observations before the step, shape (n_envs, numbers).
+            next_obs: Observations after it, the final ones where an episode ended, same shape.
+            action: Actions, shape (n_envs, …).
+            reward: Rewards, shape (n_envs,).
+            done: Whether the episode ended, shape (n_envs,).
+            infos: The `info` of each environment.
         """
         super().add(obs, next_obs, action, reward, done, infos)
         terminated, truncated = self._own_endings(done, infos)

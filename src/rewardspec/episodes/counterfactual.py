@@ -122,7 +122,14 @@ def replay(
 
 
 class StatePool:
-    """The different states of a spec's monitor met so far, up to `most` of them; `rows` has shape (K, numbers)."""
+    """The different states of a spec's monitor that have been met, up to a number of them.
+
+    Args:
+        most: The most states to keep; later ones are passed over.
+
+    Attributes:
+        rows: The states, shape (K, numbers).
+    """
 
     def __init__(self, most: int = 64) -> None:
         if most < 1:

@@ -77,9 +77,20 @@ class Row:
 
 
 def explain(spec: Spec, episode: EpisodeRecord) -> Explanation:
-    """Say for every step of an episode which formula, atom and earlier step decided the reward; see `Spec.explain`.
+    """Say for every step of an episode which formula, atom and earlier step decided the reward.
+
+    Args:
+        spec: The spec.
+        episode: For each atom its labels, from reset to the last step. For a spec with atoms' functions also a mapping
+            or an object with `observations`, one more than steps, and `actions`. Either may have `rewards`,
+            `terminations` and `truncations`; without the latter two the episode was cut short at its last step.
+
+    Raises:
+        LabelError: A label is missing or not in [0, 1].
+        RecordingError: The recorded arrays do not fit together.
 
     Example:
+        >>> from rewardspec.spec import Spec
         >>> spec = Spec([("F goal", 2), ("G safe", 1)], penalty=-1)
         >>> print(explain(spec, {"goal": [0.0, 0.5, 0.25, 0.25], "safe": [1.0, 1.0, 0.75, 0.0]}))
         step  reward  vetoed by  F goal               G safe
@@ -221,7 +232,9 @@ class Explanation(Sequence[Row]):
     def to_text(self, max_rows: int | None = tables.MOST_ROWS) -> str:
         """The steps as aligned text: steps with the same explanation in one row, so that there are at most `max_rows`.
 
-        The more rows there would be, the less equal are the values of steps in one. With None every step has its own.
+        Args:
+            max_rows: The most rows. The more there would be, the less equal are the values of steps in one row. With
+                None every step has its own.
         """
         return tables.to_text(self, max_rows)
 

@@ -105,12 +105,25 @@ def relabel(
 
 
 def relabel_episodes(spec: Spec, episodes: Iterable[EpisodeRecord], *, chunk: int = CHUNK) -> Relabeled:
-    """The rewards of a spec for episodes that come one at a time, such as from a file; see `relabel`."""
+    """The rewards of a spec for episodes that come one at a time, such as from a file.
+
+    Args:
+        spec: The spec; it needs atoms' functions.
+        episodes: Mappings or objects with `observations` (one more than steps), `actions`, and, where they are kept,
+            `rewards`, `terminations`, `truncations` and `infos` (one more than steps).
+        chunk: How many transitions to hold at a time.
+    """
     return _relabel(spec, episode_chunks(episodes, chunk))
 
 
 def relabel_minari(spec: Spec, dataset: Any, *, chunk: int = CHUNK) -> Relabeled:
-    """The rewards of a spec for a `minari.MinariDataset`, or for one that was downloaded under this name."""
+    """The rewards of a spec for a Minari dataset.
+
+    Args:
+        spec: The spec; it needs atoms' functions.
+        dataset: A `minari.MinariDataset`, or the name of one that has been downloaded.
+        chunk: How many transitions to hold at a time.
+    """
     try:
         minari = importlib.import_module("minari")
     except ImportError:

@@ -22,21 +22,33 @@ _NEVER = np.iinfo(np.int32).max  # a time limit that no episode reaches
 
 
 def from_gymnax(env: Any, params: Any = None) -> FunctionalEnvironment:
-    """Adapt a gymnax environment, of version 1 or older: what `gymnax.make` returns, with parameters or their default.
+    """Adapt a gymnax environment, of version 1 or older.
 
-    An environment of your own with `reset_env` and `step_env` will do too. Before version 1, gymnax had one flag for
-    both kinds of end. There an episode counts as truncated where only the limit `params.max_steps_in_episode` has ended
-    it.
+    Before version 1, gymnax had one flag for both kinds of end. There an episode counts as truncated where only the
+    limit `params.max_steps_in_episode` has ended it.
+
+    Args:
+        env: What `gymnax.make` returns first, or an environment of your own with `reset_env` and `step_env`.
+        params: The environment's parameters; None for its default.
+
+    Raises:
+        Error: The environment is wrapped.
     """
     return _gymnax_like(env, params, "max_steps_in_episode")
 
 
 def from_craftax(env: Any, params: Any = None) -> FunctionalEnvironment:
-    """Adapt a Craftax or Craftax-Classic environment, with automatic resets or without, and its parameters if given.
+    """Adapt a Craftax or Craftax-Classic environment, with automatic resets or without.
 
-    `craftax.craftax_env.make_craftax_env_from_name` returns such. An episode counts as truncated where only the limit
-    `params.max_timesteps` has ended it. Making a world takes much longer than a step: pass a number as `auto_reset` of
-    `SpecReward`.
+    An episode counts as truncated where only the limit `params.max_timesteps` has ended it. Making a world takes much
+    longer than a step: pass a number as `auto_reset` of `SpecReward`.
+
+    Args:
+        env: What `craftax.craftax_env.make_craftax_env_from_name` returns.
+        params: The environment's parameters; None for its default.
+
+    Raises:
+        Error: The environment is wrapped.
     """
     return _gymnax_like(env, params, "max_timesteps")
 
@@ -63,9 +75,15 @@ def _gymnax_like(env: Any, params: Any, limit: str) -> FunctionalEnvironment:
 def from_brax(env: Any) -> FunctionalEnvironment:
     """Adapt a Brax environment, without `EpisodeWrapper`, `VmapWrapper` and `AutoResetWrapper`.
 
-    `brax.envs.get_environment` returns such; `brax.envs.create` needs `auto_reset=False` and `episode_length=None`.
     Brax environments have no time limit of their own; pass `limit` to `SpecReward`. Atoms find the state's `metrics` in
     `info`, and the whole Brax state in `info["state"]`.
+
+    Args:
+        env: What `brax.envs.get_environment` returns; `brax.envs.create` needs `auto_reset=False` and
+            `episode_length=None`.
+
+    Raises:
+        Error: The environment resets itself, vmaps, or counts steps.
     """
     _require_bare(env, "VmapWrapper", "EpisodeWrapper")
 
@@ -81,15 +99,28 @@ def from_brax(env: Any) -> FunctionalEnvironment:
 
 
 def from_playground(env: Any) -> FunctionalEnvironment:
-    """Adapt an environment of `mujoco_playground.registry.load`, unwrapped; see `from_brax` for the conventions."""
+    """Adapt an environment of MuJoCo Playground, unwrapped. See `from_brax`, whose conventions it follows.
+
+    Args:
+        env: What `mujoco_playground.registry.load` returns.
+
+    Raises:
+        Error: The environment resets itself, vmaps, or counts steps.
+    """
     return from_brax(env)
 
 
 def from_jumanji(env: Any) -> FunctionalEnvironment:
-    """Adapt a Jumanji environment, as `jumanji.make` returns it.
+    """Adapt a Jumanji environment.
 
     The last step of an episode is a termination where the discount is 0, otherwise a truncation. Where there are
     several rewards, as in some multi-agent environments, their sum is the reward.
+
+    Args:
+        env: What `jumanji.make` returns.
+
+    Raises:
+        Error: The environment resets itself or vmaps.
     """
     _require_bare(env, "VmapWrapper")
     spec = env.action_spec
@@ -114,9 +145,14 @@ def from_jumanji(env: Any) -> FunctionalEnvironment:
 
 
 def from_xminigrid(env: Any, params: Any = None) -> FunctionalEnvironment:
-    """Adapt an XLand-MiniGrid environment, without `GymAutoResetWrapper` and `DmEnvAutoResetWrapper`.
+    """Adapt an XLand-MiniGrid environment.
 
-    `xminigrid.make` returns it with its parameters; None for the environment's default.
+    Args:
+        env: What `xminigrid.make` returns first, without `GymAutoResetWrapper` and `DmEnvAutoResetWrapper`.
+        params: What it returns second; None for the environment's default.
+
+    Raises:
+        Error: The environment resets itself.
     """
     _require_bare(env)
     params = env.default_params() if params is None else params
@@ -134,7 +170,11 @@ def from_xminigrid(env: Any, params: Any = None) -> FunctionalEnvironment:
 
 
 def from_navix(env: Any) -> FunctionalEnvironment:
-    """Adapt a Navix environment, as `navix.make` returns it."""
+    """Adapt a Navix environment.
+
+    Args:
+        env: What `navix.make` returns.
+    """
 
     def reset(key: Any) -> Any:
         first = env.reset(key)
@@ -148,10 +188,14 @@ def from_navix(env: Any) -> FunctionalEnvironment:
 
 
 def from_pgx(env: Any, player: int = 0) -> FunctionalEnvironment:
-    """Adapt a Pgx game, as `pgx.make` returns it.
+    """Adapt a Pgx game.
 
-    The observation is that of the player who moves next, whom the action is for. The environment's own reward is that
-    of the given player; those of all players are in `info["rewards"]`.
+    The observation is that of the player who moves next, whom the action is for. The rewards of all players are in
+    `info["rewards"]`.
+
+    Args:
+        env: What `pgx.make` returns.
+        player: The player whose reward is the environment's own.
     """
 
     def reset(key: Any) -> Any:
@@ -167,11 +211,17 @@ def from_pgx(env: Any, player: int = 0) -> FunctionalEnvironment:
 
 
 def from_jaxmarl(env: Any) -> FunctionalEnvironment:
-    """Adapt a JaxMARL environment, as `jaxmarl.make` returns it, as one environment for the whole team.
+    """Adapt a JaxMARL environment as one environment for the whole team.
 
     Observations and actions are dicts by agent. The reward is the sum over the agents, whose own rewards are in
     `info["rewards"]`. An episode ends where `dones["__all__"]` says so. It counts as truncated if it has then reached
     the environment's `max_steps`.
+
+    Args:
+        env: What `jaxmarl.make` returns.
+
+    Raises:
+        Error: The environment is wrapped.
     """
     _require_bare(env, any_wrapper=True)
     limit = getattr(env, "max_steps", None)

@@ -29,7 +29,11 @@ EnvStep: TypeAlias = tuple[EnvState, Observation, Array, Array, Array, Info]
 
 @dataclasses.dataclass(frozen=True)
 class Discrete:
-    """Actions 0 to n - 1: an integer of shape ()."""
+    """Actions 0 to n - 1: an integer of shape ().
+
+    Attributes:
+        n: Number of actions.
+    """
 
     n: int
 
@@ -40,7 +44,11 @@ class Discrete:
 
 @dataclasses.dataclass(frozen=True)
 class MultiDiscrete:
-    """Several discrete actions at once, each with so many choices: integers of shape (len(counts),)."""
+    """Several discrete actions at once: integers of shape (len(counts),).
+
+    Attributes:
+        counts: Number of choices of each.
+    """
 
     counts: tuple[int, ...]
 
@@ -51,7 +59,13 @@ class MultiDiscrete:
 
 @dataclasses.dataclass(frozen=True)
 class Box:
-    """Real actions of a shape between bounds, each of which is one number for all or an array of that shape."""
+    """Real actions between bounds.
+
+    Attributes:
+        shape: Shape of an action.
+        low: Least value: one for all numbers of an action, or an array of its shape.
+        high: Largest value, likewise.
+    """
 
     shape: tuple[int, ...]
     low: float | Floats = -1.0
@@ -75,12 +89,22 @@ class Environment(Protocol):
         """Space of the actions."""
 
     def reset(self, key: Array, /) -> tuple[EnvState, Observation]:
-        """Return the first state of an episode, and its observation; `key` is a JAX random key."""
+        """Return the first state of an episode, and its observation.
+
+        Args:
+            key: A JAX random key.
+        """
 
     def step(self, key: Array, state: EnvState, action: Action, /) -> EnvStep:
-        """Return what follows an action, without any reset: `(state, obs, reward, terminated, truncated, info)`.
+        """Return what follows an action, without any reset.
 
-        The action was taken in the given state; `key` is a JAX random key.
+        Args:
+            key: A JAX random key.
+            state: State before the action.
+            action: The action.
+
+        Returns:
+            `(state, obs, reward, terminated, truncated, info)`.
         """
 
 
@@ -111,7 +135,12 @@ class FunctionalEnvironment:
 
 
 def sample_actions(space: ActionSpace, key: Array, count: int) -> Action:
-    """Return random actions for a batch of so many environments; `space` is that of one.
+    """Return random actions for a batch of environments.
+
+    Args:
+        space: Space of one environment's actions.
+        key: A JAX random key.
+        count: Number of environments.
 
     Example:
         >>> sample_actions({"left": Discrete(1), "right": Discrete(1)}, jax.random.key(0), 2)["right"].tolist()

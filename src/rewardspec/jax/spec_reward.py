@@ -171,7 +171,14 @@ class SpecReward:
         return tuple(struct.shape)
 
     def reset(self, key: Array) -> tuple[State, Observation]:
-        """Start an episode in every environment; returns the state and the observations, of shape (num_envs, …)."""
+        """Start an episode in every environment.
+
+        Args:
+            key: A JAX random key.
+
+        Returns:
+            The state, and the observations: a pytree of arrays of shape (num_envs, …).
+        """
         env, obs = self._reset_all(key, self.num_envs)
         zero = jnp.zeros(() if self.num_envs is None else self.num_envs)
         monitor = None
@@ -188,7 +195,10 @@ class SpecReward:
     def step(self, key: Array, state: State, action: Action) -> EnvsStep:
         """Step every environment, pay, and reset the environments whose episodes ended.
 
-        The actions are a pytree of arrays of shape (num_envs, …); `key` is a JAX random key.
+        Args:
+            key: A JAX random key.
+            state: What `reset` or the step before returned.
+            action: Actions: a pytree of arrays of shape (num_envs, …).
 
         Returns:
             `(state, obs, reward, terminated, truncated, info)`; see the class for `info`. Observations are those of the

@@ -161,7 +161,9 @@ class RewardMachine(Drawable):
     def step(self, state: int, labels: Labels) -> tuple[int, float]:
         """The state after a letter, and what is paid; where the episode has ended, it stays so and pays nothing.
 
-        `labels` has for each atom whether it is true; from 0.5 on a number is.
+        Args:
+            state: A state.
+            labels: For each atom whether it is true; from 0.5 on a number is.
         """
         if self.ended(state):
             return state, 0.0
@@ -282,9 +284,13 @@ class RewardMachine(Drawable):
     def from_text(cls, text: str, unmatched: Unmatched = "ends") -> RewardMachine:
         r"""A machine from the text format of the published program; nothing in it is evaluated as code.
 
-        The initial state, then the list of terminal states, then one edge a line: `(source, target, 'guard',
-        ConstantRewardFunction(reward))`. In a guard `\` stands before a quotation mark or another `\`, and `\n` for the
-        end of a line. Text after `#` is a comment. The published program runs it with `unmatched="pays"`.
+        The initial state, then the list of terminal states, then one edge a line:
+        `(source, target, 'guard', ConstantRewardFunction(reward))`. In a guard `\` stands before a quotation mark or
+        another `\`, and `\n` for the end of a line. Text after `#` is a comment.
+
+        Args:
+            text: The text.
+            unmatched: What a letter that no edge matches pays; as the published program runs it, `"pays"`.
 
         Raises:
             SpecError: A line is none of these.

@@ -48,6 +48,10 @@ class SpecTerm:
 
         class SpecTerm(rewardspec.torch.SpecTerm, isaaclab.managers.ManagerTermBase): ...
 
+    Args:
+        cfg: Configuration of the term.
+        env: The environment.
+
     Attributes:
         spec: The spec.
 
@@ -78,9 +82,11 @@ class SpecTerm:
         self._begun = torch.ones(env.num_envs, dtype=torch.bool, device=env.device)
 
     def reset(self, env_ids: EnvIds = None) -> None:
-        """Start the spec anew in some environments, None for all.
+        """Start the spec anew in some environments.
 
-        They are given by indices, as a slice, a sequence or a tensor; or as a mask of shape (num_envs,).
+        Args:
+            env_ids: Indices of the environments, as a slice, a sequence or a tensor; or a mask of shape (num_envs,).
+                None for all.
         """
         if env_ids is None:
             env_ids = slice(None)
@@ -144,7 +150,10 @@ class SpecTerm:
     def read(self, features: Features) -> torch.Tensor:
         """Return what agents can be shown of the state, of shape (num_envs, len(features.names)).
 
-        `SpecObservation` calls this as an observation term, with features such as `Features(term.spec, "registers")`.
+        `SpecObservation` calls this as an observation term.
+
+        Args:
+            features: The numbers to show, as `Features(term.spec, "registers")`.
         """
         if not features.names:
             return torch.zeros(self._env.num_envs, 0, device=self._env.device)

@@ -54,10 +54,14 @@ class Decision(NamedTuple):
 
 
 class Guard:
-    """Follows a conversation, and blocks the calls that would break a rule; see `check` for the arguments.
+    """Follows a conversation, and blocks the calls that would break a rule.
 
     A call is blocked exactly if a rule can still be kept before it and cannot after it, whatever follows; for a rule
     about things, if this is so for one of them. A blocked call counts as not made.
+
+    Args:
+        spec: The spec with the rules.
+        is_error: Decides whether the message of a tool reports an error.
 
     Example:
         >>> spec = Spec.from_toml('''

@@ -104,7 +104,15 @@ class Reader:
 
 
 def events_of(messages: Iterable[Message], is_error: ErrorTest = reports_error) -> list[Event]:
-    """The events of a conversation; see `check` for the arguments."""
+    """The events of a conversation.
+
+    Args:
+        messages: The messages, in order.
+        is_error: Decides whether the message of a tool reports an error.
+
+    Raises:
+        RecordingError: One of them is no chat message.
+    """
     reader = Reader(is_error)
     return [event for message in messages for event in reader.read(message)]
 

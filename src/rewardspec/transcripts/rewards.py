@@ -28,7 +28,12 @@ class Score(NamedTuple):
 
 
 class Scorer:
-    """Scores conversations by a spec, whatever payment the spec names: each event pays the change of the value."""
+    """Scores conversations by a spec, whatever payment the spec names: each event pays the change of the value.
+
+    Args:
+        spec: The spec, with atoms about events.
+        is_error: Decides whether the message of a tool reports an error.
+    """
 
     def __init__(self, spec: Spec, is_error: ErrorTest = reports_error) -> None:
         pairs = [dataclasses.replace(pair, payment=None) for pair in spec.pairs]

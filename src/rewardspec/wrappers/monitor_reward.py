@@ -237,7 +237,11 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     @property
     def monitor_state(self) -> ScalarState:
-        """State of the spec in the current episode."""
+        """State of the spec in the current episode.
+
+        Raises:
+            ResetNeeded: There is no episode.
+        """
         if self._state is None:
             raise ResetNeeded("There is no episode for the spec to follow. Call reset() first.")
         return self._state

@@ -66,7 +66,12 @@ class Policy:
         return f"<Policy for {self.task.name}: {self.kind} of {runs}, paid by {paid}{seen}; {shapes}>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the policy to a file, atomically. All atoms of the spec must be ones that a file can name."""
+        """Write the policy to a file, atomically.
+
+        Raises:
+            SpecError: An atom of the spec cannot be saved.
+            PolicyFileError: The file cannot be written.
+        """
         header = {
             "format": FORMAT,
             "kind": self.kind,

@@ -67,7 +67,11 @@ class TrainingLog:
 
     @classmethod
     def from_columns(cls, runs: int, columns: Mapping[str, ArrayLike]) -> TrainingLog:
-        """Make a log from its columns, given as array-likes."""
+        """Make a log from its columns, given as array-likes.
+
+        Raises:
+            ValueError: A column is missing, or its length or values are invalid.
+        """
         if missing := set(COLUMNS) - set(columns):
             raise ValueError(f"A log needs the columns {', '.join(sorted(missing))} as well.")
         if len(columns) == len(COLUMNS):

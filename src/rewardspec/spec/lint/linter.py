@@ -53,10 +53,18 @@ def lint(
     max_episode_steps: int | None = None,
     observe: str | None = None,
 ) -> Findings:
-    """Check a spec for likely mistakes; errors come first. The arguments are those of `Spec.lint`.
+    """Check a spec for likely mistakes; errors come first.
 
-    Printed, the findings end with the pairs whose violation ends the pay of all pairs. Without `initial_labels`, only
-    what no knowledge of the environment is needed for is found: `G safe` can be violated at reset, but seldom is.
+    Printed, the findings end with the pairs whose violation ends the pay of all pairs.
+
+    Args:
+        spec: The spec.
+        initial_labels: Labels of states after reset, an array for each atom, as `spec.labels` gives them. With them,
+            a vetoing pair that any of these states violates is an error. Without, only what no knowledge of the
+            environment is needed for is found: `G safe` can be violated at reset, but seldom is.
+        max_episode_steps: After how many steps episodes end. With it, bounds are found that no episode reaches.
+        observe: What of the monitors the agent will see, as wrappers take it, or `"nothing"`. With it, windows are
+            found that it does not see all of.
 
     Example:
         >>> print(lint(Spec([("F goal", 10), ("G !hole", -10)])))

@@ -240,7 +240,11 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
 
     @property
     def monitor_state(self) -> MachineState:
-        """State of the spec in the current episodes."""
+        """State of the spec in the current episodes.
+
+        Raises:
+            ResetNeeded: There are no episodes.
+        """
         state = self._state if self._device is None else self._device.state
         if state is None:
             raise ResetNeeded("There are no episodes for the spec to follow. Call reset() first.")
@@ -261,6 +265,22 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
         """Explain the rewards of an environment's episode; `record` has to contain its number.
 
         The episode is the one being played; where that has only begun, the one before it.
+
+        Raises:
+            SpecError: The wrapper does not record this environment.
+            ResetNeeded: There was no reset yet.
+
+        Example:
+            >>> import gymnasium as gym
+            >>> from rewardspec.spec import Spec
+            >>> spec = Spec([("F goal", 1)], atoms={"goal": lambda obs, action, next_obs: next_obs == 15})
+            >>> lakes = gym.make_vec("FrozenLake-v1", num_envs=4, vectorization_mode="sync", is_slippery=False)
+            >>> envs = MonitorReward(lakes, spec, record=[0, 3])
+            >>> _ = envs.reset(seed=0), envs.step(np.array([2, 2, 2, 1]))
+            >>> print(envs.explain(3))
+            step  reward  F goal
+            0     –       0, waiting for goal *
+            1     0       0, waiting for goal *
         """
         episode = self._recorded.newest(number)
         if episode is None:

@@ -89,7 +89,9 @@ class LabeledGrid:
     def nearness(self, discount: float, *, straight: bool = False) -> dict[str, Floats]:
         """Compute the nearness of each letter from each cell: `discount` to the power of the distance, shape (cells,).
 
-        With `straight`, distances ignore walls, which needs no map.
+        Args:
+            discount: Factor per step.
+            straight: Whether to ignore walls, which needs no map.
 
         Example:
             >>> float(office_world().nearness(0.9)["f"].max()), float(office_world().steps_to["f"].max())
