@@ -132,9 +132,9 @@ SECTIONS = {
             "G(O[0,3] stable | WY[3] false)",
             {"stable": "###..####..#"},
             {"stable": "###....#####"},
-            "Pays 1 as long as each loss of stability is over within 3 steps. It looks back, so an unstable step costs "
-            "nothing while there is time. The fourth unstable step in a row makes 0 certain. `WY[3] false` is true "
-            "at the first three steps, which have too little past to judge.",
+            "Pays 1 as long as each loss of stability is over within 3 steps. The formula looks back, so an unstable "
+            "step costs nothing while there is time. The fourth unstable step in a row makes 0 certain. `WY[3] false` "
+            "is true at the first three steps, which have too little past to judge.",
         ),
         Recipe(
             "recharge",
@@ -161,7 +161,8 @@ SECTIONS = {
             "!open W key",
             {"key": "....#.......", "open": "........#..."},
             {"key": "............", "open": "........#..."},
-            "Pays 1 from the start. The key makes 1 certain, opening without it 0. Doing neither is fine.",
+            "Pays 1 from the start. The key makes 1 certain, opening without it 0. Without key and opening, the value "
+            "stays 1.",
         ),
         Recipe(
             "never_after",
@@ -204,7 +205,7 @@ SECTIONS = {
             {"fire": ".#.....#...."},
             {"fire": ".#..#......."},
             "Pays 1 until a second shot comes at most 4 steps after another. Then 0 is certain. The formula looks "
-            "back, so nothing is open after a shot.",
+            "back, so the value does not drop while it waits.",
         ),
         Recipe(
             "cooldown",
@@ -265,7 +266,8 @@ SECTIONS = {
             '`Pair("now fast", 1 / T, payment="value")`. Each step then pays its own label divided by T, so the return '
             "of an episode of T steps is exactly the average of the labels after the reset. Here T is 11: the episodes "
             "are paid {wanted:.4g} and {unwanted:.4g}. An episode that ends after fewer steps is paid as if the "
-            "missing labels were 0. To ask for a share instead, count: `F{{80}} fast` is true once 80 steps were fast. "
+            "missing labels were 0. To require a number of fast steps instead, count: `F{{80}} fast` is true once 80 steps "
+            "were fast. "
             'To measure it, give `rewardspec compare` the option `--measure "now fast"`: the mean over the steps of an '
             "episode, whatever their number.",
             ("fast", "slow"),
@@ -290,7 +292,7 @@ TOP = """\
 <!-- Written by docs/scripts/recipes.py; edit that. -->
 # Recipes
 
-{count} wishes in users' words, each with its formula. Find yours, copy the formula, and give it a weight in a
+{count} common wishes, each with its formula. Find yours, copy the formula, and give it a weight in a
 [spec](glossary.md#spec). The [atoms](guides/atoms.md), such as `goal`, are functions that you write for your
 environment.
 
@@ -306,11 +308,11 @@ seconds per step are 100 steps.
 
 **The pictures** show two episodes of 12 steps, numbered from 0. Bars are the labels of the atoms, from 0 to 1. The line
 is the [value](glossary.md#value) of the formula after each step. With weight 1 and the default payment it is the
-reward. The shaded area is what the value can still become. Where there is no shading, the value is *certain*: nothing
-that follows can change it.
+reward. The shaded area shows which values are still possible. Where there is no shading, the value is *certain*:
+nothing that follows can change it.
 
-**Vetoes.** For formulas with a mark in the last column of the table, a [violation](glossary.md#violation) ends the pay
-of *all* formulas of the spec for the rest of the episode. If it should cost only what this formula pays, write
+**Vetoes.** For formulas with a mark in the last column of the table: after a [violation](glossary.md#violation), *no*
+formula of the spec is paid for the rest of the episode. If it should cost only what this formula pays, write
 `Pair(formula, weight, veto=False)`. [Safety](guides/safety.md) explains vetoes.
 
 | wish | formula | can veto |
