@@ -266,8 +266,8 @@ SECTIONS = {
             '`Pair("now fast", 1 / T, payment="value")`. Each step then pays its own label divided by T, so the return '
             "of an episode of T steps is exactly the average of the labels after the reset. Here T is 11: the episodes "
             "are paid {wanted:.4g} and {unwanted:.4g}. An episode that ends after fewer steps is paid as if the "
-            "missing labels were 0. To require a number of fast steps instead, count: `F{{80}} fast` is true once 80 steps "
-            "were fast. "
+            "missing labels were 0. To require a number of fast steps instead, count: `F{{80}} fast` is true once 80 "
+            "steps were fast. "
             'To measure it, give `rewardspec compare` the option `--measure "now fast"`: the mean over the steps of an '
             "episode, whatever their number.",
             ("fast", "slow"),
