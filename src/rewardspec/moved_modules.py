@@ -12,6 +12,7 @@ from collections.abc import Sequence
 MOVED = {
     "rewardspec.tasks": "rewardspec.lab.tasks",
     "rewardspec.tasks.label_functions": "rewardspec.spec.atoms.label_functions",
+    "rewardspec.tasks.registry": "rewardspec.lab.tasks.task_lookup",
     "rewardspec.tasks.paper": "rewardspec.lab.tasks.environments",
     "rewardspec.lab.paper.tasks": "rewardspec.lab.tasks.environments",
     "rewardspec.tasks.paper.as_published": "rewardspec.lab.paper.as_published",

@@ -5,7 +5,7 @@ Importing the lab registers two collections of tasks, and their environments wit
 """
 
 from rewardspec.lab.tasks.environments import TASKS as _PAPER
-from rewardspec.lab.tasks.registry import register as _register
+from rewardspec.lab.tasks.task_lookup import register as _register
 from rewardspec.lab.tasks.worlds.memory_tasks import benchmark as _benchmark
 
 for _collection, _tasks in (("paper", _PAPER), ("memory", _benchmark())):

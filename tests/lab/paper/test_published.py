@@ -3,7 +3,7 @@
 import re
 
 from rewardspec.lab.paper.evaluation import PAPER_REWARDS, PUBLISHED
-from rewardspec.lab.tasks import registry
+from rewardspec.lab.tasks import task_lookup
 
 # Episode, seconds and completion of base, Boolean and quantitative; bold in double asterisks.
 PRINTED = """
@@ -35,7 +35,7 @@ def number(text):
 
 def test_every_number_is_the_printed_one():
     lines = PRINTED.strip().splitlines()
-    assert [registry.get(line.split("|")[0].strip()).name for line in lines] == list(PUBLISHED)
+    assert [task_lookup.get(line.split("|")[0].strip()).name for line in lines] == list(PUBLISHED)
     for line, row in zip(lines, PUBLISHED.values(), strict=True):
         best = max(PAPER_REWARDS, key=lambda name, row=row: row[name].completion)
         _, episodes, seconds, completions = (part.split() for part in line.split("|"))
@@ -52,7 +52,7 @@ def test_every_number_is_the_printed_one():
 
 
 def test_there_is_a_row_for_every_environment():
-    assert set(PUBLISHED) == set(registry.names("paper"))
+    assert set(PUBLISHED) == set(task_lookup.names("paper"))
 
 
 def test_quantitative_is_never_below_boolean_except_in_frozen_lake():

@@ -12,7 +12,7 @@ from rewardspec.errors import Error
 from rewardspec.lab.experiments.study import BASE, Budget, Contrast, Reward, Study, own_reward
 from rewardspec.lab.learning.settings import SB3
 from rewardspec.lab.learning.training import default_config, with_learner
-from rewardspec.lab.tasks import registry
+from rewardspec.lab.tasks import task_lookup
 from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task
 from rewardspec.logic import patterns
@@ -101,7 +101,7 @@ def task_with(
             f"The results are of the environment {env!r}, whose module would be imported, which runs its code. If you "
             "trust the directory and the module, allow it: rewardspec report DIR --references"
         )
-    task = with_learner(registry.get(env, specs={}), learner)
+    task = with_learner(task_lookup.get(env, specs={}), learner)
     read = spec_to_show if show else loads_spec
     loaded = {name: task.with_atoms(read(text)) for name, text in specs.items()}
     return measured_by(task.replace(specs=loaded) if loaded else task, measure)

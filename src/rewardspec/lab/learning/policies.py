@@ -19,7 +19,7 @@ from rewardspec.lab.learning.finite_tables import finite_tables
 from rewardspec.lab.learning.networks import HIDDEN
 from rewardspec.lab.learning.settings import SB3
 from rewardspec.lab.learning.spaces import Actions, counts_steps, features_of, observation_size
-from rewardspec.lab.tasks import registry
+from rewardspec.lab.tasks import task_lookup
 from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import loads_spec
@@ -148,7 +148,7 @@ def _without_arrays(header: Json, references: bool) -> Policy:
 
 def _reference(task: Task) -> str:
     """Return the argument with which `rewardspec.lab.tasks.get` finds the task in another process."""
-    if task.name in registry.names():
+    if task.name in task_lookup.names():
         return task.name
     if isinstance(task.env, str):
         return task.env
@@ -161,7 +161,7 @@ def _reference(task: Task) -> str:
 def _task_of(reference: str, references: bool) -> Task:
     if imports_module(reference) and not references:
         raise PolicyFileError(f"Its environment is {reference!r}, whose module would be imported, which was refused.")
-    return registry.get(reference, specs={})
+    return task_lookup.get(reference, specs={})
 
 
 def _check_declared(policy: Policy, declared: dict[str, Declared]) -> None:

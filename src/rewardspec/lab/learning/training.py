@@ -24,8 +24,8 @@ from rewardspec.lab.learning.q_learning import learn_tables
 from rewardspec.lab.learning.settings import PPO, SB3, Config, QLearning, learner_words
 from rewardspec.lab.learning.spaces import NETWORK_OBSERVE, Actions, observation_size
 from rewardspec.lab.learning.training_log import Progress, TrainingLog
-from rewardspec.lab.tasks.registry import names
 from rewardspec.lab.tasks.task import Task
+from rewardspec.lab.tasks.task_lookup import names
 from rewardspec.spec.spec import Spec
 from rewardspec.wrappers.monitor_reward import readable
 

@@ -16,7 +16,7 @@ from rewardspec.lab.learning.spaces import STEPS
 from rewardspec.lab.learning.training import default_config
 from rewardspec.lab.paper import as_published as published
 from rewardspec.lab.paper.best import BEST
-from rewardspec.lab.tasks import registry
+from rewardspec.lab.tasks import task_lookup
 from rewardspec.lab.tasks.task import Task
 from rewardspec.types import JsonObject
 
@@ -57,7 +57,7 @@ def paper_tasks(*, as_published: bool = False) -> dict[str, Task]:
     """Return the twelve tasks by name, with one start in Taxi, or all as the published numbers imply them."""
     changed = published.as_published()
     kept = changed if as_published else {"taxi": changed["taxi"]}
-    return {name: kept.get(name, registry.get(name)) for name in PUBLISHED}
+    return {name: kept.get(name, task_lookup.get(name)) for name in PUBLISHED}
 
 
 def paper_reward(task: Task, name: str) -> Reward:

@@ -15,8 +15,8 @@ Example:
 
 from rewardspec.audit.intent import Intent
 from rewardspec.lab.tasks.measures import Ending, Measure, RecordMeasures
-from rewardspec.lab.tasks.registry import get, names, register, unregister
 from rewardspec.lab.tasks.task import Kind, Task, TrainingBudget
+from rewardspec.lab.tasks.task_lookup import get, names, register, unregister
 
 __all__ = [
     "Ending",

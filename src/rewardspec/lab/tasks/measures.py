@@ -144,7 +144,7 @@ class RecordMeasures(gym.Wrapper[Observation, Action, Observation, Action], gym.
 
     def __init__(self, env: Environment, task: str | Task) -> None:
         """Wrap an environment of a task, given by its name or itself."""
-        from rewardspec.lab.tasks.registry import get
+        from rewardspec.lab.tasks.task_lookup import get
 
         self.task = get(task)
         gym.utils.RecordConstructorArgs.__init__(self, task=task, _disable_deepcopy=True)

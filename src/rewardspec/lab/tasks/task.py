@@ -165,7 +165,7 @@ class Task:
 
     def make(self, **kwargs: Any) -> Environment:
         """Make the environment with `gymnasium.make`, wrapped in `rewardspec.lab.tasks.RecordMeasures`."""
-        from rewardspec.lab.tasks.registry import is_registered
+        from rewardspec.lab.tasks.task_lookup import is_registered
 
         if self.id is not None and is_registered(self):
             return gym.make(self.id, **kwargs)

@@ -11,7 +11,7 @@ Departures from the paper:
 
 from __future__ import annotations
 
-from rewardspec.lab.tasks.environments.box2d import Box2DEntryPoint
+from rewardspec.lab.tasks.box2d import Box2DEntryPoint
 from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task, TrainingBudget, docstring_notes
 from rewardspec.spec import Pair, Spec

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 
-from rewardspec.lab.tasks.environments.box2d import Box2DEntryPoint
+from rewardspec.lab.tasks.box2d import Box2DEntryPoint
 from rewardspec.lab.tasks.measures import Measure
 from rewardspec.lab.tasks.task import Task, TrainingBudget, docstring_notes
 from rewardspec.spec import Spec
