@@ -131,7 +131,7 @@ def test_the_ends_of_training_are_those_of_the_report():
     report = summarize(cell, paper_study())
     said = {line[:26].strip(): line.split()[-1] for line in lines[2:]}
     assert said["task completion"] == f"{report.final.value:.3f}" == "0.400"
-    assert said["reward of an episode"] == f"{report.final_reward:.2f}"
+    assert said["reward of an episode"] == f"{report.final_over_runs['reward']:.2f}" == "4.25"
     assert train._best_run(log, "steps") == 1
     assert train._best_run(TrainingLog.empty(2, ["task_completion"]), "steps") == 0
 
