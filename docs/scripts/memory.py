@@ -113,7 +113,7 @@ experience, a potential guides the learner. There are two potentials:
 
 - *Progress* counts what is still to be done. It needs only Boolean labels.
 - *Nearness* says how near the next thing to be done is. It needs labels between 0 and 1
-  ([guidance](guides/reward_machines.md#guidance)).
+  ([guidance](guides/reward_machines.md#guide-the-learner)).
 
 Both are computed from the machine or the formula and a labeling, and neither changes which policies are optimal.
 Distances are counted around walls, which needs a map, or as if there were no walls, which does not. Craft World has no
