@@ -202,7 +202,7 @@ class Explanation(Sequence[Row]):
         frames: Sequence[Array] | None = None,
         title: str | None = None,
     ) -> str:
-        """Return the episode as one self-contained page with a slider over its steps, and write it to the path.
+        """Return the episode as one self-contained page with a slider over its steps; write it to the path, if any.
 
         Several episodes in one page: `rewardspec.pages.write_episodes`.
 
