@@ -113,7 +113,7 @@ experience, a potential guides the learner. There are two potentials:
 
 - *Progress* counts what is still to be done. It needs only Boolean labels.
 - *Nearness* says how near the next thing to be done is. It needs labels between 0 and 1
-  ([guidance](guides/reward_machines.md#guidance)).
+  ([guidance](guides/reward_machines.md#guide-the-learner)).
 
 Both are computed from the machine or the formula and a labeling, and neither changes which policies are optimal.
 Distances are counted around walls, which needs a map, or as if there were no walls, which does not. Craft World has no
@@ -132,15 +132,15 @@ plants pay.
 
 ## A learner without memory
 
-One task with the corrected machine. The second learner sees only the cell, and not how much of the task is done.
-Everything else is the same.
+Both learners train on one task with the corrected machine. The one without memory sees only the cell, not how much of
+the task is done. Everything else is the same.
 
 ![Learning curves: with memory the task is learned, without it is not](images/memory/no_memory.svg)
 
 ## What reward machines say only with many states
 
-A formula can count, set deadlines, and use labels between 0 and 1. A machine needs a state for each number, and cannot
-use labels between 0 and 1. The columns of the table:
+A formula can count, set deadlines, and use labels between 0 and 1. A reward machine needs a state for each count and
+each step of a deadline, and cannot use labels between 0 and 1. The columns of the table:
 
 - *states*: the states of the smallest reward machine for the formula, with Boolean labels
 - *registers*: the registers of our monitor; a window counts as one
@@ -148,7 +148,7 @@ use labels between 0 and 1. The columns of the table:
 
 {further}
 
-They are `further_task(name)` in `rewardspec.lab.tasks.worlds`.
+`further_task(name)` in `rewardspec.lab.tasks.worlds` makes these tasks.
 """
 
 

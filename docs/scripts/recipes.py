@@ -161,8 +161,7 @@ SECTIONS = {
             "!open W key",
             {"key": "....#.......", "open": "........#..."},
             {"key": "............", "open": "........#..."},
-            "Pays 1 from the start. The key makes 1 certain, opening without it 0. Without key and opening, the value "
-            "stays 1.",
+            "Pays 1 from the start. Once the key is there, 1 is certain. Opening before that makes 0 certain.",
         ),
         Recipe(
             "never_after",
@@ -240,11 +239,11 @@ SECTIONS = {
             "F(H[0,4] held & Y[4] true)",
             {"held": ".##..#####.."},
             {"held": ".###..####.."},
-            "With 0.5 seconds per step, two seconds are 4 steps, so the formula asks for 5 held states in a row: at "
-            "the current step and the 4 before it. Pays 0 until then, and 1 from then on. `Y[4] true` says that there "
-            "were 4 steps before. Without it, a shorter hold at the start would count. "
-            '`rs.patterns.held_for("held", 4)` is this formula. `F G[0,4] held` is not: the end of the episode cuts '
-            "`G[0,4]` off, so that one held state there is enough.",
+            "With 0.5 seconds per step, two seconds are 4 steps. They lie between 5 states, so the formula asks for 5 "
+            "held states in a row. Pays 0 until then, and 1 from then on. `Y[4] true` says that there were 4 steps "
+            'before; without it, a shorter hold at the start would count. `rs.patterns.held_for("held", 4)` is this '
+            "formula. `F G[0,4] held` is not: the end of the episode cuts `G[0,4]` off, so one held state at the end "
+            "is enough.",
         ),
         Recipe(
             "keep",
@@ -263,13 +262,12 @@ SECTIONS = {
             {"fast": ".#+++++##+++"},
             {"fast": ".#--.--#--.-"},
             "Give the pair the weight 1 / T for episodes of T steps, and pay it by value: "
-            '`Pair("now fast", 1 / T, payment="value")`. Each step then pays its own label divided by T, so the return '
-            "of an episode of T steps is exactly the average of the labels after the reset. Here T is 11: the episodes "
-            "are paid {wanted:.4g} and {unwanted:.4g}. An episode that ends after fewer steps is paid as if the "
-            "missing labels were 0. To require a number of fast steps instead, count: `F{{80}} fast` is true once 80 "
-            "steps were fast. "
-            'To measure it, give `rewardspec compare` the option `--measure "now fast"`: the mean over the steps of an '
-            "episode, whatever their number.",
+            '`Pair("now fast", 1 / T, payment="value")`. Each step then pays its own label divided by T. The return of '
+            "an episode of T steps is the average of its labels, without that of the reset. Here T is 11, and the "
+            "episodes are paid {wanted:.4g} and {unwanted:.4g}. If an episode ends earlier, the missing labels count "
+            "as 0. To require a number of fast steps instead, count: `F{{80}} fast` is true once 80 steps were fast. "
+            'To measure the average, use `rewardspec compare --measure "now fast"`, which takes the mean over the '
+            "steps of each episode.",
             ("fast", "slow"),
         ),
         Recipe(
@@ -311,9 +309,9 @@ is the [value](glossary.md#value) of the formula after each step. With weight 1 
 reward. The shaded area shows which values are still possible. Where there is no shading, the value is *certain*:
 nothing that follows can change it.
 
-**Vetoes.** For formulas with a mark in the last column of the table: after a [violation](glossary.md#violation), *no*
-formula of the spec is paid for the rest of the episode. If it should cost only what this formula pays, write
-`Pair(formula, weight, veto=False)`. [Safety](guides/safety.md) explains vetoes.
+**Vetoes.** A formula with a mark in the last column of the table can veto. After its
+[violation](glossary.md#violation), *no* formula of the spec is paid for the rest of the episode. If a violation should
+cost only what this formula pays, write `Pair(formula, weight, veto=False)`. [Safety](guides/safety.md) explains vetoes.
 
 | wish | formula | can veto |
 |---|---|---|

@@ -28,9 +28,9 @@ SAME = 1e-6
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """The least and the most, over all optimal policies, of what they achieve.
+    """Smallest and largest result of each kind over all optimal policies.
 
-    `goal` and `hazard` are probabilities. `wait` are steps to the goal, where the time limit stands for never.
+    `goal` and `hazard` are probabilities. `wait` is the number of steps to the goal; the time limit means never.
     """
 
     goal: tuple[float, float]
@@ -40,7 +40,7 @@ class Spread:
 
 
 def judge(best: Outcome, spread: Spread, intended: Outcome) -> Verdict:
-    """The verdict, from the kindest optimal policy, from all of them, and from what can be achieved."""
+    """Return the verdict, given the best optimal policy for the task, all optimal policies, and what is achievable."""
     if _short(best.goal, best.hazard, best.completion, intended):
         return "misaligned"
     if _short(spread.goal[0], spread.hazard[1], spread.completion[0], intended):
@@ -49,7 +49,7 @@ def judge(best: Outcome, spread: Spread, intended: Outcome) -> Verdict:
 
 
 def explain(verdict: Verdict, best: Outcome, spread: Spread, intended: Outcome, intent: Intent) -> str:
-    """The verdict as a sentence."""
+    """Return the verdict as a sentence."""
     if verdict == "aligned":
         latest = f" to {spread.wait[1]:.4g}" if spread.wait[1] > best.steps + SAME else ""
         return f"Every optimal policy {intent.arrival}{_safely(intended)}, after {best.steps:.4g}{latest} steps."
@@ -143,7 +143,7 @@ class AuditFinding:
 
 
 def rewards_of(task: AuditedTask, payment: Payment | None = None) -> dict[str, Spec]:
-    """The rewards of a task by name: the environment's own, its specs, and their variants; paid as `payment` says.
+    """Return the rewards of a task by name, with a payment: the environment's own, its specs, and their variants.
 
     Example:
         >>> from rewardspec import tasks

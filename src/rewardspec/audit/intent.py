@@ -22,7 +22,7 @@ from rewardspec.types import Environment, Number, Observation
 
 @dataclasses.dataclass(frozen=True)
 class Intent:
-    """Goal and hazard of a task, stated apart from any reward: an audit compares what a reward asks for with it.
+    """Goal and hazard of a task, whatever its rewards. An audit says whether optimal policies reach or avoid them.
 
     Attributes:
         goal: A propositional formula over the task's atoms that holds when the goal is reached.
@@ -38,11 +38,11 @@ class Intent:
 
 
 class AuditedTask(Protocol):
-    """The part of a task that an audit reads; every `rewardspec.tasks.Task` is one."""
+    """Protocol of a task that can be audited, such as `rewardspec.lab.tasks.Task`."""
 
     @property
     def title(self) -> str:
-        """Name for people."""
+        """Display name."""
 
     @property
     def specs(self) -> Mapping[str, Spec]:
@@ -104,7 +104,7 @@ def aims_of(task: AuditedTask, model: FiniteModel) -> Aims:
 
 
 def required_intent(task: AuditedTask) -> Intent:
-    """The intent of a task, which an audit cannot do without."""
+    """Return the intent of a task, or raise a ModelError if it has none."""
     if task.intent is None:
         raise ModelError(
             f"An audit has to know what {task.title} is about. Give the task an `intent`, Intent(goal, hazard): "

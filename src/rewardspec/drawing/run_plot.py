@@ -26,7 +26,7 @@ def plot_run(
     lowers: Sequence[float] | None = None,
     uppers: Sequence[float] | None = None,
 ) -> Plot:
-    """A matplotlib figure: one strip for each atom, and the value within its bounds below them."""
+    """Plot a run as a matplotlib figure: one strip for each atom, and the value within its bounds below them."""
     figure_class, locator = matplotlib_classes()
     strips = len(labels)
     figure = figure_class(figsize=(7.5, 2.2 + 0.75 * strips), layout="constrained")

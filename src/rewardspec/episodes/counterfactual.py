@@ -41,7 +41,7 @@ class Replayed(NamedTuple):
 
 
 def rows_of(spec: Spec, state: State) -> Matrix:
-    """States of a NumPy batch as rows of numbers: the penalty in force, the levels, and all that the program holds.
+    """Return the states of a NumPy batch as rows of numbers: penalty, levels, control state, registers and windows.
 
     Example:
         >>> spec = Spec([("F(key & F door)", 1)], payment="delta")
@@ -54,7 +54,7 @@ def rows_of(spec: Spec, state: State) -> Matrix:
 
 
 def state_of(spec: Spec, rows: Matrix) -> State:
-    """The states of a NumPy batch that these rows stand for; the formulas' values, which no step reads, are 0."""
+    """Return the states of a NumPy batch from rows of `rows_of`. The formulas' values, which no step reads, are 0."""
     count = len(spec.machine.head.payments)
     penalty, *columns = np.ascontiguousarray(rows.T)
     values = (np.zeros(len(rows)),) * len(spec.pairs)
@@ -72,16 +72,16 @@ def replay(
     terminate_on_violation: bool = False,
     terminate_on_completion: bool = False,
 ) -> Replayed:
-    """Replay each of B transitions from each of K states of a spec: a pure function, and one batched step.
+    """Replay each of B transitions from each of K states of a spec, in one batched step. The function is pure.
 
     Args:
         spec: The spec.
         states: The states, as `rows_of` gives them, shape (K, numbers).
         labels: For each atom its label on each transition, shape (B,).
         base_reward: The environment's own reward on each, shape (B,) or one number.
-        terminated: Whether the environment ended the episode there for good, likewise.
-        truncated: Whether it was cut off there, likewise.
-        terminate_on_violation: As the wrapper was made; each of the K states decides for itself whether it ends.
+        terminated: Whether the environment terminated the episode there, likewise.
+        truncated: Whether the episode was truncated there, likewise.
+        terminate_on_violation: As in the wrapper, for each of the K states separately.
         terminate_on_completion: Likewise.
 
     Example:
@@ -122,10 +122,10 @@ def replay(
 
 
 class StatePool:
-    """The different states of a spec's monitor that have been met, up to a number of them.
+    """A set of states of a spec's monitor, up to a maximum size.
 
     Args:
-        most: The most states to keep; later ones are passed over.
+        most: The maximum number of states; later ones are ignored.
 
     Attributes:
         rows: The states, shape (K, numbers).
@@ -143,7 +143,7 @@ class StatePool:
         return len(self.rows)
 
     def add(self, rows: Matrix) -> None:
-        """Keep those that are not known yet, while there is room."""
+        """Add the states that are new, until the pool is full."""
         fresh = []
         for row in np.asarray(rows, dtype=np.float64).reshape(-1, np.shape(rows)[-1]):
             key = row.tobytes()

@@ -72,7 +72,7 @@ class Row:
 
     @property
     def decider(self) -> Decider | None:
-        """The decider of the pair that counted most."""
+        """Decider of the pair with the largest share of the reward."""
         return None if self.decided_by is None else self.deciders[self.decided_by]
 
 
@@ -113,7 +113,7 @@ def explain_labels(
     terminations: NDArray[np.bool_],
     truncations: NDArray[np.bool_],
 ) -> Explanation:
-    """The same for labels that have been checked, with what else is known of each transition."""
+    """Explain labels that have been checked, given further facts about each transition; see `explain`."""
     if spec.semantics == "robustness" and spec.bound is None:
         spec = spec.replace(bound=math.inf)  # what is explained need not be paid, and may be infinite
     length = len(rewards) + 1
@@ -156,7 +156,7 @@ class Explanation(Sequence[Row]):
         self._ends = ends
 
     def about(self, **things: str | int) -> Explanation:
-        """The same episode for single things: what each formula about a sort says of the one that is named.
+        """Return the explanation of single things: each formula about a sort, for the thing that is named.
 
         Args:
             **things: For each sort that is narrowed down, the thing.
@@ -186,11 +186,11 @@ class Explanation(Sequence[Row]):
         return self.spec.names
 
     def to_rows(self) -> list[dict[str, object]]:
-        """The rows as dictionaries with flat entries, as data frames and CSV files want them."""
+        """Return the rows as flat dictionaries, for data frames and CSV files."""
         return tables.records(self)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The rows as CSV text, which is also written to the path if there is one."""
+        """Return the rows as CSV text, and write it to the path if one is given."""
         text = tables.to_csv(self.to_rows())
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
@@ -202,7 +202,7 @@ class Explanation(Sequence[Row]):
         frames: Sequence[Array] | None = None,
         title: str | None = None,
     ) -> str:
-        """The episode as one page with a slider over its steps, which needs nothing else; also written to the path.
+        """Return the episode as one self-contained page with a slider over its steps; write it to the path, if any.
 
         Several episodes in one page: `rewardspec.pages.write_episodes`.
 
@@ -224,13 +224,13 @@ class Explanation(Sequence[Row]):
         return text
 
     def plot(self) -> Plot:
-        """A matplotlib figure of the atoms, the formulas' values, the reward, and where a veto fell."""
+        """Return a matplotlib figure of the labels, the formulas' values, the reward, and the first step of a veto."""
         from rewardspec.episodes.explanation_plot import plot_explanation
 
         return plot_explanation(self)
 
     def to_text(self, max_rows: int | None = tables.MOST_ROWS) -> str:
-        """The steps as aligned text: steps with the same explanation in one row, so that there are at most `max_rows`.
+        """Return the steps as aligned text of at most `max_rows` rows; steps with the same explanation share a row.
 
         Args:
             max_rows: The most rows. The more there would be, the less equal are the values of steps in one row. With

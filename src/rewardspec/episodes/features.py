@@ -60,7 +60,7 @@ class _Part(NamedTuple):
 
 
 class Features:
-    """The numbers that an agent is shown of a spec's state: what each is called, its least and its largest value.
+    """The numbers that `observe` adds to the observation, with their names and bounds.
 
     Example:
         >>> spec = Spec([("F goal", 2), ("G safe", 1)], penalty=-1, payment="delta")
@@ -98,7 +98,7 @@ class Features:
         return Features, (self.spec, self.observe)
 
     def read(self, state: Any) -> Numbers:
-        """The numbers of one episode's state."""
+        """Return the numbers for the state of one episode."""
         numbers: Numbers = ()
         for part in self._parts:
             numbers += part.read(state)

@@ -66,7 +66,7 @@ def relabel(
     infos: Tree = None,
     chunk: int = CHUNK,
 ) -> Relabeled:
-    """The rewards of a spec for recorded episodes.
+    """Compute the rewards of a spec for recorded episodes.
 
     Args:
         spec: The spec; it needs atoms' functions.
@@ -105,7 +105,7 @@ def relabel(
 
 
 def relabel_episodes(spec: Spec, episodes: Iterable[EpisodeRecord], *, chunk: int = CHUNK) -> Relabeled:
-    """The rewards of a spec for episodes that come one at a time, such as from a file.
+    """Compute the rewards of a spec for episodes that come one at a time, for example from files.
 
     Args:
         spec: The spec; it needs atoms' functions.
@@ -117,7 +117,7 @@ def relabel_episodes(spec: Spec, episodes: Iterable[EpisodeRecord], *, chunk: in
 
 
 def relabel_minari(spec: Spec, dataset: Any, *, chunk: int = CHUNK) -> Relabeled:
-    """The rewards of a spec for a Minari dataset.
+    """Compute the rewards of a spec for a Minari dataset.
 
     Args:
         spec: The spec; it needs atoms' functions.

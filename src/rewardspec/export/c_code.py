@@ -7,10 +7,10 @@ The file starts with its interface. For a monitor called `m`:
 - `m_step(&s, labels)`: reads the labels of one more state, in the order of the enumeration `M_LABEL_…`, and returns the
   value, which is also `s.value`;
 - `m_bounds(&s, &lower, &upper)` and `m_progress(&s)`, where they are known;
-- `m_labels_ok(labels)`: whether labels are in range. A step does not look.
+- `m_labels_ok(labels)`: whether labels are in range, which `m_step` does not check.
 
 A spec's step also takes the environment's own reward and whether the episode ended, and returns the reward. `m_start`
-reads the labels after a reset; `m_violated` and `m_level` tell of a state, and `s.values` holds the formulas' values.
+reads the labels after a reset. `m_violated` and `m_level` read a state, and `s.values` holds the formulas' values.
 
 No step takes longer than another, however long its windows are. Other files get the interface alone by defining
 `M_INTERFACE_ONLY` before they include the file.

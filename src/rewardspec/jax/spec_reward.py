@@ -50,7 +50,7 @@ class State(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SpecReward:
-    """A batch of JAX environments whose reward is a spec's.
+    """A batch of JAX environments with the reward of a spec.
 
     `reset` and `step` are pure functions that can be compiled, vmapped over keys, and run in `lax.scan`. An environment
     whose episode ends in a step is reset within the step. The step pays for the transition to the last observation of
@@ -250,7 +250,7 @@ class SpecReward:
         return new, self._shown(new.obs, new.monitor), reward, terminated, truncated, info
 
     def invalid_labels(self, state: State) -> dict[str, Array]:
-        """Where each atom's label has been out of range or NaN since `reset`: Booleans of shape (num_envs,)."""
+        """Return for each atom where its label has been out of range or NaN since `reset`, of shape (num_envs,)."""
         return {} if self._engine is None else self._engine.spec.invalid_labels(state.monitor)
 
     def check_labels(self, state: State) -> None:

@@ -49,7 +49,7 @@ def is_past(formula: FormulaLike) -> bool:
 
 
 def unguarded_atoms(formula: FormulaLike) -> tuple[str, ...]:
-    """Atoms that occur outside every operator of the future: there they are read at the first state only.
+    """Return the atoms that occur outside every operator of the future, where they are read at the first state only.
 
     Example:
         >>> unguarded_atoms("F G true & !reach_goal"), unguarded_atoms("H[0,5] quiet")

@@ -14,7 +14,7 @@ _Signed: TypeAlias = tuple[Formula, bool]  # and whether it is negated
 
 
 def to_nnf(formula: FormulaLike) -> Formula:
-    """The negation normal form, which has the same value on every trace.
+    """Return the negation normal form, which has the same value on every trace.
 
     Example:
         >>> str(to_nnf("!(a U[0,5] X b)"))
@@ -24,7 +24,7 @@ def to_nnf(formula: FormulaLike) -> Formula:
 
 
 def negate(formula: FormulaLike) -> Formula:
-    """The negation normal form of the negation."""
+    """Return the negation normal form of the negation."""
     return _nnf(as_formula(formula), negated=True)
 
 

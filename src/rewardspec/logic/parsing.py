@@ -20,7 +20,7 @@ from rewardspec.logic.unknown_atoms import require_known_atoms
 
 
 def parse(text: str | Formula, *, syntax: Syntax = "rewardspec", atoms: Iterable[str] | None = None) -> Formula:
-    """Read a formula.
+    """Parse a formula.
 
     Args:
         text: The formula, in ASCII, word or Unicode form; the docs list every form. A formula is taken as it is.

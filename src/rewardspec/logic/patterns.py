@@ -108,7 +108,7 @@ def existence(event: FormulaLike, **scope: Unpack[Scope]) -> Formula:
 
 
 def bounded_existence(event: FormulaLike, at_most: int = 2, **scope: Unpack[Scope]) -> Formula:
-    """The event happens at most so many times; steps in a row at which it holds count as one time.
+    """The event happens at most `at_most` times; consecutive steps at which it holds count as one time.
 
     Example:
         >>> bounded_existence("retry", 1)
@@ -348,7 +348,7 @@ def ordered_visit(*goals: FormulaLike) -> Formula:
 
 
 def patrol(*places: FormulaLike, rounds: int = 2) -> Formula:
-    """The places are visited one after another, in this order, for so many rounds; each visit is at a later step.
+    """The places are visited in this order, `rounds` times, each visit at a later step than the one before.
 
     "For ever" has no direct counterpart on a finite trace: `G F a & G F b`, its form on infinite ones, asks here for a
     and b together at the last step (see `recurrence`).  Hence a number of rounds.

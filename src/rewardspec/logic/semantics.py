@@ -30,7 +30,7 @@ _DOMAINS: dict[Semantics, Domain] = {"degree": DEGREE, "robustness": ROBUSTNESS}
 
 @keyword_only(2, "semantics")
 def evaluate(formula: FormulaLike, trace: Trace, *, semantics: Semantics = "degree") -> float:
-    """The value of a formula on a trace, straight from the definition.
+    """Compute the value of a formula on a trace by the definition.
 
     Args:
         formula: The formula or its text.
@@ -56,7 +56,7 @@ def evaluate(formula: FormulaLike, trace: Trace, *, semantics: Semantics = "degr
 
 @keyword_only(2, "semantics")
 def evaluate_prefixes(formula: FormulaLike, trace: Trace, *, semantics: Semantics = "degree") -> Column:
-    """The value on every prefix of the trace, each evaluated anew: what a monitor should say after every step.
+    """Compute the value on every prefix of the trace, each anew. A monitor returns the same values.
 
     Example:
         >>> evaluate_prefixes("F a", {"a": [0.1, 0.7, 0.3]})
@@ -75,7 +75,7 @@ def evaluate_prefixes(formula: FormulaLike, trace: Trace, *, semantics: Semantic
 
 @keyword_only(2, "semantics")
 def evaluate_positions(formula: FormulaLike, trace: Trace, *, semantics: Semantics = "degree") -> Column:
-    """The value at every position of the trace; `evaluate` is the first of them."""
+    """Compute the value at every position of the trace; `evaluate` returns the first."""
     formula = as_formula(formula)
     domain = domain_of(formula, semantics)
     if isinstance(formula, Quantified):

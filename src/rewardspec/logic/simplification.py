@@ -31,7 +31,7 @@ _RULES = {  # the method for operators without parameters, where there is more t
 
 
 def simplify(formula: FormulaLike) -> Formula:
-    """An equal formula in negation normal form, with what is redundant removed.
+    """Return an equal formula in negation normal form, without redundant parts.
 
     Example:
         >>> str(simplify("!(F a -> F F (b U a))"))

@@ -18,7 +18,7 @@ from rewardspec.logic.formulas import Formula, FormulaLike, as_formula, whole_nu
 
 
 def within(event: FormulaLike, steps: int, late: int = 0, discount: float = 0.8) -> Formula:
-    """The event happens within so many steps.
+    """The event happens within `steps` steps.
 
     Args:
         event: What should happen.
@@ -54,7 +54,7 @@ def soon(event: FormulaLike, steps: int | None = None, discount: float = 0.9) ->
 
 
 def not_before(event: FormulaLike, steps: int) -> Formula:
-    """The event does not happen before so many steps have passed.
+    """The event does not happen before `steps` steps have passed.
 
     Example:
         >>> not_before("leave", 10)
@@ -64,7 +64,7 @@ def not_before(event: FormulaLike, steps: int) -> Formula:
 
 
 def response_within(cause: FormulaLike, effect: FormulaLike, steps: int, discount: float = 1.0) -> Formula:
-    """Whenever the cause happens, the effect happens within so many steps.
+    """Whenever the cause happens, the effect happens within `steps` steps.
 
     Args:
         cause: What asks for the effect.
@@ -80,7 +80,7 @@ def response_within(cause: FormulaLike, effect: FormulaLike, steps: int, discoun
 
 
 def precedence_within(cause: FormulaLike, effect: FormulaLike, steps: int) -> Formula:
-    """The effect happens only where the cause happened at that step, or at most so many steps before.
+    """The effect happens only if the cause happened at that step or at most `steps` steps before.
 
     Example:
         >>> precedence_within("key", "open", 5)
@@ -90,7 +90,7 @@ def precedence_within(cause: FormulaLike, effect: FormulaLike, steps: int) -> Fo
 
 
 def recurrence_within(event: FormulaLike, steps: int) -> Formula:
-    """The event happens again and again: no more than so many steps pass without it.
+    """The event happens again and again: at most `steps` steps pass without it.
 
     Example:
         >>> recurrence_within("charged", 100)
@@ -103,7 +103,7 @@ def recurrence_within(event: FormulaLike, steps: int) -> Formula:
 
 
 def lasts(condition: FormulaLike, steps: int, short_by: int = 0, discount: float = 0.8) -> Formula:
-    """The condition holds now and for so many steps more, or up to the end of the episode.
+    """The condition holds now and at the next `steps` steps, or up to the end of the episode.
 
     Args:
         condition: What should hold.
@@ -122,7 +122,7 @@ def lasts(condition: FormulaLike, steps: int, short_by: int = 0, discount: float
 
 
 def held_for(condition: FormulaLike, steps: int) -> Formula:
-    """At some step, the condition holds and has held at the so many steps before, all of them in the episode.
+    """At some step, the condition holds and has held at each of the `steps` steps before, all in the episode.
 
     `lasts` is kept where the episode ends early, so that `reach(lasts(…))` pays for any step at which the condition
     holds.
@@ -136,7 +136,7 @@ def held_for(condition: FormulaLike, steps: int) -> Formula:
 
 
 def holds_for(cause: FormulaLike, condition: FormulaLike, steps: int) -> Formula:
-    """Whenever the cause happens, the condition holds at that step and for so many steps more.
+    """Whenever the cause happens, the condition holds at that step and at the next `steps` steps.
 
     Example:
         >>> holds_for("alarm", "doors_open", 30)
@@ -146,7 +146,7 @@ def holds_for(cause: FormulaLike, condition: FormulaLike, steps: int) -> Formula
 
 
 def absence_for(event: FormulaLike, steps: int, after: FormulaLike | None = None) -> Formula:
-    """The event does not happen for so many steps, from the first step on or from each step where `after` happens.
+    """The event does not happen for `steps` steps, from the first step on or from each step where `after` happens.
 
     Example:
         >>> absence_for("move", 5), absence_for("move", 5, after="red_light")
@@ -157,7 +157,7 @@ def absence_for(event: FormulaLike, steps: int, after: FormulaLike | None = None
 
 
 def minimum_duration(condition: FormulaLike, steps: int) -> Formula:
-    """Whenever the condition begins to hold, it holds for so many steps more.
+    """Whenever the condition begins to hold, it also holds at the next `steps` steps.
 
     Example:
         >>> minimum_duration("green", 10)
@@ -168,7 +168,7 @@ def minimum_duration(condition: FormulaLike, steps: int) -> Formula:
 
 
 def maximum_duration(condition: FormulaLike, steps: int) -> Formula:
-    """The condition holds for at most so many steps in a row.
+    """The condition holds for at most `steps` steps in a row.
 
     Example:
         >>> maximum_duration("hot", 10)
@@ -181,7 +181,7 @@ def maximum_duration(condition: FormulaLike, steps: int) -> Formula:
 
 
 def at_least(event: FormulaLike, times: int) -> Formula:
-    """The event happens at so many steps or more.
+    """The event happens at `times` steps or more.
 
     Example:
         >>> at_least("delivery", 3)
@@ -191,7 +191,7 @@ def at_least(event: FormulaLike, times: int) -> Formula:
 
 
 def at_most(event: FormulaLike, times: int) -> Formula:
-    """The event happens at so many steps or fewer.
+    """The event happens at `times` steps or fewer.
 
     Example:
         >>> at_most("retry", 2)
@@ -201,7 +201,7 @@ def at_most(event: FormulaLike, times: int) -> Formula:
 
 
 def exactly(event: FormulaLike, times: int) -> Formula:
-    """The event happens at so many steps, no more and no fewer.
+    """The event happens at exactly `times` steps.
 
     Example:
         >>> exactly("press", 2)
@@ -211,7 +211,7 @@ def exactly(event: FormulaLike, times: int) -> Formula:
 
 
 def all_but(condition: FormulaLike, exceptions: int) -> Formula:
-    """The condition holds at every step but so many at most.
+    """The condition holds at all steps except at most `exceptions`.
 
     Example:
         >>> all_but("on_road", 3)
@@ -242,7 +242,7 @@ def nearly_always(condition: FormulaLike, exceptions: int = 3, discount: float =
 
 
 def recently(event: FormulaLike, steps: int, discount: float = 1.0) -> Formula:
-    """The event happened at the current step, or at most so many steps before.
+    """The event happened at the current step or at most `steps` steps before.
 
     Args:
         event: What should have happened.
@@ -257,7 +257,7 @@ def recently(event: FormulaLike, steps: int, discount: float = 1.0) -> Formula:
 
 
 def for_the_last(condition: FormulaLike, steps: int) -> Formula:
-    """The condition has held at the current step and the so many steps before, or from the start.
+    """The condition has held at the current step and the `steps` steps before, or from the start.
 
     Example:
         >>> for_the_last("quiet", 5)

@@ -18,19 +18,19 @@ class Drawable:
         return diagram_of(self)  # type: ignore[arg-type]  # the two monitors are the only machines with this base
 
     def to_dot(self) -> str:
-        """The machine as Graphviz text."""
+        """Return the machine as Graphviz text."""
         from rewardspec.drawing import to_dot
 
         return to_dot(self.diagram())
 
     def to_mermaid(self) -> str:
-        """The machine as a Mermaid diagram."""
+        """Return the machine as a Mermaid diagram."""
         from rewardspec.drawing import to_mermaid
 
         return to_mermaid(self.diagram())
 
     def to_svg(self) -> str:
-        """The machine as a picture."""
+        """Return the machine as an SVG picture."""
         from rewardspec.drawing import to_svg
 
         return to_svg(self.diagram())

@@ -118,7 +118,7 @@ class Monitor(Drawable):
         dtype: DType = None,
         device: Device = None,
     ) -> MachineState:
-        """The state before the first letter.
+        """Return the state before the first step.
 
         Args:
             batch: The number (or shape) of traces to run at once; None for one trace with Python floats.
@@ -139,7 +139,7 @@ class Monitor(Drawable):
 
     @compiled
     def step(self, state: MachineState, labels: Labels) -> tuple[MachineState, Array]:
-        """Read the labels of one more state.
+        """Read the labels of one step, and return the new state and value.
 
         States are not changed: each call returns a new one.
 
@@ -148,7 +148,7 @@ class Monitor(Drawable):
             labels: For each atom a number, or an array for a batch.
 
         Returns:
-            The new state, and the formula's value on the trace so far, this letter included. NumPy values are
+            The new state, and the formula's value on the trace so far, these labels included. NumPy values are
             read-only, since state and value share memory.
 
         Raises:
@@ -166,7 +166,7 @@ class Monitor(Drawable):
         return self.machine.step(state, labels)
 
     def reset(self, state: MachineState, mask: Array = None) -> MachineState:
-        """The state with the elements of a batch where `mask` is true back at the start; without a mask, all of them.
+        """Restart the elements of a batch where `mask` is true; without a mask, all of them.
 
         Example:
             >>> import numpy as np
@@ -182,7 +182,7 @@ class Monitor(Drawable):
         return self.machine.begin(state, state.value * 0.0 == state.value * 0.0 if mask is None else mask)
 
     def run(self, trace: Mapping[str, Array]) -> Array:
-        """The value after every prefix of a trace, or of a batch of traces.
+        """Return the value after every step of a trace, or of a batch of traces.
 
         Args:
             trace: For each atom its labels, time first: a sequence, or an array of shape `(steps, …)` for a batch.
@@ -198,7 +198,7 @@ class Monitor(Drawable):
         return run_trace(self, trace)
 
     def progress(self, state: MachineState) -> Number:
-        """Measure how far a trace has come with what the formula asks for: from the value, if nothing is owed, up to 1.
+        """Return the progress: the part of the formula's task that has been done, between the value and 1.
 
         It is 1 minus the share of the formula's literals that are still to be met on the shortest way to its holding;
         with labels between 0 and 1, never more than what was met is true. See the guide on progress, and
@@ -234,7 +234,7 @@ class Monitor(Drawable):
         return progress_from_value(self.formula, self.program)
 
     def bounds(self, state: MachineState) -> tuple[Number, Number]:
-        """The smallest and the largest value that the trace so far can still end with, over every continuation.
+        """Return the smallest and the largest value that the trace can still end with, over all continuations.
 
         The empty continuation counts, except before the first letter. `has_exact_bounds` says whether some continuation
         always reaches them; if not, none passes them.
@@ -253,7 +253,7 @@ class Monitor(Drawable):
 
     @property
     def has_exact_bounds(self) -> bool:
-        """True if the bounds are always attained: without scales, discounts and windows of many values.
+        """Whether the bounds are always attained: true without scales, discounts and windows of many values.
 
         In JAX, bounds of a monitor with windows are sound ones, which need not be reached.
         """
@@ -264,7 +264,7 @@ class Monitor(Drawable):
         return Bounds(self.program)
 
     def verdict(self, state: MachineState) -> Verdict:
-        """For labels that are all 0 or 1: whether the formula holds, and whether that can still change.
+        """Return whether the formula holds, and whether this can still change, for labels that are 0 or 1.
 
         Raises:
             LabelError: The state is of a batch, or its value is neither 0 nor 1: then `bounds` says more.
@@ -298,7 +298,7 @@ class Monitor(Drawable):
     # Saving and showing.
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The machine as JSON text, for `Monitor.from_json`."""
+        """Return the monitor as JSON text, for `Monitor.from_json`."""
         from rewardspec.machines.monitor_json import to_json
 
         return to_json(self.formula, self.program, indent=indent)
@@ -332,7 +332,7 @@ class Monitor(Drawable):
         )
 
     def to_c(self, name: str = "m") -> str:
-        """The monitor as one C99 file that needs nothing but `math.h`; see `rewardspec.export.c_code`.
+        """Return the monitor as one C99 file that needs only `math.h`; see `rewardspec.export.c_code`.
 
         Args:
             name: What its identifiers start with: `m_state`, `m_reset`, `m_step` and so on.
@@ -348,7 +348,7 @@ class Monitor(Drawable):
         return to_c(source_of_monitor(self, name))
 
     def to_js(self, name: str = "m") -> str:
-        """The monitor as one ES module with the pure functions `reset()` and `step(state, labels)`.
+        """Return the monitor as one ES module with the pure functions `reset()` and `step(state, labels)`.
 
         Args:
             name: What its default export is called.

@@ -32,7 +32,7 @@ def write_episodes(
     explanations: Mapping[str, Explanation],
     frames: Mapping[str, Sequence[Array]] | None = None,
 ) -> None:
-    """Write several episodes of one spec as one page that needs nothing else.
+    """Write several episodes of one spec as one self-contained page.
 
     Args:
         path: The file.

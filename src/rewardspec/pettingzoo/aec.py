@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class AECMonitorReward(BaseWrapper):
-    """Makes specs the rewards of a PettingZoo environment in which agents take turns.
+    """Wrapper that makes specs the rewards of a PettingZoo environment in which agents take turns.
 
     It pays and informs as `ParallelMonitorReward` does, and takes the same arguments, which are described there. With
     `observe`, agents see zeros before their first turn. What differs is what a step is:
@@ -92,7 +92,7 @@ class AECMonitorReward(BaseWrapper):
         self._ready = True
 
     def step(self, action: Action) -> None:
-        """Let the agent whose turn it is act, and pay what the specs say."""
+        """Let the agent whose turn it is act, and pay the rewards of the specs."""
         if not self._ready:
             raise ResetNeeded("There is no episode for the specs to follow. Call reset() before step().")
         agent = self.agent_selection

@@ -26,7 +26,7 @@ ParallelStep: TypeAlias = tuple[
 
 
 class ParallelMonitorReward(BaseParallelWrapper):
-    """Makes specs the rewards of a PettingZoo environment in which all agents act at once.
+    """Wrapper that makes specs the rewards of a PettingZoo environment in which all agents act at once.
 
     An agent is paid what its own spec pays for its stream of observations and actions, as by
     `rewardspec.wrappers.MonitorReward`, plus what the team spec pays if it is in the team. An agent with neither keeps
@@ -110,7 +110,7 @@ class ParallelMonitorReward(BaseParallelWrapper):
         return self._extended(obs), infos
 
     def step(self, actions: Mapping[str, Action]) -> ParallelStep:
-        """Step the environment, and pay every agent what the specs say."""
+        """Step the environment, and return each agent's reward by the specs."""
         if self._over:
             if not self._last:
                 raise ResetNeeded("There is no episode for the specs to follow. Call reset() before step().")

@@ -99,13 +99,13 @@ class RewardMachine(Drawable):
         initial: int = 0,
         unmatched: Unmatched = "ends",
     ) -> RewardMachine:
-        """A machine from rows of source, target, guard and reward, where guards may be text."""
+        """Make a machine from rows of source, target, guard and reward, where guards may be text."""
         rows = tuple(Edge(int(a), int(b), as_formula(guard), float(reward)) for a, b, guard, reward in edges)
         return cls(rows, int(initial), frozenset(map(int, terminal)), unmatched)
 
     @classmethod
     def from_formula(cls, formula: FormulaLike) -> RewardMachine:
-        """The machine that pays 1 and ends when the formula becomes true, and ends when it no longer can.
+        """Return the machine that pays 1 and ends once the formula is true, and ends once it can no longer become true.
 
         Example:
             >>> print(RewardMachine.from_formula("!trap U goal").to_text())
@@ -159,7 +159,7 @@ class RewardMachine(Drawable):
         return state not in self._row
 
     def step(self, state: int, labels: Labels) -> tuple[int, float]:
-        """The state after a letter, and what is paid; where the episode has ended, it stays so and pays nothing.
+        """Return the state after one step, and the reward. An ended episode stays ended and pays nothing.
 
         Args:
             state: A state.
@@ -216,7 +216,7 @@ class RewardMachine(Drawable):
     def difference(
         self, other: RewardMachine | FormulaLike, letters: Iterable[Iterable[str]] | None = None
     ) -> Difference | None:
-        """A shortest trace in the language of one and not of the other; None where the languages are the same.
+        """Return a shortest trace that only one of the two accepts; None if they accept the same traces.
 
         A machine's language are the traces along which it has paid something positive.
 
@@ -265,7 +265,7 @@ class RewardMachine(Drawable):
         )
 
     def to_text(self) -> str:
-        """The machine in the text format of the published program, which `from_text` reads back as the same machine.
+        """Return the machine in the text format of the published program, for `from_text`.
 
         Example:
             >>> print(RewardMachine.from_edges([(0, 1, '"x > 5" & !b', 0.1)], [1]).to_text())
@@ -282,7 +282,7 @@ class RewardMachine(Drawable):
 
     @classmethod
     def from_text(cls, text: str, unmatched: Unmatched = "ends") -> RewardMachine:
-        r"""A machine from the text format of the published program; nothing in it is evaluated as code.
+        r"""Read a machine in the text format of the published program. No part of it is run as code.
 
         The initial state, then the list of terminal states, then one edge a line:
         `(source, target, 'guard', ConstantRewardFunction(reward))`. In a guard `\` stands before a quotation mark or

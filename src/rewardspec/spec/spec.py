@@ -231,7 +231,7 @@ class Spec(SpecArguments):
         device: Device = None,
         check_labels: bool = False,
     ) -> MachineState:
-        """The state before the first labels, as `Monitor.initial_state` makes it; `start` reads them."""
+        """Return the state before the first labels, which `start` reads; see `Monitor.initial_state`."""
         return self.machine.initial_state(batch, xp, dtype, device, check_labels)
 
     def start(
@@ -243,7 +243,7 @@ class Spec(SpecArguments):
         device: Device = None,
         check_labels: bool = True,
     ) -> MachineState:
-        """The state after reset, whose labels are read and pay nothing.
+        """Return the state after a reset. Its labels are read, but pay nothing.
 
         Args:
             labels: The labels of the first state. Their type decides how the spec runs: numbers for one episode, arrays
@@ -266,7 +266,7 @@ class Spec(SpecArguments):
         return self.reset_baseline(state)
 
     def invalid_labels(self, state: MachineState) -> dict[str, Number]:
-        """Masks, by atom, of labels that have been out of range or NaN since `start`, of the batch's shape.
+        """Return for each atom a mask of labels that have been out of range or NaN since `start`, of the batch's shape.
 
         For batches in JAX and torch, whose labels cannot be checked as they are read without waiting for the device.
 
@@ -283,7 +283,7 @@ class Spec(SpecArguments):
         return self.machine.invalid_labels(state)
 
     def reset_baseline(self, state: MachineState, where: Array = None) -> Any:
-        """Reset the baseline of telescoping payments to 0, so that `delta` pays the level of the first step in full.
+        """Set the level before the first step to 0, so that the payment `delta` pays the first level in full.
 
         In a batch, `where` says which elements were reset: indices in NumPy, a mask in JAX and torch; None for all.
         """
@@ -308,7 +308,7 @@ class Spec(SpecArguments):
         terminated: Number = False,
         truncated: Number = False,
     ) -> tuple[MachineState, Array]:
-        """Read the labels of one more transition, and pay for it.
+        """Read the labels of one transition, and return the new state and the reward.
 
         All may be arrays for a batch. States are not changed: each call returns a new one.
 
@@ -316,8 +316,8 @@ class Spec(SpecArguments):
             state: What `start` or `step` gave.
             labels: The labels.
             base_reward: The environment's own reward, which `potential` adds to.
-            terminated: Whether the episode ended here for good, which `potential` and `final` need to know.
-            truncated: Whether it was cut short here, which `final` needs to know.
+            terminated: Whether the episode terminated here, which `potential` and `final` need to know.
+            truncated: Whether the episode was truncated here, which `final` needs to know.
 
         Returns:
             The new state, and the reward.
@@ -352,7 +352,7 @@ class Spec(SpecArguments):
         return self.step(state, self.labels(obs, action, next_obs, info), *given)
 
     def reset(self, state: MachineState, labels: Labels, mask: Array) -> MachineState:
-        """A batch's state in which the masked elements start anew with these labels; the others' are not read."""
+        """Restart the masked elements of a batch with these labels. Labels of other elements are not read."""
         if type(state) is tuple:
             raise SpecError("Only a part of a batch can be reset. Call start for the next episode of one environment.")
         like = state.memory[PENALTY]
@@ -383,11 +383,11 @@ class Spec(SpecArguments):
         return state[-3:] if type(state) is tuple else state.memory
 
     def values(self, state: MachineState) -> tuple[Number, ...]:
-        """The value of each formula; its progress, where that is what the pair is paid for."""
+        """Return the value of each formula, or its progress if the pair has `progress=True`."""
         return self._memory(state)[VALUES][: len(self.pairs)]  # type: ignore[no-any-return]
 
     def thing_values(self, state: MachineState, number: int) -> dict[Any, Any]:
-        """The value of a pair's formula for each of its things; its progress, where that is what the pair is paid for.
+        """Return the value of a pair's formula for each of its things, or its progress if the pair has `progress=True`.
 
         Example:
             >>> spec = Spec([("mean box: F placed(box)", 1)], sorts={"box": 3})
@@ -407,7 +407,7 @@ class Spec(SpecArguments):
         return machine.pairs[place], machine.populations(state)[place]
 
     def worst_things(self, state: MachineState) -> dict[str, Any]:
-        """The thing with the smallest value of each pair about things, by the pair's name; the first of several.
+        """Return for each pair about things, by its name, the thing with the smallest value; the first of several.
 
         Returns:
             For one episode a thing's name, for a batch an array of them, of the batch's shape. None for a sort of
@@ -435,12 +435,12 @@ class Spec(SpecArguments):
         return found
 
     def register_values(self, state: MachineState) -> tuple[Any, ...]:
-        """The registers' values."""
+        """Return the values of the registers."""
         found: tuple[Array, ...] = state[1 : 1 + len(self.registers)] if type(state) is tuple else state.registers
         return found
 
     def control_state(self, state: MachineState) -> Any:
-        """The control state: an integer, or an array of integers."""
+        """Return the control state: an integer, or an array of integers for a batch."""
         if type(state) is tuple:
             return state[0]
         if state.control is not None:
@@ -455,15 +455,15 @@ class Spec(SpecArguments):
         return bool(penalty != NO_PENALTY) if type(state) is tuple else penalty != NO_PENALTY
 
     def penalty_in_force(self, state: MachineState) -> Array:
-        """The lowest penalty among the violated vetoing pairs; infinite while there are none."""
+        """Return the lowest penalty among the violated vetoing pairs; infinite while there are none."""
         return self._memory(state)[PENALTY]
 
     def level(self, state: MachineState) -> Array:
-        """The weighted sum of the values, or the penalty once a vetoing pair has been violated."""
+        """Return the weighted sum of the values, or the penalty once a vetoing pair has been violated."""
         return functools.reduce(lambda a, b: a + b, self._memory(state)[LEVELS])
 
     def levels(self, state: MachineState) -> tuple[Number, ...]:
-        """The level of each way to pay that occurs, the spec's own first."""
+        """Return the level of each payment that occurs, that of the spec first."""
         return self._memory(state)[LEVELS]  # type: ignore[no-any-return]
 
     unpaid = renamed("Spec.unpaid", "Spec.reset_baseline", reset_baseline)
@@ -514,7 +514,7 @@ class Spec(SpecArguments):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, references: bool = True) -> Spec:
-        """The spec in a TOML file; see `rewardspec.spec.toml_reading`.
+        """Load a spec from a TOML file; see `rewardspec.spec.toml_reading`.
 
         Args:
             path: The file.
@@ -527,13 +527,13 @@ class Spec(SpecArguments):
 
     @classmethod
     def from_toml(cls, text: str, *, references: bool = True) -> Spec:
-        """The spec in a TOML text; `references` as for `load`."""
+        """Load a spec from TOML text; `references` as for `load`."""
         from rewardspec.spec.toml_reading import loads_spec
 
         return loads_spec(text, references)
 
     def to_toml(self) -> str:
-        """The spec as TOML text, for `Spec.from_toml`.
+        """Return the spec as TOML text, for `Spec.from_toml`.
 
         Raises:
             SpecError: An atom is a function that no file can name, or the atoms do not fit into one file.
@@ -560,7 +560,7 @@ class Spec(SpecArguments):
             raise SpecError(f"Cannot write the spec {os.fspath(path)!r}: {error.strerror}.") from None
 
     def to_c(self, name: str = "m") -> str:
-        """The spec as one C99 file that needs nothing but `math.h`; see `rewardspec.export.c_code`.
+        """Return the spec as one C99 file that needs only `math.h`; see `rewardspec.export.c_code`.
 
         Atoms' functions stay behind: a step is given the labels.
 
@@ -573,7 +573,7 @@ class Spec(SpecArguments):
         return to_c(source_of_spec(self, name))
 
     def to_js(self, name: str = "m") -> str:
-        """The spec as one ES module with the pure functions `start(labels)` and `step(state, labels)`."""
+        """Return the spec as one ES module with the pure functions `start(labels)` and `step(state, labels)`."""
         from rewardspec.export.js_code import to_js
         from rewardspec.export.sources import source_of_spec
 

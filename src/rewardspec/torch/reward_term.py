@@ -36,7 +36,7 @@ class TermCfg(Protocol):
 
 
 class SpecTerm:
-    """A reward term that pays what a spec pays.
+    """A reward term that pays the reward of a spec.
 
     Use the class as the `func` of a `RewardTermCfg`; the parameters of `__call__` after `env` are its `params`. The
     state of the spec stays on the device of the labels.
@@ -82,7 +82,7 @@ class SpecTerm:
         self._begun = torch.ones(env.num_envs, dtype=torch.bool, device=env.device)
 
     def reset(self, env_ids: EnvIds = None) -> None:
-        """Start the spec anew in some environments.
+        """Restart the spec in some environments.
 
         Args:
             env_ids: Indices of the environments, as a slice, a sequence or a tensor; or a mask of shape (num_envs,).

@@ -39,7 +39,7 @@ class Finding(NamedTuple):
 
 
 def check(spec: Spec | RuleBook, messages: Iterable[Message], is_error: ErrorTest = reports_error) -> list[Finding]:
-    """The rules that a recorded conversation does not keep, in the order of events.
+    """Return the rules that a recorded conversation breaks or leaves undone, in the order of events.
 
     Args:
         spec: The spec; a `RuleBook` of it is not compiled again for each conversation.

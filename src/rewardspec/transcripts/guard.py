@@ -31,7 +31,7 @@ class Reason(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What the guard says of a call.
+    """Decision of the guard about a call.
 
     Attributes:
         allowed: Whether the call breaks no rule.
@@ -54,10 +54,10 @@ class Decision(NamedTuple):
 
 
 class Guard:
-    """Follows a conversation, and blocks the calls that would break a rule.
+    """Guard that follows a conversation and blocks the calls that would break a rule.
 
-    A call is blocked exactly if a rule can still be kept before it and cannot after it, whatever follows; for a rule
-    about things, if this is so for one of them. A blocked call counts as not made.
+    A call is blocked if and only if some rule can still be kept before it and can no longer be kept after it. For a
+    rule about things, this has to be so for one of them. A blocked call counts as not made.
 
     Args:
         spec: The spec with the rules.
@@ -89,7 +89,7 @@ class Guard:
         return _judged(self._book, self._states, Event("call", name, arguments or {}))
 
     def add(self, message: Message) -> list[Decision]:
-        """Follow one more message, and judge its calls in order.
+        """Add a message to the conversation, and judge its calls in order.
 
         A call that is allowed counts as made when the next one is judged, a blocked one as not made. A result with the
         identifier of a blocked call is left out, so that the reason can be returned to the model in its place.
@@ -123,7 +123,7 @@ class Guard:
 def check_call(
     spec: Spec, messages: Iterable[Message], name: str, arguments: Mapping[str, Json] | None = None
 ) -> Decision:
-    """Judge a call that may be made after a conversation; see `Guard`, which need not read the messages again."""
+    """Judge a call that may be made after a conversation. For several calls, use a `Guard`."""
     book, reader = RuleBook(spec), Reader()
     states = book.initial
     for message in messages:

@@ -104,7 +104,7 @@ class Reader:
 
 
 def events_of(messages: Iterable[Message], is_error: ErrorTest = reports_error) -> list[Event]:
-    """The events of a conversation.
+    """Return the events of a conversation.
 
     Args:
         messages: The messages, in order.

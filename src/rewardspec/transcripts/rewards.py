@@ -12,7 +12,7 @@ from rewardspec.transcripts.rules import RuleBook
 
 
 class Score(NamedTuple):
-    """What a conversation is worth.
+    """Value of a conversation, and the reward of each turn.
 
     Attributes:
         total: The value at the end: the weighted sum of the formulas' values or, once a rule that vetoes is broken, the
@@ -28,7 +28,7 @@ class Score(NamedTuple):
 
 
 class Scorer:
-    """Scores conversations by a spec, whatever payment the spec names: each event pays the change of the value.
+    """Scorer of conversations by a spec. Each event pays the change of the value, whatever the spec's payment is.
 
     Args:
         spec: The spec, with atoms about events.
@@ -60,5 +60,5 @@ class Scorer:
 
 
 def score(spec: Spec, messages: Iterable[Message]) -> Score:
-    """Score one conversation; a `Scorer` need not prepare the spec again for each."""
+    """Score one conversation. For many conversations, use a `Scorer`, which prepares the spec once."""
     return Scorer(spec)(messages)

@@ -33,7 +33,7 @@ class Trace(Protocol):
 
 
 def verifiers_reward(spec: Spec) -> Callable[[Trace], Awaitable[float]]:
-    """A reward for tasks of verifiers 0.4: `rewards` of a task's configuration, or called in a method with `@reward`.
+    """Make a reward for tasks of verifiers 0.4, for `rewards` of a configuration or a method with `@reward`.
 
     It is the spec's total. verifiers records one number for each rollout; `Scorer` has the turns' rewards.
     """
@@ -46,7 +46,7 @@ def verifiers_reward(spec: Spec) -> Callable[[Trace], Awaitable[float]]:
 
 
 def verifiers_rubric(spec: Spec) -> tuple[list[RewardFunction], list[float]]:
-    """Reward functions for a rubric of verifiers before 0.4, and their weights.
+    """Make reward functions and their weights for a rubric of verifiers before 0.4.
 
     The first has the spec's total and the weight 1. The others have the value of one formula each and the weight 0, so
     that verifiers lists them as metrics. The turns' rewards are in `state["turn_rewards"]`.
@@ -73,7 +73,7 @@ def verifiers_rubric(spec: Spec) -> tuple[list[RewardFunction], list[float]]:
 
 
 def trl_reward(spec: Spec, name: str = "rewardspec") -> BatchRewardFunction:
-    """A reward function for `reward_funcs` of TRL's trainers, on conversational data.
+    """Make a reward function for `reward_funcs` of TRL's trainers, on conversational data.
 
     TRL takes one number for each completion: the spec's total. `name` is what its logs call it.
     """
@@ -88,7 +88,7 @@ def trl_reward(spec: Spec, name: str = "rewardspec") -> BatchRewardFunction:
 
 
 def verl_reward(spec: Spec) -> Callable[..., dict[str, Json]]:
-    """A `compute_score` for verl's custom reward function.
+    """Make a `compute_score` for verl's custom reward function.
 
     verl passes the decoded response as text. The messages are read from `extra_info["messages"]`, which an agent loop
     has to put there; without it, the response counts as one message of the assistant.

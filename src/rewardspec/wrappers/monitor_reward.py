@@ -33,7 +33,7 @@ _UNPAID = 5  # episodes that were not seen to end, after which something is wron
 
 
 class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Makes a spec the reward of an environment.
+    """Wrapper that replaces the reward of an environment by that of a spec.
 
     The labels of the state after `reset` are read and pay nothing; every step then pays what the spec says. A vector
     version exists: `rewardspec.wrappers.vector.MonitorReward`.
@@ -151,7 +151,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._transition, self._by_name = self.reward_spec.transition, _by_name(self.reward_spec.names)
 
     def reset(self, *, seed: int | None = None, options: ResetOptions | None = None) -> tuple[Observation, InfoDict]:
-        """Reset the environment, and start the spec on the state's labels."""
+        """Reset the environment, and start the spec with the labels of the first state."""
         if self._pays_at_the_end and self._elapsed and not self._ended:
             self._unpaid += 1
             if self._unpaid == _UNPAID:
@@ -178,7 +178,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._keep_and_extend(observation, info, state), info
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, InfoDict]:
-        """Step the environment, and pay what the spec says."""
+        """Step the environment, and return the reward of the spec."""
         observation, base_reward, terminated, truncated, info = self.env.step(action)
         before = self._state
         if before is None:
@@ -287,7 +287,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
 
 def episode_limit(env: Environment | VectorEnvironment) -> int | None:
-    """After how many steps an environment's episodes are cut off; None where that is not known."""
+    """Return the number of steps after which episodes are truncated; None if unknown."""
     try:
         limit = env.get_wrapper_attr("_max_episode_steps") if isinstance(env, gym.Env) else None
     except AttributeError:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Pays by one of several specs, a different one each episode, and shows the learner which one.
+    """Wrapper that rewards each episode by one of several specs, and adds the choice to the observation.
 
     Rewards and `info` are those of `MonitorReward` with the task's spec. `info["task"]` is the number of the task.
 
@@ -124,7 +124,7 @@ class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._observed(obs), info
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, InfoDict]:
-        """Step the environment, and pay what the task's spec says."""
+        """Step the environment, and return the reward of the task's spec."""
         task = self._tasks[self._task]
         obs, reward, terminated, truncated, info = task.step(action)
         info["task"] = self._task

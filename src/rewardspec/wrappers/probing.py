@@ -109,7 +109,7 @@ def probe(
     seed: int = 0,
     max_steps: int = STEPS,
 ) -> Probe:
-    r"""Play a few episodes, and say what the spec's atoms and formulas made of them.
+    r"""Play some episodes, and summarize the labels, values and rewards of a spec.
 
     Args:
         env: The environment. It is not closed.

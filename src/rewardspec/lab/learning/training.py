@@ -152,7 +152,7 @@ def _checked_seeds(seeds: Any) -> tuple[int, ...]:
 
 
 def default_config(task: Task, changes: Mapping[str, Any] | None = None, *, quick: bool = False) -> Config:
-    """The settings that a task is trained with unless others are given; the paper's, with the task's own budget.
+    """Return the default settings for a task: those of the paper, with the budget of the task.
 
     Args:
         task: The task.

@@ -31,7 +31,7 @@ _NUMBERS = frozenset({bool, int, float, np.bool_, np.float64, np.float32, np.int
 
 
 def synthesize_boolean(formula: FormulaLike, *, max_states: int = DEFAULT_STATES) -> BooleanMonitor:
-    """The Boolean monitor of a formula: its minimal complete deterministic automaton.
+    """Synthesize the Boolean monitor of a formula: its minimal complete deterministic automaton.
 
     Intervals, counts and operators of the past are allowed: an interval becomes a counter, and what happened becomes
     part of the state.
@@ -92,7 +92,7 @@ class BooleanMonitor(Drawable):
 
     @property
     def initial(self) -> int:
-        """The state before the first letter."""
+        """The state before the first step."""
         return 0
 
     @functools.cached_property
@@ -119,7 +119,7 @@ class BooleanMonitor(Drawable):
         dtype: DType = None,
         device: Device = None,
     ) -> MachineState:
-        """The state before the first letter: an int, or integers of 32 bits for a batch.
+        """Return the state before the first step: an int, or an int32 array for a batch.
 
         The arguments are those of `Monitor.initial_state`; `dtype` is not used.
         """
@@ -129,7 +129,7 @@ class BooleanMonitor(Drawable):
         return self._everywhere(self.initial, shape, np if xp is None else xp, device)
 
     def step(self, state: MachineState, labels: Labels) -> tuple[MachineState, Array]:
-        """Read one letter.
+        """Read the labels of one step, and return the new state and value.
 
         Args:
             state: A state from `initial_state` or an earlier step.
@@ -167,7 +167,7 @@ class BooleanMonitor(Drawable):
         return self._step_batch(state, labels)
 
     def reset(self, state: MachineState, mask: Array = None) -> MachineState:
-        """The state with the elements of a batch where `mask` is true back at the start; without a mask, all of them.
+        """Restart the elements of a batch where `mask` is true; without a mask, all of them.
 
         Example:
             >>> monitor = synthesize_boolean("F a")
@@ -181,7 +181,7 @@ class BooleanMonitor(Drawable):
         return start if mask is None else xp.where(mask, start, state)
 
     def run(self, trace: Mapping[str, Array]) -> Array:
-        """The value after every prefix of a trace, or of a batch of traces.
+        """Return the value after every step of a trace, or of a batch of traces.
 
         Arguments and result are those of `Monitor.run`.
 
@@ -194,7 +194,7 @@ class BooleanMonitor(Drawable):
     # What can still come.
 
     def bounds(self, state: MachineState) -> tuple[Number, Number]:
-        """The smallest and the largest value that the trace, as it is or continued, can have."""
+        """Return the smallest and the largest value that the trace can still end with, over all continuations."""
         lower, upper = self._bounds
         if isinstance(state, _INTEGERS):
             self._check_state(int(state))
@@ -229,13 +229,13 @@ class BooleanMonitor(Drawable):
         )
 
     def to_hoa(self) -> str:
-        """The automaton in the Hanoi Omega-Automata format; see `rewardspec.synthesis.boolean.hoa`."""
+        """Return the automaton in the Hanoi Omega-Automata format; see `rewardspec.synthesis.boolean.hoa`."""
         from rewardspec.synthesis.boolean.hoa import to_hoa
 
         return to_hoa(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The monitor as JSON text, for `BooleanMonitor.from_json`; the same monitor always gives the same text.
+        """Return the monitor as JSON text, for `BooleanMonitor.from_json`. Equal monitors give equal texts.
 
             {"format": "rewardspec.boolean", "version": 1,
              "formula": "F goal",          what is monitored; its atoms, in order, are numbered from 0

@@ -52,7 +52,7 @@ VectorStep: TypeAlias = tuple[Observation, Floats, Bools, Bools, InfoDict]
 
 
 class MonitorReward(BaseWrapper, RecordConstructorArgs):
-    """Makes a spec the reward of every environment of a vector environment.
+    """Wrapper that replaces the rewards of a vector environment by those of a spec.
 
     Gives, environment by environment, exactly what `rewardspec.wrappers.MonitorReward` around each would give, but
     calls each atom once for all of them. Every autoreset mode is followed:
@@ -190,7 +190,7 @@ class MonitorReward(BaseWrapper, RecordConstructorArgs):
         return self._extended(observations, state), infos
 
     def step(self, actions: Action) -> VectorStep:
-        """Step the environments, and pay what the spec says."""
+        """Step the environments, and return the rewards of the spec."""
         return self.after_step(actions, self.env.step(actions))
 
     def after_step(self, actions: Action, result: VectorStep) -> VectorStep:

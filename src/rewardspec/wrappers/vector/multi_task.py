@@ -22,7 +22,7 @@ from rewardspec.wrappers.vector.monitor_reward import BaseWrapper, MonitorReward
 
 
 class MultiTask(BaseWrapper, RecordConstructorArgs):
-    """Pays each episode by one of several specs, and shows the learner which one.
+    """Wrapper that rewards each episode by one of several specs, and adds the choice to the observation.
 
     Rewards and `infos` are those of the vector `MonitorReward` with the spec of each environment's task.
     `infos["task"]` has the numbers of the tasks, of shape (num_envs,). Observations become a flat batch of float32, as
@@ -105,7 +105,7 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
     def step(
         self, actions: Action
     ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], InfoDict]:
-        """Step the environments, and pay what the spec of each one's task says."""
+        """Step the environments, and return the rewards of the specs of their tasks."""
         observations, base_rewards, terminations, truncations, infos = self.env.step(actions)
         told = observations, base_rewards, terminations, truncations
         found = [task.after_step(actions, (*told, dict(infos))) for task in self._tasks]
