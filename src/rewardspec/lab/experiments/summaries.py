@@ -159,10 +159,15 @@ class Summaries:
         """Return the cells with less than the budget of the references, which are not comparable with them."""
         return [summary for summary in self.all() if not summary.full_budget]
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether some cell has enough runs for an interval."""
+        return any(cell.runs >= FEWEST_RUNS for cell in self.all())
+
     def interval_words(self, interval: str = "the 95 % interval over runs") -> str:
         """Say that the numbers have an interval, or why they have none; the end of a sentence about them."""
         runs = [cell.runs for cell in self.all()]
-        if runs and max(runs) < FEWEST_RUNS:
+        if runs and not self.has_intervals:
             return f"without an interval, for which there are too few runs: it takes at least {FEWEST_RUNS}"
         return f"with {interval}" + f" where there are at least {FEWEST_RUNS}" * (min(runs, default=0) < FEWEST_RUNS)
 
