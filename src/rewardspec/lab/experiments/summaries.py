@@ -84,7 +84,9 @@ def summarize(cell: Cell, study: Study) -> Summary:
     if not len(log):
         raise Error(f"No run of {cell.task} with the reward {cell.reward!r} finished an episode. Train it for longer.")
     late = in_the_end(log, cell.unit)
-    further = dict(list(log.measures.items())[1:])
+    # A log also has the formulas of a study that has since been given a spec with other atoms of the same names.
+    known = study.tasks[cell.task].measures
+    further = {name: column for name, column in list(log.measures.items())[1:] if name in known}
     columns = {"reward": log.reward, "base_reward": log.base_reward, "violated": log.violated.astype(np.float64)}
     scores, final_scores = run_means(log, log.task_completion), run_means(log, log.task_completion, late)
     seen = convergence_of(log, cell.seconds, study.convergence(study.tasks[cell.task]))
