@@ -180,6 +180,12 @@ def test_violated_at_reset_by_a_label_declared_for_it():
     assert found(spec.replace(pairs=[("WX G(moves & safe)", 1)]), "violated-at-reset") == []
 
 
+@pytest.mark.parametrize("at_reset", [0, 1])
+def test_a_label_declared_for_the_reset_may_be_the_only_one(at_reset):
+    spec = Spec([("G !moves", 1)], atoms={"moves": {"expression": "action == 1", "at_reset": at_reset}})
+    assert [finding.rule for finding in spec.lint()] == ["violated-at-reset"] * at_reset
+
+
 def test_violated_at_reset_by_an_atom_read_only_there():
     (finding,) = found(Spec([("a & G b", 1)]), "violated-at-reset")
     assert finding.severity == "warning"
