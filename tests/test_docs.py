@@ -11,6 +11,7 @@ import rewardspec as rs
 from examples import first_look
 from rewardspec.cli import main
 from rewardspec.logic import timed_patterns
+from rewardspec.spec import toml_reading
 from rewardspec.spec.lint.linter import RULES
 from tests.markdown import ROOT, blocks, run_commands, run_script, run_sessions, scripts
 from tests.test_package import LAB, LIBRARY
@@ -88,6 +89,13 @@ def script(name):
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
     return module
+
+
+def test_the_page_about_files_has_every_key():
+    page = (DOCS / "guides" / "files.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `\[*(\w+)\]*` \|", page, flags=re.MULTILINE)
+    assert set(rows) == {*toml_reading._KEYS, *toml_reading._PAIR}
+    assert all(f"{key} = " in page for key in toml_reading._ATOM)
 
 
 def test_the_notebook_shows_what_its_cells_give():

@@ -391,8 +391,34 @@ class TestCounterfactualReplayBuffer:
         with pytest.raises(rs.Error, match="no 'reset_labels'"):
             buffer.add(*(np.array([one]) for one in (obs, after, [0], reward, terminated)), [info])
 
-    def test_other_observations_are_refused(self):
+    @pytest.mark.parametrize(
+        "space",
+        [
+            gym.spaces.Discrete(4),
+            gym.spaces.Dict(observation=gym.spaces.Box(0, 255, (4,), np.uint8), monitor=gym.spaces.Box(0, 1, (2,))),
+            gym.spaces.Box(0, 1, (7, 7)),
+            gym.spaces.Box(0, 1, (2,)),  # the spec's numbers alone
+        ],
+        ids=["Discrete", "Dict", "table", "too short"],
+    )
+    def test_other_observations_are_refused(self, space):
         spec = rs.Spec([("F(a & F b)", 1)])
-        space = gym.spaces.Discrete(4)
-        with pytest.raises(rs.Error, match="flat Box"):
-            rs.sb3.CounterfactualReplayBuffer(10, space, space, spec=spec)
+        with pytest.raises(rs.Error, match=r"flat Box.*FlattenObservation"):
+            rs.sb3.CounterfactualReplayBuffer(10, space, gym.spaces.Discrete(4), spec=spec)
+
+    @pytest.mark.parametrize(("tasks", "given"), [(2, 0), (2, 1), (0, 2)], ids=["one", "a list of one", "two"])
+    def test_specs_that_are_not_those_of_the_environment_are_refused(self, tasks, given):
+        specs = [rs.Spec([(formula, 1)], atoms={"b": "next_obs[0] > 0"}) for formula in ("F b", "F !b")]
+        cart = gym.make("CartPole-v1")
+        env = (
+            rs.wrappers.MultiTask(cart, specs[:tasks])
+            if tasks
+            else rs.wrappers.MonitorReward(cart, specs[0], observe="registers")
+        )
+        buffer = rs.sb3.CounterfactualReplayBuffer(
+            10, env.observation_space, env.action_space, "cpu", spec=specs[:given] if given else specs[0]
+        )
+        obs, _ = env.reset(seed=0, options={"task": 1} if tasks else None)
+        after, reward, terminated, _, info = env.step(0)
+        with pytest.raises(rs.Error, match="Give `replay_buffer_kwargs`"):
+            buffer.add(*(np.array([one]) for one in (obs, after, [0], reward, terminated)), [info])

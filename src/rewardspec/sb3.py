@@ -203,6 +203,8 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         env_observation_space: AnySpace | None = None,
         **kwargs: Any,
     ) -> None:
+        if not isinstance(observation_space, gym.spaces.Box) or len(observation_space.shape) != 1:
+            raise _not_flat(observation_space)
         super().__init__(buffer_size, observation_space, action_space, *args, **kwargs)
         self.spec = spec
         ending = {
@@ -214,14 +216,10 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         self._terminates = terminate_on_violation or terminate_on_completion
         self._one_hot = np.zeros((1, 0)) if isinstance(spec, Spec) else np.eye(len(specs))
         self._shown = max(len(task.features.names) for task in self._tasks)
-        self._own = int(np.prod(observation_space.shape or (0,))) - self._one_hot.shape[1] - self._shown
+        self._own = observation_space.shape[0] - self._one_hot.shape[1] - self._shown
         self._env_space = env_observation_space
-        if not isinstance(observation_space, gym.spaces.Box) or len(observation_space.shape) != 1 or self._own < 1:
-            raise Error(
-                "CounterfactualReplayBuffer takes observations that are a flat Box with the spec's numbers at the end,"
-                ' as MonitorReward(env, spec, observe="registers") or MultiTask(env, specs) makes them. '
-                f"Received {observation_space}."
-            )
+        if self._own < 1:
+            raise _not_flat(observation_space)
         self._began = np.ones(self.n_envs, dtype=np.bool_)
 
     @property
@@ -248,6 +246,7 @@ class CounterfactualReplayBuffer(ReplayBuffer):
             done: Whether the episode ended, shape (n_envs,).
             infos: The `info` of each environment.
         """
+        self._check_tasks(infos)
         super().add(obs, next_obs, action, reward, done, infos)
         terminated, truncated = self._own_endings(done, infos)
         before, after = (self._decoded(np.asarray(part)[:, : self._own]) for part in (obs, next_obs))
@@ -273,6 +272,16 @@ class CounterfactualReplayBuffer(ReplayBuffer):
                     ended | truncated,
                     [{"TimeLimit.truncated": bool(cut)} for cut in truncated & ~ended],
                 )
+
+    def _check_tasks(self, infos: list[InfoDict]) -> None:
+        """Raise an error if the environments have other tasks than the buffer."""
+        single = isinstance(self.spec, Spec)
+        if any(("task" in info) == single or info.get("task", 0) >= len(self._tasks) for info in infos):
+            raise Error(
+                f"The buffer was made for {'one spec' if single else f'{len(self._tasks)} tasks'}, and the "
+                "environment has others. Give `replay_buffer_kwargs` the `spec` of MonitorReward, or the list of specs "
+                "of MultiTask."
+            )
 
     def _observed(self, obs: np.ndarray, task: int, numbers: Floats) -> np.ndarray:
         """Return observations as they would be in a task with these numbers of its monitor."""
@@ -328,3 +337,13 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         if isinstance(space, gym.spaces.Box):
             return np.asarray(space.low + 0.5 * (action + 1.0) * (space.high - space.low), dtype=space.dtype)
         return np.asarray(action).reshape(-1)
+
+
+def _not_flat(space: AnySpace) -> Error:
+    """Return the error about observations that the buffer cannot take."""
+    return Error(
+        "CounterfactualReplayBuffer takes observations that are a flat Box with the spec's numbers at the end, as "
+        'MonitorReward(env, spec, observe="registers") or MultiTask(env, specs) makes them of a flat Box of floats. '
+        f"Received {space}. Put gymnasium.wrappers.FlattenObservation around the environment, inside the wrapper that "
+        "pays; the atoms then read the flat observation."
+    )

@@ -307,12 +307,29 @@ def test_the_first_trace_of_a_users_spec_violates_nothing_at_reset():
 
 
 @pytest.mark.parametrize("things", [3, "names"])
-def test_formulas_about_things_are_shown_without_a_trace(things):
+def test_formulas_about_things_are_shown_for_one_of_them(things):
     spec = rs.Spec([("forall x: G !a(x)", 1), ("F b", 2)], sorts={"x": things})
-    content = playground.first_content(spec)
-    assert "signals" not in content
+    with_atoms = spec.replace(atoms={"a": lambda *_: [0, 0, 0], "b": lambda *_: 0})
+    content = playground.first_content(with_atoms)
+    assert set(content["signals"]) == {"a(x)", "b"}
+    assert set(content["signals"]["a(x)"]) == {0.0}  # it violates nothing
     assert playground.content_of_toml(spec.to_toml()) == playground.request_of(spec, {"sorts": {"x": things}})
-    about_things, other = playground.answer(playground.request_of(spec))["pairs"]
-    assert "`forall x: G !a(x)` about every x" in about_things["error"]["message"]
-    assert (about_things["machine"], other["error"]) == (None, None)
-    assert other["machine"]["equations"]
+    answer = playground.answer(content)
+    about_things, other = answer["pairs"]
+    assert (about_things["error"], about_things["thing"], about_things["vetoes"]) == (None, "x", True)
+    assert about_things["atoms"] == ["a(x)"]
+    assert about_things["machine"]["equations"]
+    assert (other["error"], other["thing"]) == (None, None)
+    assert (answer["error"], answer["lint"]) == (None, [])
+    assert rs.Spec.from_toml(answer["toml"]) == spec
+    assert "rs.Spec.from_toml" in answer["python"]
+
+
+def test_a_sort_that_no_file_declares_has_one_thing():
+    answer = playground.answer({"pairs": [{"formula": "exists box: F open(box)", "weight": 1}]})
+    assert rs.Spec.from_toml(answer["toml"]).sorts == {"box": ("0",)}
+
+
+def test_sorts_of_another_kind_are_refused():
+    asked = {"pairs": [{"formula": "exists box: F open(box)", "weight": 1}], "further": {"sorts": {"box": -1}}}
+    assert "from 1 to 1,000" in playground.answer(asked)["error"]

@@ -180,6 +180,12 @@ def test_violated_at_reset_by_a_label_declared_for_it():
     assert found(spec.replace(pairs=[("WX G(moves & safe)", 1)]), "violated-at-reset") == []
 
 
+@pytest.mark.parametrize("at_reset", [0, 1])
+def test_a_label_declared_for_the_reset_may_be_the_only_one(at_reset):
+    spec = Spec([("G !moves", 1)], atoms={"moves": {"expression": "action == 1", "at_reset": at_reset}})
+    assert [finding.rule for finding in spec.lint()] == ["violated-at-reset"] * at_reset
+
+
 def test_violated_at_reset_by_an_atom_read_only_there():
     (finding,) = found(Spec([("a & G b", 1)]), "violated-at-reset")
     assert finding.severity == "warning"
@@ -424,10 +430,36 @@ def test_findings_print_one_a_line_and_are_a_table_in_a_notebook():
 def test_printed_findings_name_the_pairs_that_end_all_pay():
     findings = lint(Spec([("F goal", 1), ("G(change -> H[1,5] !change)", 0.5), Pair("G !crash", 1, veto=False)]))
     assert findings == []
-    ends = "A violation ends the pay of all pairs: `G(change -> H[1,5] !change)`."
-    assert str(findings) == f"nothing that looks wrong\n{ends}"
-    assert "A violation ends the pay of all pairs" in findings._repr_html_()
-    assert "ends the pay" not in str(lint(Spec([("G !crash", 1)])))  # there is no other pair
+    note = "Once `G(change -> H[1,5] !change)` is violated, every step pays 0, whatever the other pairs are worth."
+    assert str(findings) == f"nothing that looks wrong\n{note} If that is not meant, set veto=False in its pair."
+    assert "is violated, every step pays 0" in findings._repr_html_()
+    assert "is violated" not in str(lint(Spec([("G !crash", 1)])))  # there is no other pair
+
+
+@pytest.mark.parametrize(
+    ("payment", "words"),
+    [
+        ("value", "every step pays -1"),
+        ("delta", "what all pairs were paid is taken back, down to -1"),
+        ("potential", "the level of all pairs together is -1"),
+        ("final", "the episode pays -1 at its end"),
+    ],
+)
+def test_the_words_about_a_veto_are_those_of_the_payment(payment, words):
+    spec = Spec([("F goal", 1), ("G(call -> F[0,5] answer)", 1), ("G !crash", 1)], penalty=-1, payment=payment)
+    (finding,) = lint(spec)
+    assert finding.rule == "deadline-vetoes"
+    assert f"once violated, {words}" in finding.message
+    assert lint(spec).notes[0].startswith(f"Once `G(call -> F[0,5] answer)` or `G !crash` is violated, {words}")
+
+
+def test_pairs_of_another_penalty_have_a_note_of_their_own_and_a_veto_that_was_asked_for_needs_no_remedy():
+    spec = Spec([("G !bump", 1), Pair("G !crash", 0, veto=True, penalty=-10)])
+    assert lint(spec).notes == (
+        "Once `G !bump` is violated, every step pays 0, whatever the other pairs are worth. If that is not meant, set "
+        "veto=False in its pair.",
+        "Once `G !crash` is violated, every step pays -10, whatever the other pairs are worth.",
+    )
 
 
 def test_every_rule_is_in_the_table_and_has_a_name_of_its_own():

@@ -21,6 +21,7 @@ from tests.spec_definition import Judged, paid_by_definition
 GAIN = PaymentRule(
     where(less(BEFORE, LEVEL) | TRUNCATED, (LEVEL - BEFORE) * DISCOUNT, -0.25) + 0.125,
     "the level's discounted gain, a little of its own, and a cost where nothing is gained",
+    "the level is {penalty:g}",
 )
 
 
@@ -77,7 +78,9 @@ def test_what_a_row_reads_follows_from_its_expression(gain):
 
 
 def test_a_row_that_reads_no_array_pays_every_element(monkeypatch):
-    monkeypatch.setitem(PAYMENTS, "ending", PaymentRule(where(TRUNCATED, 1.0, 0.0), "1 where the episode is cut off"))
+    monkeypatch.setitem(
+        PAYMENTS, "ending", PaymentRule(where(TRUNCATED, 1.0, 0.0), "1 where the episode is cut off", "")
+    )
     spec = rs.Spec([("F a", 1)], payment="ending")
     state = spec.start({"a": np.zeros(3)})
     _, reward = spec.step(state, {"a": np.ones(3)}, truncated=True)

@@ -33,7 +33,7 @@ from rewardspec.spec.atoms.components import why_unreadable
 from rewardspec.spec.lint.findings import Finding, LintedSpec
 from rewardspec.spec.lint.linter import findings_of
 from rewardspec.spec.pairs import Pair
-from rewardspec.spec.payments import Payment
+from rewardspec.spec.payments import PAYMENTS, Payment
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import SpecDraft
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
@@ -213,14 +213,6 @@ def sizes_of(program: Program) -> str:
     return ", ".join(f"{n} {noun}{'s' * (n != 1)}" for noun, n in sizes.items() if n or noun != "window")
 
 
-_AFTER_VIOLATION: dict[Payment, str] = {
-    "value": "once violated, every step pays {penalty:g}, whatever the other pairs are worth",
-    "delta": "once violated, what all pairs were paid is taken back, down to {penalty:g}, and nothing more is paid",
-    "potential": "once violated, the level of all pairs together is {penalty:g} to the end of the episode",
-    "final": "once violated, the episode pays {penalty:g} at its end, whatever the other pairs are worth",
-}
-
-
 def _pair(pair: Pair, penalty: float, payment: Payment) -> str:
     name = "" if pair.name is None else f"{pair.name}: "
     paid = "" if pair.payment is None else f", payment {pair.payment}"
@@ -231,7 +223,7 @@ def _pair(pair: Pair, penalty: float, payment: Payment) -> str:
     lines = [f"{name}{pair.formula}", f"weight {pair.weight:g}{paid}; {kind}"]
     if pair.vetoes:
         charged = penalty if pair.penalty is None else pair.penalty
-        lines.append(f"safety objective: {_AFTER_VIOLATION[payment].format(penalty=charged)}")
+        lines.append(f"safety objective: once violated, {PAYMENTS[payment].once_violated.format(penalty=charged)}")
         if pair.veto is None:
             lines.append("with veto = false, a violation would cost what this pair pays, and no more")
     elif pair.veto is False:

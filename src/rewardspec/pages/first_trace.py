@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from rewardspec.errors import Error
+from rewardspec.spec.pairs import about_any
 from rewardspec.spec.spec import Spec
 
 _ASSIGNMENTS = 64
@@ -16,18 +17,24 @@ _PULSE = 10
 def first_trace(spec: Spec, steps: int) -> dict[str, list[float]] | None:
     """Choose labels of 0 and 1 that violate no safety objective for as long as possible; no atom is called.
 
-    Each label is constant, but for one stretch of steps if that violates nothing earlier.
+    Each label is constant, but for one stretch of steps if that violates nothing earlier. Of things there is one,
+    which is called as the quantifier's variable is.
 
     Returns:
-        The labels of each atom, lists of length `steps`; None if the spec has quantifiers or cannot run.
+        The labels of each atom, lists of length `steps`; None if the spec cannot run.
 
     Example:
         >>> [labels[:3] for labels in first_trace(Spec([("G !crash", 1), ("F goal", 1)]), 100).values()]
         [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    if spec.has_quantifiers:
-        return None
     try:
+        spec = Spec(
+            [about_any(pair) for pair in spec.pairs],
+            payment=spec.payment,
+            semantics=spec.semantics,
+            bound=spec.bound,
+            max_registers=spec.max_registers,
+        )
         levels = itertools.islice(itertools.product((0.0, 1.0), repeat=len(spec.atoms)), _ASSIGNMENTS)
         constants = [{atom: [level] * steps for atom, level in zip(spec.atoms, one, strict=True)} for one in levels]
         chosen = max(constants, key=lambda labels: _first_violation(spec, labels, steps))

@@ -1,5 +1,7 @@
 """Answers of the playground: formulas parsed, machines synthesized, all as data for a browser.
 
+A formula about things is shown for one of them, which is called as the quantifier's variable is.
+
 Whatever comes from a browser is checked here before it is used: its size, its types, and the effort that it would take.
 """
 
@@ -7,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from rewardspec.drawing.diagrams import diagram_of
@@ -18,11 +20,13 @@ from rewardspec.export.sources import Source, source_of_monitor
 from rewardspec.logic.formulas import Affine, Atom, Binary, Counted, Formula, Unary
 from rewardspec.logic.operators import OPERATORS
 from rewardspec.logic.parsing import parse
+from rewardspec.logic.quantifiers import Quantified
 from rewardspec.logic.words import paraphrase
 from rewardspec.pages.first_trace import first_trace
 from rewardspec.pages.machine_views import machine_view
-from rewardspec.spec.pairs import Pair
+from rewardspec.spec.pairs import Pair, about_any
 from rewardspec.spec.payments import PAYMENTS
+from rewardspec.spec.sorts import NAMES, Sorts, as_sorts
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import SpecDraft, draft_of_text
 from rewardspec.spec.toml_writing import dumps_spec
@@ -80,7 +84,9 @@ def request_of(spec: Spec | None, further: Mapping[str, Json] = MappingProxyType
     pairs = [
         {key: str(pair.formula) if key == "formula" else getattr(pair, key) for key in _PAIR} for pair in spec.pairs
     ]
-    return {"pairs": pairs, **{key: getattr(spec, key) for key in _OPTIONS}, "further": dict(further)}
+    sorts = {name: list(things) or NAMES for name, things in spec.sorts.items()}
+    further = ({"sorts": sorts} if sorts else {}) | dict(further)
+    return {"pairs": pairs, **{key: getattr(spec, key) for key in _OPTIONS}, "further": further}
 
 
 def first_content(spec: Spec | None, further: Mapping[str, Json] = MappingProxyType({})) -> JsonObject:
@@ -142,21 +148,33 @@ def answer(request: Json) -> JsonObject:
     whole = [pair for pair in pairs if pair is not None]
     if len(whole) == len(pairs):
         try:
-            spec = Spec(whole, max_registers=MOST_REGISTERS, **options)
-            specs = specs_under_each_payment(spec)
-            toml = _toml_of(Spec(whole, **options), request)
-            python = _python_of_toml(toml) if request.get("further") else python_of(spec)
-            result |= {"lint": _lint(spec), "python": python, "toml": toml}
+            shown = Spec([about_any(pair) for pair in whole], max_registers=MOST_REGISTERS, **options)
+            specs = specs_under_each_payment(shown)
+            further = _further(request)
+            spec = Spec(whole, sorts=_sorts(whole, further.pop("sorts", None)), **options)
+            toml = _toml_of(spec, further)
+            python = _python_of_toml(toml) if further or spec.sorts else python_of(spec)
+            result |= {"lint": _lint(spec.replace(max_registers=MOST_REGISTERS)), "python": python, "toml": toml}
         except Error as error:
             result["error"] = str(error)
     result["module"] = f"export const monitors = [{', '.join(modules)}];\nexport const specs = {specs};\n"
     return result
 
 
-def _toml_of(spec: Spec, request: JsonObject) -> str:
+def _further(request: JsonObject) -> JsonObject:
     further = request.get("further", {})
     if not isinstance(further, dict):
         raise SpecError("`further` should be an object.")
+    return dict(further)
+
+
+def _sorts(pairs: Sequence[Pair], declared: Json) -> Sorts:
+    """The sorts of a file, and one thing of each sort that only a formula names."""
+    variables = [pair.formula.variable for pair in pairs if isinstance(pair.formula, Quantified)]
+    return dict.fromkeys(variables, ("0",)) | as_sorts(declared)
+
+
+def _toml_of(spec: Spec, further: JsonObject) -> str:
     text = dumps_spec(spec, further)
     draft_of_text(text)  # says what is wrong with it
     return text
@@ -238,6 +256,7 @@ def _read(text: Json) -> Formula:
 def _answer_of_pair(entry: Mapping[str, Json], semantics: Json) -> tuple[JsonObject, Pair | None, str]:
     """Return the answer about a pair; the pair, if it is valid; and its monitor in JavaScript, or None."""
     told: JsonObject = {"error": None, "words": None, "atoms": [], "machine": None, "formula": None}
+    told["thing"] = None
     try:
         formula = _read(entry.get("formula"))
         told |= {"formula": str(formula), "words": paraphrase(formula), "atoms": list(formula.atoms)}
@@ -249,7 +268,10 @@ def _answer_of_pair(entry: Mapping[str, Json], semantics: Json) -> tuple[JsonObj
         if len(str(more.get("name", ""))) > MOST_TEXT:
             raise SpecError("The pair's name is too long.")
         pair = Pair(formula, _number(entry.get("weight", 1.0), "weight"), **more)
-        monitor = synthesize(formula, semantics=semantics, max_registers=MOST_REGISTERS, progress=semantics == "degree")
+        told["thing"] = formula.variable if isinstance(formula, Quantified) else None
+        monitor = synthesize(
+            pair.body, semantics=semantics, max_registers=MOST_REGISTERS, progress=semantics == "degree"
+        )
         told |= {"machine": machine_view(monitor), "vetoes": pair.vetoes}
         return told, pair, js_object(source_of_monitor(monitor, "m"))
     except (FormulaError, SynthesisError, SpecError) as error:

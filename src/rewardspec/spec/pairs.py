@@ -107,6 +107,16 @@ def about_one(pair: Pair, thing: str) -> Pair:
     return dataclasses.replace(pair, formula=formula.about(thing)) if isinstance(formula, Quantified) else pair
 
 
+def about_any(pair: Pair) -> Pair:
+    """A pair about several things as one about a single thing, which is called as the quantifier's variable is.
+
+    Example:
+        >>> about_any(Pair("mean box: G !dropped(box)", 1)).formula.atoms
+        ('dropped(box)',)
+    """
+    return dataclasses.replace(pair, formula=pair.body, veto=pair.vetoes) if pair.formula.quantifier else pair
+
+
 def as_pairs(pairs: Iterable[Any]) -> tuple[Pair, ...]:
     """Pairs from what a user may write: Pairs, or tuples of a formula, a weight and optionally the rest."""
     if isinstance(pairs, str | Formula) or not isinstance(pairs, Iterable):

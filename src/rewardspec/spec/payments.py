@@ -31,6 +31,7 @@ class PaymentRule:
     Attributes:
         pays: The reward, in terms of `LEVEL`, `BEFORE`, `DISCOUNT`, `TERMINATED` and `TRUNCATED`.
         in_words: What it pays.
+        once_violated: What it pays once a safety objective is violated; `{penalty:g}` stands for the penalty.
         adds_base: Whether the environment's own reward is paid too.
         starts_at_zero: Whether the level counts as 0 before the first step, whatever the state after reset is worth.
         if_constant: What it makes of a formula of constant value, for lint; None if it pays that in every step.
@@ -38,6 +39,7 @@ class PaymentRule:
 
     pays: Expression
     in_words: str
+    once_violated: str
     adds_base: bool = False
     starts_at_zero: bool = False
     if_constant: str | None = None
@@ -69,22 +71,27 @@ class PaymentRule:
 
 
 PAYMENTS: dict[str, PaymentRule] = {
-    "value": PaymentRule(LEVEL, "the level, every step"),
+    "value": PaymentRule(
+        LEVEL, "the level, every step", "every step pays {penalty:g}, whatever the other pairs are worth"
+    ),
     "delta": PaymentRule(
         LEVEL - BEFORE,
         "the level's change, so that an episode's rewards add up to its final level",
+        "what all pairs were paid is taken back, down to {penalty:g}, and nothing more is paid",
         starts_at_zero=True,
         if_constant="it is paid once, at the first step, and not in every step",
     ),
     "potential": PaymentRule(
         where(TERMINATED, 0.0, DISCOUNT * LEVEL) - BEFORE,
         "the environment's own reward and the level's discounted change, which keeps optimal policies optimal",
+        "the level of all pairs together is {penalty:g} to the end of the episode",
         adds_base=True,
         if_constant="a potential that is the same everywhere changes nothing, and it is paid in no step",
     ),
     "final": PaymentRule(
         where(TERMINATED | TRUNCATED, LEVEL, 0.0),
         "the level, once, when the episode ends",
+        "the episode pays {penalty:g} at its end, whatever the other pairs are worth",
         if_constant="it is paid once, at the end, and not in every step",
     ),
 }

@@ -1,10 +1,12 @@
 """Reading specs from TOML files; `rewardspec.spec.toml_writing` writes them.
 
-payment = "value"                       # these five as for `Spec`, all optional
+payment = "value"                       # these seven as for `Spec`, all optional
 penalty = 0.0
 discount = 0.99
 clip = false
 max_registers = 256
+semantics = "robustness"                # or "degree", the default
+bound = 10.0                            # under robustness alone: the largest absolute value that is paid
 threshold = 0.99                        # optional: labels from here on count as 1, others as 0
 observation = ["x", "x_dot"]            # or a table; see `rewardspec.spec.atoms.components`
 sorts = { box = 4 }                     # optional: how many things each sort has, or a list of their names

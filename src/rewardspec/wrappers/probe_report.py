@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.spec import Spec
-from rewardspec.spec.lint.findings import Finding, LintedSpec, called
+from rewardspec.spec.lint.findings import Finding, LintedSpec, called, veto_notes
 from rewardspec.spec.lint.time_rules import bound_past_limit, out_of_time
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def findings_about(
             when = "at reset" if at_once else f"after {int(np.median(seen.violated_at))} steps at the median"
             message = f"{name} was violated in every episode, {when}."
             remedy = (
-                "That is what an agent sees of the spec at first. If one violation should not cost the rest of the "
-                "episode, give the pair veto=False."
+                "That is what an agent sees of the spec at first. If a violation should cost what this pair pays, and "
+                "no more, give the pair veto=False."
             )
             yield Finding("always-vetoed", "error" if at_once else "warning", number, message, remedy)
         if not pair.formula.atoms or (pair.vetoes and seen.least == 1.0):
@@ -103,10 +103,11 @@ def lines_of(seen: Probe) -> Iterator[str]:
     columns = {"steps": seen.lengths, "return": seen.returns, "base return": seen.base_returns}
     totals = [(name, *(f"{x:.4g}" for x in (of.min(), of.mean(), of.max()))) for name, of in columns.items()]
     yield from _aligned(("", "least", "mean", "most"), totals)
-    if seen.findings:
+    remarks = [*map(str, seen.findings), *veto_notes(seen.spec)]
+    if remarks:
         yield ""
-    for finding in seen.findings:
-        yield textwrap.fill(str(finding), _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    for remark in remarks:
+        yield textwrap.fill(remark, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _share(share: float) -> str:

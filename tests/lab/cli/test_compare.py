@@ -87,6 +87,20 @@ def test_a_formula_can_measure_success(here, capsys, in_this_process):
     assert cell.log.task_completion.max() == 0.0
 
 
+def test_a_later_spec_may_define_an_atom_differently(here, capsys, in_this_process):
+    (here / "one.toml").write_text('atoms.goal = "next_obs == 15"\npairs = [["F goal", 1]]')
+    (here / "two.toml").write_text(
+        'atoms.goal = "next_obs == 14"\natoms.moved = "next_obs != 0"\npairs = [["F moved", 1]]'
+    )
+    options = ("--seeds", "1", "--episodes", "20", "--workers", "1", "-o", "out")
+    assert main(["compare", "FrozenLake-v1", "--spec", "one.toml", *options]) == 0
+    assert "F goal" in capsys.readouterr().out
+    assert main(["compare", "FrozenLake-v1", "--spec", "two.toml", *options]) == 0
+    rules = capsys.readouterr().out.split("Which rule is kept")[1]
+    assert "F moved" in rules
+    assert "F goal" not in rules  # whose goal it would be, nobody could tell
+
+
 def test_specs_without_atoms_are_compared(here, capsys, in_this_process):
     (here / "true.toml").write_text('pairs = [["F G true", 2]]')
     options = ("--seeds", "1", "--episodes", "20", "--workers", "1", "-o", "out")

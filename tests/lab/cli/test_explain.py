@@ -96,9 +96,10 @@ def test_a_policy_plays_in_its_own_environment_or_in_the_one_that_is_named(here,
     # The policy is a table that does not list where slipping leads.
     for slippery in (("--env", "FrozenLake-v1"), ("--env-arg", "is_slippery=true")):
         assert 2 in [main([*played, "--seed", str(seed), *slippery]) for seed in range(5)]
-    capsys.readouterr()
+    trained = "The policy was trained in FrozenLake-v1 (is_slippery=false)."
+    assert f"Playing FrozenLake-v1 (is_slippery=true). {trained}\n" in capsys.readouterr().err
     assert main([*played, "--env-arg", "success_rate=0.5"]) == 0
-    assert capsys.readouterr().err == "Playing FrozenLake-v1 (is_slippery=false, success_rate=0.5).\n"
+    assert capsys.readouterr().err == f"Playing FrozenLake-v1 (is_slippery=false, success_rate=0.5). {trained}\n"
 
 
 def test_a_picture_in_place_of_a_list_of_them_is_no_film(here, capsys, monkeypatch):

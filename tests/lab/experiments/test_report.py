@@ -248,6 +248,9 @@ def test_intervals_are_spoken_of_where_there_are_some(runs, told):
     assert ("with the 95 % interval over runs" in text) is told
     assert ("cannot be told apart where that interval contains 0" in text) is told
     assert ("the band its 95 % interval" in text) is told
+    assert ("where its interval lies above those of all others" in text) is told
+    assert ("Its interval is the percentile bootstrap's" in text) is told
+    assert ("with Student's t" in text) is told
     assert not re.search(r"\bnan\b", page)
     shown = text[text.index("Which reward is better Differences") :]
     assert SHOWN.get(found.standing, found.standing) in shown[: shown.index("In the end")]

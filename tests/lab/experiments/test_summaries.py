@@ -1,5 +1,6 @@
 """Summaries of cells, and what they say about each other."""
 
+import dataclasses
 import json
 import math
 
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 
 from rewardspec.errors import Error
+from rewardspec.lab.experiments.summaries import summarize
 from rewardspec.lab.learning.training_log import TrainingLog
+from rewardspec.lab.tasks import Measure
 from tests.lab.experiments.synthetic import STUDY, cell_of, learning_cell, log_of, summaries_of, summary_of
 
 STEADY = [5.0] * 200
@@ -111,6 +114,10 @@ def test_a_cell_of_another_table_is_refused():
 
 def test_further_measures_are_summarized_over_the_last_tenth():
     columns = log_of([[0.5] * 20, [0.7] * 20]).columns() | {"success": [0.0] * 18 + [1.0] * 2 + [0.0] * 20}
-    found = summary_of(cell_of(TrainingLog.from_columns(2, columns)))
+    columns |= {"of a former study": [0.0] * 40}
+    lake = STUDY.tasks["frozen_lake"]
+    lake = lake.replace(measures={**lake.measures, "success": Measure(lambda obs: obs == 15)})
+    study = dataclasses.replace(STUDY, tasks={"frozen_lake": lake})
+    found = summarize(cell_of(TrainingLog.from_columns(2, columns)), study)
     assert {name: estimate.value for name, estimate in found.final_measures.items()} == {"success": 0.5}
     assert found.final.value == pytest.approx(0.6)

@@ -71,7 +71,9 @@ def task_and_policy(arguments: argparse.Namespace) -> tuple[Task, Policy | None]
     else:
         task = _with_further(policy.task, env_arguments(arguments))
     if arguments.policy is not None:
-        print(f"Playing {task.words}.", file=sys.stderr)
+        trained = task.words if policy is None else policy.task.words
+        elsewhere = f" The policy was trained in {trained}." * (trained != task.words)
+        print(f"Playing {task.words}.{elsewhere}", file=sys.stderr)
     return task, policy
 
 

@@ -18,6 +18,7 @@ from rewardspec.lab.tasks.task import Task
 from rewardspec.logic import patterns
 from rewardspec.logic.formulas import Atom, Formula, as_formula
 from rewardspec.logic.quantifiers import Quantified
+from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.toml_reading import loads_spec, spec_to_show
 from rewardspec.types import JsonObject
 
@@ -126,14 +127,18 @@ def _rules(task: Task, texts: Mapping[str, str]) -> dict[str, tuple[str, Measure
     specs define differently. The name of a measure depends on the formula and on its atoms alone, so that results that
     are there already are neither lost nor mistaken when specs are added or changed.
     """
+    functions: dict[str, list[AtomFunction]] = collections.defaultdict(list)
+    for spec in task.specs.values():
+        for atom, function in (spec.atom_functions or {}).items():
+            functions[atom].append(function)
+    contested = {atom for atom, (first, *others) in functions.items() if any(other != first for other in others)}
     found: dict[str, tuple[Formula, Measure]] = {}
     named: dict[str, dict[str, str]] = {}  # the pairs' names of each rule, each with the first spec that has it
     for key, spec in task.specs.items():
-        own, written = spec.atom_functions or {}, tomllib.loads(texts.get(key, ""))
+        written = tomllib.loads(texts.get(key, ""))
         for pair in spec.pairs:
             atoms = () if isinstance(pair.formula, Quantified) else pair.formula.atoms
-            agreed = all(own.get(atom) == task.atoms.get(atom) for atom in atoms)
-            if atoms and agreed and spec.semantics == "degree":
+            if atoms and contested.isdisjoint(atoms) and spec.semantics == "degree":
                 definitions = {atom: written.get("atoms", {}).get(atom) for atom in atoms}
                 identity = f"{pair.formula}{definitions}{written.get('observation')}"
                 rule = Measure.from_rule(pair.formula)

@@ -84,7 +84,9 @@ def summarize(cell: Cell, study: Study) -> Summary:
     if not len(log):
         raise Error(f"No run of {cell.task} with the reward {cell.reward!r} finished an episode. Train it for longer.")
     late = in_the_end(log, cell.unit)
-    further = dict(list(log.measures.items())[1:])
+    # A log also has the formulas of a study that has since been given a spec with other atoms of the same names.
+    known = study.tasks[cell.task].measures
+    further = {name: column for name, column in list(log.measures.items())[1:] if name in known}
     columns = {"reward": log.reward, "base_reward": log.base_reward, "violated": log.violated.astype(np.float64)}
     scores, final_scores = run_means(log, log.task_completion), run_means(log, log.task_completion, late)
     seen = convergence_of(log, cell.seconds, study.convergence(study.tasks[cell.task]))
@@ -159,10 +161,15 @@ class Summaries:
         """Return the cells with less than the budget of the references, which are not comparable with them."""
         return [summary for summary in self.all() if not summary.full_budget]
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether some cell has enough runs for an interval."""
+        return any(cell.runs >= FEWEST_RUNS for cell in self.all())
+
     def interval_words(self, interval: str = "the 95 % interval over runs") -> str:
         """Say that the numbers have an interval, or why they have none; the end of a sentence about them."""
         runs = [cell.runs for cell in self.all()]
-        if runs and max(runs) < FEWEST_RUNS:
+        if runs and not self.has_intervals:
             return f"without an interval, for which there are too few runs: it takes at least {FEWEST_RUNS}"
         return f"with {interval}" + f" where there are at least {FEWEST_RUNS}" * (min(runs, default=0) < FEWEST_RUNS)
 

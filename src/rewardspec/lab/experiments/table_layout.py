@@ -108,7 +108,7 @@ def completion_table(results: Summaries) -> Table:
         ]
         notes = [
             "Mean over runs of a run's mean over its episodes in the last tenth of training, and in all of it, "
-            f"{results.interval_words()}. Episodes are those of training, exploration included. {_best_words(study)}"
+            f"{results.interval_words()}. Episodes are those of training, exploration included.{_best_words(results)}"
         ]
     return _table(results, _measured(study), groups, notes)
 
@@ -165,7 +165,7 @@ def further_table(results: Summaries, name: str) -> Table:
         for task in results.study.tasks.values()
         if (measure := task.measures.get(name)) is not None
     }
-    notes = [f"Means over runs, {results.interval_words()}; shares in percent. {_best_words(results.study)}"]
+    notes = [f"Means over runs, {results.interval_words()}; shares in percent.{_best_words(results)}"]
     if len(words) > 1:
         notes.append("What is measured: " + "; ".join(f"{title}: {text}" for title, text in words.items()) + ".")
     groups = [_further(name, "All of training", late=False), _further(name, "Last tenth", late=True)]
@@ -186,7 +186,7 @@ def rules_table(results: Summaries) -> Table:
     notes = (
         "For each formula of the specs, its value at the end of an episode, whatever the reward was; of `now φ` its "
         "mean over the steps of the episode, unless φ is about later steps. Numbers are means over "
-        f"runs in the last tenth of training, in percent, {results.interval_words()}. {_best_words(study)}",
+        f"runs in the last tenth of training, in percent, {results.interval_words()}.{_best_words(results)}",
     )
     return Table("Which rule is kept", ("Last tenth (%)",), tuple(study.rewards.values()), tuple(lines), notes)
 
@@ -211,7 +211,7 @@ def ends_table(results: Summaries) -> Table:
     bootstrap = results.interval_words("the 95 % interval of a bootstrap over runs")
     notes = [
         f"IQM: interquartile mean of the runs' means over all of training, {bootstrap}. "
-        f"Converged: the share of the runs whose rewards did. {_best_words(results.study)}",
+        f"Converged: the share of the runs whose rewards did.{_best_words(results)}",
     ]
     if not results.study.references:  # the first table has the last tenth
         return _table(results, "Interquartile mean and convergence", groups, notes)
@@ -315,10 +315,13 @@ def _best(row: Mapping[str, Estimate], *, certain: bool) -> set[str]:
     }
 
 
-def _best_words(study: Study) -> str:
-    if study.references:
-        return "Bold: the best of the row."
-    return "Bold: the best of the row, where its interval lies above those of all others."
+def _best_words(results: Summaries) -> str:
+    """Say what is bold, after a space; nothing if no number can be, for want of intervals or of rewards to compare."""
+    if results.study.references:
+        return " Bold: the best of the row."
+    if len(results.study.rewards) < 2 or not results.has_intervals:
+        return ""
+    return " Bold: the best of the row, where its interval lies above those of all others."
 
 
 def _published(study: Study, name: str, groups: list[_Group]) -> Line:

@@ -107,7 +107,8 @@ def counterfactual_options(task: Task, spec: Spec, observe: str | None, config: 
         if not isinstance(env.observation_space, gym.spaces.Box) or len(env.observation_space.shape) != 1:
             raise Error(
                 f"`counterfactual` needs observations that are a flat Box. {task.title} has {env.observation_space} "
-                "with the registers. Flatten the observations of the environment in a wrapper."
+                "with the registers. Put gymnasium.wrappers.FlattenObservation around the environment; the atoms then "
+                "read the flat observation."
             )
     return {"replay_buffer_class": CounterfactualReplayBuffer, "replay_buffer_kwargs": {"spec": spec}}
 

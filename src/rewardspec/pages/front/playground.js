@@ -150,9 +150,9 @@ async function compile() {
 }
 
 // What decides a pair's reward beside formula and weight.
-function pills({ name, penalty, payment, progress }, { vetoes }) {
+function pills({ name, penalty, payment, progress }, { vetoes, thing }) {
   return [
-    name, progress && "paid by progress", payment && `paid by ${payment}`, vetoes && "veto",
+    name, thing && `shown for one ${thing}`, progress && "paid by progress", payment && `paid by ${payment}`, vetoes && "veto",
     typeof penalty === "number" && `penalty ${penalty}`,
   ].filter(Boolean);
 }

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import Literal
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.formulas import Formula
 from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.pairs import Pair
-from rewardspec.spec.payments import Payment
+from rewardspec.spec.payments import PAYMENTS, Payment
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.veto_conditions import VetoProgram, veto_program
 from rewardspec.synthesis.quantitative.synthesize import synthesize
@@ -47,22 +46,18 @@ class Finding:
 class Findings(list[Finding]):
     """Findings about a spec: a list that prints one finding a line, and is a table in a notebook.
 
-    After them it prints `vetoing`, the formulas of the pairs whose violation ends the pay of all pairs.
+    After them it prints `notes`, sentences about what is not wrong in itself; see `veto_notes`.
     """
 
-    def __init__(self, findings: Iterable[Finding] = (), vetoing: Sequence[Formula] = ()) -> None:
+    def __init__(self, findings: Iterable[Finding] = (), notes: Iterable[str] = ()) -> None:
         super().__init__(findings)
-        self.vetoing = tuple(vetoing)
+        self.notes = tuple(notes)
 
     def __str__(self) -> str:
-        return "\n".join([*(map(str, self) if self else ["nothing that looks wrong"]), *self._ends()])
-
-    def _ends(self) -> list[str]:
-        formulas = ", ".join(f"`{formula}`" for formula in self.vetoing)
-        return [f"A violation ends the pay of all pairs: {formulas}."] if self.vetoing else []
+        return "\n".join([*(map(str, self) if self else ["nothing that looks wrong"]), *self.notes])
 
     def _repr_html_(self) -> str:
-        after = "".join(f"<p>{escape(line)}</p>" for line in self._ends())
+        after = "".join(f"<p>{escape(line)}</p>" for line in self.notes)
         if not self:
             return "<p>Lint found nothing that looks wrong.</p>" + after
         from rewardspec.drawing.html_tables import html_table  # here, because few programs are notebooks
@@ -137,6 +132,33 @@ class LintedSpec:
     def penalty_of(self, pair: Pair) -> float:
         """Reward per step after a pair's violation."""
         return self.spec.penalty if pair.penalty is None else pair.penalty
+
+
+def veto_notes(spec: Spec) -> list[str]:
+    """Name the pairs whose violation decides the pay of all pairs, and say how: a sentence for each penalty.
+
+    Where `veto` was not given, the sentence also says how to turn the veto off.
+
+    Example:
+        >>> spec = Spec([("F goal", 10), ("G !lava", 1)])
+        >>> print(*veto_notes(spec))
+        Once `G !lava` is violated, every step pays 0, whatever the other pairs are worth. If that is not meant, set \
+veto=False in its pair.
+    """
+    formulas: dict[tuple[float, bool], list[str]] = {}
+    if len(spec.pairs) > 1:
+        for pair, penalty in zip((pair for pair in spec.pairs if pair.vetoes), spec.penalties, strict=True):
+            formulas.setdefault((penalty, pair.veto is None), []).append(f"`{pair.formula}`")
+    return [
+        f"Once {' or '.join(named)} is violated, {once_violated(spec, penalty)}."
+        + " If that is not meant, set veto=False in its pair." * by_default
+        for (penalty, by_default), named in formulas.items()
+    ]
+
+
+def once_violated(spec: Spec, penalty: float) -> str:
+    """Return what is paid once a safety objective with this penalty is violated."""
+    return PAYMENTS[spec.payment].once_violated.format(penalty=penalty)
 
 
 def value_range(monitor: Monitor) -> tuple[float, float] | None:

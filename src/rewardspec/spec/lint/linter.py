@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from rewardspec.spec.lint import pair_rules, spec_rules, time_rules
-from rewardspec.spec.lint.findings import Finding, Findings, LintedSpec
+from rewardspec.spec.lint.findings import Finding, Findings, LintedSpec, veto_notes
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Labels
 
@@ -55,7 +55,7 @@ def lint(
 ) -> Findings:
     """Check a spec for likely mistakes; errors come first.
 
-    Printed, the findings end with the pairs whose violation ends the pay of all pairs.
+    Printed, the findings end with the pairs whose violation decides the pay of all pairs.
 
     Args:
         spec: The spec.
@@ -80,5 +80,5 @@ def findings_of(linted: LintedSpec) -> Findings:
     findings = [finding for rule in RULES for finding in rule(linted)]
     return Findings(
         sorted(findings, key=lambda finding: (finding.severity, -1 if finding.pair is None else finding.pair)),
-        [pair.formula for pair in linted.pairs if pair.vetoes] if len(linted.pairs) > 1 else (),
+        veto_notes(linted.spec),
     )

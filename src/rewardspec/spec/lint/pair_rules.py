@@ -203,7 +203,7 @@ def _violated_at_reset(linted: LintedSpec, number: int, pair: Pair, monitor: Mon
     if not (fixed or early) or 2 ** len(early + others) > _MOST_LETTERS:
         return
     ends = (0.0, 1.0) if linted.spec.semantics == "degree" else (-1.0, 1.0)
-    letters = np.array(list(itertools.product(ends, repeat=len(early + others)))).reshape(-1, len(early + others))
+    letters = np.array(list(itertools.product(ends, repeat=len(early + others))))
     labels = {atom: letters[:, k] for k, atom in enumerate(early + others)}
     labels |= {atom: np.full(len(letters), label) for atom, label in fixed.items()}
     lost = _lost_after(monitor, labels, linted.spec.semantics)

@@ -13,7 +13,7 @@ from rewardspec.logic.printing import to_string
 from rewardspec.machines.program import Window
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
 from rewardspec.spec.atoms.functions import Thresholded
-from rewardspec.spec.lint.findings import Finding, LintedSpec, called
+from rewardspec.spec.lint.findings import Finding, LintedSpec, called, once_violated
 from rewardspec.spec.pairs import Pair
 from rewardspec.synthesis.quantitative.past import operand_text
 
@@ -102,10 +102,10 @@ def deadline_vetoes(linted: LintedSpec) -> Iterator[Finding]:
         if pair.veto is not None or not pair.vetoes or not (others or linted.penalty_of(pair)):
             continue
         if not is_safe(pair.formula.fold(_without_bounds)):
-            penalty = linted.penalty_of(pair)
+            after = once_violated(linted.spec, linted.penalty_of(pair))
             message = (
-                f"{called(number, pair)} vetoes every reward of an episode that misses one of its deadlines, since a "
-                f"formula whose deadlines are bounded is a safety formula: from then on each step pays {penalty:g}."
+                f"{called(number, pair)} vetoes all pairs once one of its deadlines is missed, since a formula whose "
+                f"deadlines are bounded is a safety formula: once violated, {after}."
             )
             remedy = "Set veto=False to lose what this pair pays and no more, or veto=True if that is what you mean."
             yield Finding("deadline-vetoes", "warning", number, message, remedy)
