@@ -42,6 +42,8 @@ class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     Attributes:
         specs: The tasks.
+        observe: What is shown of the monitor.
+        terminating: `terminate_on_violation` and `terminate_on_completion`, by name.
 
     Raises:
         SpecError: There is no spec, or the observations are neither `Discrete` nor a `Box`; from `reset`, there is no
@@ -77,6 +79,10 @@ class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if end_when_done is not None:
             warn_renamed("`end_when_done`", "`terminate_on_violation` and `terminate_on_completion`")
             terminate_on_violation = terminate_on_completion = end_when_done
+        self.terminating = {
+            "terminate_on_violation": terminate_on_violation,
+            "terminate_on_completion": terminate_on_completion,
+        }
         RecordConstructorArgs.__init__(
             self,
             _disable_deepcopy=True,
@@ -84,12 +90,12 @@ class MultiTask(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             observe=observe,
             order=order,
             record=record,
-            terminate_on_violation=terminate_on_violation,
-            terminate_on_completion=terminate_on_completion,
+            **self.terminating,
         )
         gym.Wrapper.__init__(self, env)
         if observe == "nothing":
             observe = None
+        self.observe = observe
         self._order = order
         self._tasks = [
             MonitorReward(

@@ -15,6 +15,7 @@ from rewardspec.lab.learning.sb3_training import make_env
 from rewardspec.lab.learning.settings import SB3
 from rewardspec.lab.learning.training import default_config, train, with_learner
 from rewardspec.lab.tasks import Measure, Task
+from rewardspec.wrappers import MultiTask
 from rewardspec.wrappers.probing import probe
 
 pytest.importorskip("stable_baselines3")
@@ -27,6 +28,7 @@ POLE = Task.from_env(
     measures={"long": Measure(lambda ending: ending.length >= 20, reads="ending")},
     learner="sb3:PPO",
 )
+SIDES = ("next_obs[0] < -0.02", "next_obs[0] > 0.02")
 SMALL = {"total_steps": 128, "n_steps": 32, "batch_size": 32, "n_epochs": 1, "envs": 2}
 
 
@@ -121,8 +123,8 @@ def test_transitions_are_learned_in_other_states_of_the_monitor_too(monkeypatch)
 
     made, make_model = [], sb3_training.make_model
     monkeypatch.setattr(sb3_training, "make_model", lambda *given: made.append(make_model(*given)) or made[-1])
-    sides = {"left": "next_obs[0] < -0.02", "right": "next_obs[0] > 0.02"}
-    spec = Spec([("F(left & F right)", 1)], atoms=sides, payment="delta")
+    atoms = dict(zip(("left", "right"), SIDES, strict=True))
+    spec = Spec([("F(left & F right)", 1)], atoms=atoms, payment="delta")
     task = Task.from_env("CartPole-v1", learner="sb3:DQN")
     for counterfactual in (False, True):
         changes = {"total_steps": 200, "learning_starts": 50, "counterfactual": counterfactual}
@@ -132,6 +134,26 @@ def test_transitions_are_learned_in_other_states_of_the_monitor_too(monkeypatch)
     assert further > 300
     train(task, None, config=default_config(task, changes), seeds=[0])  # the environment's own reward has no monitor
     assert made[-1].replay_buffer.size() == 200
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+def test_transitions_of_several_tasks_are_learned_in_the_other_tasks_too(discrete, monkeypatch):
+    from rewardspec.lab.learning import sb3_training
+
+    made, make_model = [], sb3_training.make_model
+    monkeypatch.setattr(sb3_training, "make_model", lambda *given: made.append(make_model(*given)) or made[-1])
+    name, sides = ("FrozenLake-v1", ("next_obs == 4", "next_obs == 1")) if discrete else ("CartPole-v1", SIDES)
+    atoms = dict(zip(("left", "right"), sides, strict=True))
+    specs = [Spec([(f, 1)], atoms=atoms, payment="delta") for f in ("F(left & F right)", "F(right & F left)")]
+    task = Task.from_env(lambda: MultiTask(gym.make(name), specs), name="sides", learner="sb3:DQN")
+    for counterfactual in (False, True):
+        changes = {"total_steps": 120, "learning_starts": 50, "counterfactual": counterfactual}
+        log = train(task, None, config=default_config(task, changes), seeds=[0]).log
+        assert discrete or (log.base_reward == log.length).all()  # that of the environment inside
+    plain, further = (model.replay_buffer for model in made)
+    assert plain.size() == 120
+    assert further.size() > 240
+    assert further.spec == tuple(specs)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Action, Array, Environment, MachineState, Observation
 from rewardspec.wrappers.monitor_reward import MonitorReward
+from rewardspec.wrappers.multi_task import MultiTask
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -86,31 +87,51 @@ class _Flat(gym.ObservationWrapper[Observation, Action, Observation]):
         return self._numbers_of(batched(self.env.observation_space, [observation]))[0]
 
 
-def counterfactual_options(task: Task, spec: Spec, observe: str | None, config: SB3) -> dict[str, object]:
-    """Return the arguments with which a model learns from counterfactual experience.
+def counterfactual_options(task: Task, spec: Spec | None, observe: str | None, config: SB3) -> dict[str, object]:
+    """Return the arguments with which a model learns from counterfactual experience; none if nothing has a monitor.
 
-    It takes an algorithm with a replay buffer, and observations that are a flat Box with the registers at the end.
+    The monitors are those of the spec or, without one, of an environment that is a `MultiTask`. This takes an algorithm
+    with a replay buffer, and observations that are a flat Box with the registers at the end.
     """
-    found = algorithm(config.algorithm)
     from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 
     from rewardspec.sb3 import CounterfactualReplayBuffer
 
-    if not issubclass(found, OffPolicyAlgorithm):
-        raise Error(
-            f"`counterfactual` needs a learner with a replay buffer, such as sb3:DQN or sb3:SAC. Received sb3:"
-            f"{config.algorithm}."
-        )
-    if observe != "registers":
-        raise Error(f"`counterfactual` needs the registers to be observed: --observe registers. Received {observe!r}.")
     with contextlib.closing(make_env(task, spec, observe, flatten=False)) as env:
+        arguments: dict[str, object] = {"spec": spec}
+        if spec is None:
+            tasks = _tasks_of(env)
+            if tasks is None:
+                return {}
+            observe, arguments = tasks.observe, {"spec": tasks.specs, **tasks.terminating}
+            if isinstance(tasks.env.observation_space, gym.spaces.Discrete):
+                arguments["env_observation_space"] = tasks.env.observation_space
+        if not issubclass(algorithm(config.algorithm), OffPolicyAlgorithm):
+            raise Error(
+                f"`counterfactual` needs a learner with a replay buffer, such as sb3:DQN or sb3:SAC. Received sb3:"
+                f"{config.algorithm}."
+            )
+        if observe != "registers":
+            raise Error(
+                f"`counterfactual` needs the registers to be observed: --observe registers. Received {observe!r}."
+            )
         if not isinstance(env.observation_space, gym.spaces.Box) or len(env.observation_space.shape) != 1:
             raise Error(
                 f"`counterfactual` needs observations that are a flat Box. {task.title} has {env.observation_space} "
                 "with the registers. Put gymnasium.wrappers.FlattenObservation around the environment; the atoms then "
                 "read the flat observation."
             )
-    return {"replay_buffer_class": CounterfactualReplayBuffer, "replay_buffer_kwargs": {"spec": spec}}
+    return {"replay_buffer_class": CounterfactualReplayBuffer, "replay_buffer_kwargs": arguments}
+
+
+def _tasks_of(env: Environment) -> MultiTask | None:
+    """Return the wrapper for several tasks of an environment that has one, and shows its observations unchanged."""
+    layer: object = env
+    while isinstance(layer, gym.Wrapper):
+        if isinstance(layer, MultiTask):
+            return layer if layer.observation_space == env.observation_space else None
+        layer = layer.env
+    return None
 
 
 def make_model(
@@ -146,7 +167,7 @@ def learn_models(
     The log comes with the parameters of the models' policies by name, with the runs as first axis.
     """
     algorithm(config.algorithm)  # raises its errors first
-    replay = {} if spec is None or not config.counterfactual else counterfactual_options(task, spec, observe, config)
+    replay = counterfactual_options(task, spec, observe, config) if config.counterfactual else {}
     from stable_baselines3.common.vec_env import DummyVecEnv
 
     rows: list[dict[str, float]] = []

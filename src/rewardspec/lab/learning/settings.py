@@ -168,8 +168,8 @@ class SB3:
         total_steps: Steps of each run, in all its environments together.
         policy: Name of the policy class.
         counterfactual: Whether off-policy learners such as DQN and SAC also learn each transition as it would have been
-            in other states of the monitor, see `rewardspec.sb3.CounterfactualReplayBuffer`; without effect on the
-            environment's own reward.
+            in other states of the monitor, or of the monitors of all tasks if the environment is a `MultiTask`; see
+            `rewardspec.sb3.CounterfactualReplayBuffer`. Without effect on the environment's own reward otherwise.
         options: Further arguments of the algorithm's class, as JSON data.
     """
 
