@@ -78,6 +78,17 @@ def test_flat_arrays_pay_what_a_loop_pays(payment, chunk, lengths):
     np.testing.assert_allclose(result.returns, [rewards.sum() for rewards in result.episodes])
 
 
+@pytest.mark.parametrize(
+    "formula", ["F[0,5] goal", "near U[1,20] goal", "F(near & F[0,9] !goal)", "X[3] F[0,2500] near"]
+)
+def test_windows_of_episodes_that_end_at_different_times_hold_their_own_values(formula):
+    spec = Spec([(formula, 1), ("X X near", -1)], atoms={"goal": first, "near": second})
+    episodes = list(episodes_of(LENGTHS["many"]))
+    assert spec.program.windows
+    for rewards, episode in zip(relabel(spec, **flat(episodes)).episodes, episodes, strict=True):
+        np.testing.assert_allclose(rewards, by_loop(spec, episode), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("payment", PAYMENTS)
 def test_next_observations_may_be_kept_apart(payment):
     spec = spec_of(payment)
