@@ -158,6 +158,19 @@ def test_a_wrapper_reads_things_and_explains_them():
         assert value == reward
 
 
+@pytest.mark.parametrize("record", [False, True])
+def test_atoms_about_names_read_the_observation_before_and_the_action(record):
+    def moved(obs, action, next_obs):
+        return {} if action is None else {int(obs): float(next_obs != obs), "right": float(action == 2)}
+
+    spec = rs.Spec([("mean cell: F moved(cell)", 1)], {"moved": moved}, sorts={"cell": "names"})
+    env = rs.wrappers.MonitorReward(gym.make("FrozenLake-v1", is_slippery=False), spec, record=record)
+    env.reset(seed=0)
+    assert [env.step(action)[1] for action in (0, 2, 1)] == [0.0, 1.0, 1.0]
+    env.reset(seed=0)
+    assert [env.step(action)[1] for action in (1, 0, 0)] == [0.5, 1 / 3, 1 / 3]
+
+
 def test_explanations_are_of_the_things_named_and_one_more():
     episode = {"placed": [{}, ["a"], ["b"], {}, {}], "paid": [{}, {}, {"a": 1.0}, {}, {}]}
     found = SPEC.explain(episode)

@@ -88,15 +88,15 @@ class _SpecEngine:
         self._completing = wanted if terminate_on_completion else []
         self.terminates = terminate_on_violation or bool(self._completing)
 
-    @functools.cached_property
+    @property
     def reads_transitions(self) -> bool:
         """True if labels depend on the observation before the step or on the action."""
-        return bool(self.spec.batch_reader.of_transitions)
+        return self.spec.reads_transitions
 
     @property
     def reads_info(self) -> bool:
         """True if labels depend on `info`."""
-        return self.spec.batch_reader.takes_info
+        return self.spec.reads_info
 
     def decided(self, values: tuple[Number, ...], violated: Number) -> Number:
         """Return whether the spec ends an episode with these formula values and this violation."""
