@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rewardspec as rs
+from rewardspec.episodes.relabeling import relabel
 from rewardspec.errors import LabelError, RecordingError, SpecError
 from rewardspec.spec.toml_reading import loads_spec
 from rewardspec.spec.toml_writing import dumps_spec
@@ -119,6 +120,7 @@ def test_what_has_no_axis_is_refused_by_name():
         lambda: spec.to_c(),
         lambda: spec.to_js(),
         lambda: reading.labels(obs, None, obs, batch=2),
+        lambda: relabel(reading, obs, np.zeros(1), [True]),
         lambda: rs.wrappers.vector.MonitorReward(gym.make_vec("CartPole-v1", num_envs=2), reading).reset(),
     ):
         with pytest.raises(SpecError, match="sort of names runs one episode at a time"):

@@ -177,9 +177,14 @@ class Spec(SpecArguments):
 
     @functools.cached_property
     def batch_reader(self) -> BatchReader:
-        """Reader of the labels of batches, which `labels` calls."""
-        functions = {name: function for name, function in self._functions.items() if name not in self.axes.named}
-        return BatchReader(functions, self.clip, self.semantics, self.axes if self.axes.sort_of else None)
+        """Reader of the labels of batches, which `labels` calls.
+
+        Raises:
+            SpecError: The spec has a sort of names, and runs one episode at a time.
+        """
+        if self._named:
+            raise SpecError(ONE_EPISODE)
+        return BatchReader(self._functions, self.clip, self.semantics, self.axes if self.axes.sort_of else None)
 
     @functools.cached_property
     def reads_transitions(self) -> bool:
@@ -227,8 +232,6 @@ class Spec(SpecArguments):
             axes = self.axes if self.axes.sort_of or self.axes.named else None
             options: Any = {"step": step, "clip": self.clip, "semantics": self.semantics, "axes": axes}
             return read_labels(self._readers, obs, action, next_obs, info, **options)
-        if self._named:
-            raise SpecError(ONE_EPISODE)
         return self.batch_reader.read(obs, action, next_obs, batch, info, step=step, envs=envs, on_device=on_device)
 
     # Running.
