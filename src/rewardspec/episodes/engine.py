@@ -181,7 +181,7 @@ class BatchEngine(_SpecEngine):
         self.num_envs = num_envs
         self._spaces = observation_space, action_space
         # Ending an episode changes what these payments pay for the step.
-        self._pays_endings = any(PAYMENTS[payment].reads_ending for payment in spec.payments)
+        self._pays_endings = any(PAYMENTS[way].reads_ending for way in (spec.payment, *spec.payments))
 
     def start(self, obs: Observation, info: Info | None = None) -> tuple[State, Labels]:
         """Return the state after a reset of all environments, and the labels of the first observations."""
