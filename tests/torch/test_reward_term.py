@@ -137,6 +137,10 @@ def test_rates_and_sums_are_not_mixed_without_saying_so():
     manager = make_manager("stub", {"spec": spec, "divide_by_dt": True}, env := Env())
     env.advance()
     assert manager.compute(DT).shape == (NUM_ENVS,)
+    spec = rs.Spec([rs.Pair("G a", 1, payment="delta")], ATOMS, penalty=-1)  # which is paid by value
+    with pytest.raises(rs.SpecError, match=r"value, delta\. Use two terms"):
+        make_manager("stub", {"spec": spec}, Env())
+    make_manager("stub", {"spec": spec.replace(penalty=0)}, Env())
     with pytest.raises(rs.SpecError, match="should have a 'spec'"):
         SpecTerm(SimpleNamespace(params={}), Env())
 
