@@ -83,6 +83,15 @@ def test_each_environment_is_paid_and_shown_what_its_task_says(mode, order):
     assert len(seen) > ENVS  # some environments have had several tasks
 
 
+def test_a_seed_for_some_environments_leaves_the_tasks_of_the_others():
+    envs = rs.wrappers.vector.MultiTask(make(AutoresetMode.DISABLED), SPECS)
+    envs.reset(seed=0)
+    _, infos = envs.reset(options={"reset_mask": np.array([True, False, True, False, False])})
+    assert infos["task"].tolist() == [1, 1, 0, 0, 1]
+    _, infos = envs.reset(seed=0, options={"reset_mask": np.array([True, True, False, False, False])})
+    assert infos["task"].tolist() == [0, 1, 0, 0, 1]
+
+
 def test_what_does_not_fit_is_refused():
     with pytest.raises(SpecError, match="SAME_STEP"):
         rs.wrappers.vector.MultiTask(make(AutoresetMode.SAME_STEP), SPECS)

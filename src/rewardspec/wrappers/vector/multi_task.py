@@ -95,7 +95,7 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
         if seed is not None:
             self._draws = np.random.default_rng(seed if isinstance(seed, int) else None)
         if seed is not None or not self._begun:
-            self._task = (np.arange(self.num_envs) - 1) % len(self.specs)
+            self._task = np.where(began, (np.arange(self.num_envs) - 1) % len(self.specs), self._task)
         self._begun = True
         self._begin(began)
         found = [task.after_reset(observations, dict(infos), mask)[1] for task in self._tasks]
