@@ -92,6 +92,16 @@ def test_a_seed_for_some_environments_leaves_the_tasks_of_the_others():
     assert infos["task"].tolist() == [0, 1, 0, 0, 1]
 
 
+def test_there_may_be_hundreds_of_tasks():
+    specs = [rs.Spec([("G upright", weight)], ATOMS) for weight in range(200)]
+    envs = rs.wrappers.vector.MultiTask(make(AutoresetMode.NEXT_STEP), specs)
+    observations, _ = envs.reset(seed=0)
+    assert envs.observation_space.contains(observations)
+    _, rewards, _, _, infos = envs.step(np.ones(ENVS, dtype=int))
+    values = [infos["formula_values"]["G upright"][k] for k in range(ENVS)]
+    assert rewards.tolist() == [weight * value for weight, value in enumerate(values)]
+
+
 def test_what_does_not_fit_is_refused():
     with pytest.raises(SpecError, match="SAME_STEP"):
         rs.wrappers.vector.MultiTask(make(AutoresetMode.SAME_STEP), SPECS)
