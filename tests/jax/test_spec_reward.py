@@ -236,6 +236,14 @@ def test_bad_arguments_are_refused():
             rs.jax.SpecReward(**{"env": walk(), "spec": SPEC, "num_envs": 2, **change})
 
 
+@pytest.mark.parametrize("num_envs", [2, None])
+def test_things_that_appear_are_refused_by_name(num_envs):
+    atoms = {"near": lambda obs, action, next_obs: {"goal": jnp.clip(next_obs[0], 0, 1)}}
+    spec = rs.Spec([("forall place: F near(place)", 1)], atoms, sorts={"place": "names"})
+    with pytest.raises(rs.SpecError, match="sort of names runs one episode at a time"):
+        rs.jax.SpecReward(walk(), spec, num_envs).reset(jax.random.key(0))
+
+
 def test_a_step_that_changes_types_is_refused():
     def step(key, state, action):
         return state + 0.5, jnp.zeros(2), 0.0, False, False, {}

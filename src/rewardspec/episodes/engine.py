@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rewardspec.episodes.batched_spaces import take
-from rewardspec.errors import LabelError
+from rewardspec.errors import LabelError, SpecError
 from rewardspec.machines.array_code import State
 from rewardspec.machines.label_checks import CheckedLabels
 from rewardspec.machines.machine import Places
@@ -26,6 +26,7 @@ from rewardspec.spec.atoms.batch_info import BatchInfo
 from rewardspec.spec.atoms.batch_labeling import BatchPart
 from rewardspec.spec.atoms.labeling import StepNumber
 from rewardspec.spec.payments import PAYMENTS
+from rewardspec.spec.sorts import ONE_EPISODE
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.veto_and_reward import NO_PENALTY, PENALTY
 from rewardspec.types import Action, AnySpace, Array, ArrayNamespace, Info, Labels, Number, Observation
@@ -177,6 +178,8 @@ class BatchEngine(_SpecEngine):
         action_space: AnySpace | None = None,
         **terminating: bool,
     ) -> None:
+        if spec.axes.named:
+            raise SpecError(ONE_EPISODE)
         super().__init__(spec, **terminating)
         self.num_envs = num_envs
         self._spaces = observation_space, action_space
