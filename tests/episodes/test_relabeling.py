@@ -279,6 +279,26 @@ def test_a_recorded_step_without_the_key_is_named():
         INFO_SPEC.explain(episode | {"infos": infos})
 
 
+@pytest.mark.parametrize("chunk", [1, 5, 1_000_000])
+def test_episodes_may_lack_keys_that_others_have(chunk):
+    won = [[{}, {}, {"won": 1.0}], [{"x": "a"}, {}], [{}], [{"won": 0.25}, {}, {}]]
+    late = [[{}, {}, {}], [{}, {"t": 0.5}], [{"t": 1.0}], [{}, {"t": 0.25, "u": 1}, {}]]
+    episodes = [
+        {
+            "observations": np.zeros(len(rows)),
+            "actions": np.zeros(len(rows) - 1),
+            "infos": [{**row, "end": end} for row, end in zip(rows, ends, strict=True)],
+        }
+        for rows, ends in zip(won, late, strict=True)
+    ]
+    atoms = {
+        "won": lambda obs, action, next_obs, info: info.get("won", 0.0),
+        "late": lambda obs, action, next_obs, info: info["end"].get("t", 0.0),
+    }
+    spec = Spec([("F won", 1), ("F late", 2)], atoms=atoms)
+    assert relabel_episodes(spec, episodes, chunk=chunk).rewards.tolist() == [0.0, 1.0, 1.0, 0.75, 0.75]
+
+
 def test_infos_that_do_not_fit_are_refused():
     one, other = episodes_with_infos([4, 3])
     with pytest.raises(RecordingError, match=r"Episode 0's infos should have 5 entries, one for each .*4 for 'load'"):
