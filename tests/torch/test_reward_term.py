@@ -1,6 +1,7 @@
 """A spec as a term of a reward manager pays what single episodes pay, however environments are reset."""
 
 import random
+from collections import OrderedDict
 from types import SimpleNamespace
 
 import pytest
@@ -128,6 +129,17 @@ def test_atoms_can_read_what_an_observation_function_returns():
             manager.reset([0])
     assert [row[0] for row in paid] == [0, 1, 0, 1]
     assert [row[1] for row in paid] == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("group", [dict, OrderedDict])
+def test_observations_may_have_gradients(group):
+    spec = rs.Spec([("F moved", 1)], {"moved": lambda obs, action, next_obs: (next_obs["x"] != obs["x"]) * 1.0})
+    env = SimpleNamespace(num_envs=2, device="cpu", step_dt=DT, force=torch.zeros(2, requires_grad=True))
+    params = {"spec": spec, "observation": lambda env: group(x=env.force * 2.0)}
+    term = SpecTerm(SimpleNamespace(params=params), env)
+    assert term(env, **params).tolist() == [0.0, 0.0]
+    env.force = torch.tensor([0.0, 1.0], requires_grad=True)
+    assert term(env, **params).tolist() == [0.0, 1.0]
 
 
 def test_rates_and_sums_are_not_mixed_without_saying_so():
