@@ -92,6 +92,13 @@ def test_a_seed_for_some_environments_leaves_the_tasks_of_the_others():
     assert infos["task"].tolist() == [0, 1, 0, 0, 1]
 
 
+@pytest.mark.parametrize("seed", [3, [3, 1, 4, 1, 5]])
+def test_a_seed_decides_which_tasks_are_drawn(seed):
+    envs = rs.wrappers.vector.MultiTask(make(AutoresetMode.NEXT_STEP), SPECS * 9, order="random")
+    first, again = (envs.reset(seed=seed)[1]["task"].tolist() for _ in range(2))
+    assert first == again
+
+
 def test_there_may_be_hundreds_of_tasks():
     specs = [rs.Spec([("G upright", weight)], ATOMS) for weight in range(200)]
     envs = rs.wrappers.vector.MultiTask(make(AutoresetMode.NEXT_STEP), specs)

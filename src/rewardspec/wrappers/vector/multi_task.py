@@ -93,7 +93,8 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
         passed = None if options is None else dict(options)
         observations, infos = self.env.reset(seed=seed, options=passed)  # type: ignore[arg-type]
         if seed is not None:
-            self._draws = np.random.default_rng(seed if isinstance(seed, int) else None)
+            known = isinstance(seed, int) or None not in seed
+            self._draws = np.random.default_rng(seed if known else None)  # type: ignore[arg-type]
         if seed is not None or not self._begun:
             self._task = np.where(began, (np.arange(self.num_envs) - 1) % len(self.specs), self._task)
         self._begun = True
