@@ -157,7 +157,9 @@ def arrays(case: Case, array: Callable[[Any], Any], rounding: float, count: int 
     """`Spec.start`, `Spec.step` and `Spec.reset` on arrays of any library, with resets of single elements."""
     spec, plan = case.spec, lanes(case, count, steps)
     labels, following = plan.labels(case), plan.first_labels(case, plan.following)
-    state = spec.start({k: array(v) for k, v in plan.first_labels(case, plan.first).items()}, batch=count)
+    first = {k: array(v) for k, v in plan.first_labels(case, plan.first).items()}
+    state = spec.start(first, batch=None if spec.atoms else count)  # with a size, it would be one of NumPy
+    assert type(spec.penalty_in_force(state)) is type(array(np.zeros(1)))
     rewards, values = [], []
     for t in range(steps):
         where = plan.step[t] - 1, plan.episode[t]

@@ -63,9 +63,10 @@ def test_labels_of_different_lengths_are_refused():
         replay(spec, np.zeros((1, 4)), {"a": np.zeros(2), "b": np.zeros(3)})
 
 
+@pytest.mark.parametrize("own", [None, "value"])  # the spec's way to pay is that of its penalties in any case
 @pytest.mark.parametrize("payment", ["final", "potential"])
-def test_each_state_ends_its_own_episode_where_a_violation_does(payment):
-    spec = rs.Spec([rs.Pair("G(a -> WX b)", 1, penalty=-3)], payment=payment)
+def test_each_state_ends_its_own_episode_where_a_violation_does(payment, own):
+    spec = rs.Spec([rs.Pair("G(a -> WX b)", 1, penalty=-3, payment=own)], payment=payment)
     states = spec.start({"a": np.array([0.0, 1.0]), "b": np.zeros(2)})  # of which the second owes `b`
     found = replay(spec, rows_of(spec, states), {"a": np.zeros(1), "b": np.zeros(1)}, terminate_on_violation=True)
     assert found.terminated.tolist() == found.violated.tolist() == [[False, True]]

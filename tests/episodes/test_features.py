@@ -109,3 +109,20 @@ def test_every_library_shows_what_single_episodes_show(library, observe):
             np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12, err_msg=str(spec.pairs))
         compared += 1
     assert compared > 5 or observe == "control"
+
+
+@pytest.mark.parametrize(
+    "formula", ["F[2,5] a", "G(a -> F[0,7] b)", "F(a & X[4] b)", "F(a & F b)", "G(a -> (b U[0,6] c))"]
+)
+def test_robustness_is_shown_within_the_bound_that_is_paid(formula):
+    spec = Spec([(formula, 1), ("G c", 1)], semantics="robustness", bound=0.5, penalty=-1)
+    features = Features(spec, "registers")
+    rng = np.random.default_rng(0)
+    labels = {atom: rng.normal(size=(STEPS + 1, SIZE)) for atom in spec.atoms}
+    shown = shown_of_episodes(spec, features, labels, np.zeros((STEPS, SIZE), dtype=bool))
+    assert np.isfinite(features.low).all()
+    assert ((features.low <= shown) & (shown <= features.high)).all()
+    state = spec.start({atom: column[0] for atom, column in labels.items()})
+    for t in range(STEPS):
+        state, _ = spec.step(state, {atom: column[t + 1] for atom, column in labels.items()})
+        np.testing.assert_array_equal(features.read_batch(state), shown[t])

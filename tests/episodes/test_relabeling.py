@@ -78,6 +78,17 @@ def test_flat_arrays_pay_what_a_loop_pays(payment, chunk, lengths):
     np.testing.assert_allclose(result.returns, [rewards.sum() for rewards in result.episodes])
 
 
+@pytest.mark.parametrize(
+    "formula", ["F[0,5] goal", "near U[1,20] goal", "F(near & F[0,9] !goal)", "X[3] F[0,2500] near"]
+)
+def test_windows_of_episodes_that_end_at_different_times_hold_their_own_values(formula):
+    spec = Spec([(formula, 1), ("X X near", -1)], atoms={"goal": first, "near": second})
+    episodes = list(episodes_of(LENGTHS["many"]))
+    assert spec.program.windows
+    for rewards, episode in zip(relabel(spec, **flat(episodes)).episodes, episodes, strict=True):
+        np.testing.assert_allclose(rewards, by_loop(spec, episode), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("payment", PAYMENTS)
 def test_next_observations_may_be_kept_apart(payment):
     spec = spec_of(payment)
@@ -266,6 +277,26 @@ def test_a_recorded_step_without_the_key_is_named():
         relabel_episodes(INFO_SPEC, [episode | {"infos": None}])
     with pytest.raises(LabelError, match="'full' raised KeyError at step 2: 'load'"):
         INFO_SPEC.explain(episode | {"infos": infos})
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 1_000_000])
+def test_episodes_may_lack_keys_that_others_have(chunk):
+    won = [[{}, {}, {"won": 1.0}], [{"x": "a"}, {}], [{}], [{"won": 0.25}, {}, {}]]
+    late = [[{}, {}, {}], [{}, {"t": 0.5}], [{"t": 1.0}], [{}, {"t": 0.25, "u": 1}, {}]]
+    episodes = [
+        {
+            "observations": np.zeros(len(rows)),
+            "actions": np.zeros(len(rows) - 1),
+            "infos": [{**row, "end": end} for row, end in zip(rows, ends, strict=True)],
+        }
+        for rows, ends in zip(won, late, strict=True)
+    ]
+    atoms = {
+        "won": lambda obs, action, next_obs, info: info.get("won", 0.0),
+        "late": lambda obs, action, next_obs, info: info["end"].get("t", 0.0),
+    }
+    spec = Spec([("F won", 1), ("F late", 2)], atoms=atoms)
+    assert relabel_episodes(spec, episodes, chunk=chunk).rewards.tolist() == [0.0, 1.0, 1.0, 0.75, 0.75]
 
 
 def test_infos_that_do_not_fit_are_refused():

@@ -1,5 +1,6 @@
 """A spec as the reward of batches of JAX environments."""
 
+import dataclasses
 import functools
 import os
 import subprocess
@@ -128,6 +129,28 @@ def test_without_a_spec_the_environment_pays():
     assert envs.invalid_labels(state) == {}
 
 
+@pytest.mark.parametrize("version", [(0, 4, 30), jax.__version_info__], ids=["oldest", "installed"])
+def test_the_state_is_observed_in_every_version_of_jax(version, monkeypatch):
+    if version < (0, 4, 32):
+        monkeypatch.setattr(jax, "__version_info__", version)
+        monkeypatch.delattr(jax.lax, "optimization_barrier", raising=False)
+    envs = rs.jax.SpecReward(walk(), SPEC, 8, observe="registers")
+
+    def shown(key, step):
+        def body(state, key):
+            state, obs, reward, *_ = step(key, state, jnp.ones(8))
+            return state, (obs, reward)
+
+        return jax.lax.scan(body, envs.reset(key)[0], jax.random.split(key, 10))[1]
+
+    keys = jax.random.split(jax.random.key(0), 3)
+    found = jax.jit(jax.vmap(functools.partial(shown, step=envs.step)))(keys)
+    without = dataclasses.replace(envs, observe=None)
+    rewards = jax.jit(jax.vmap(lambda key: shown(key, without.step)[1]))(keys)
+    assert found[0].shape == (3, 10, 8, 2 + len(Features(SPEC, "registers").names))
+    np.testing.assert_allclose(found[1], rewards, atol=1e-6)
+
+
 def test_seeds_can_be_vmapped_and_one_environment_can_be_alone():
     def total(envs, key):
         def body(carry, key):
@@ -211,6 +234,14 @@ def test_bad_arguments_are_refused():
     ]:
         with pytest.raises(rs.SpecError, match=message):
             rs.jax.SpecReward(**{"env": walk(), "spec": SPEC, "num_envs": 2, **change})
+
+
+@pytest.mark.parametrize("num_envs", [2, None])
+def test_things_that_appear_are_refused_by_name(num_envs):
+    atoms = {"near": lambda obs, action, next_obs: {"goal": jnp.clip(next_obs[0], 0, 1)}}
+    spec = rs.Spec([("forall place: F near(place)", 1)], atoms, sorts={"place": "names"})
+    with pytest.raises(rs.SpecError, match="sort of names runs one episode at a time"):
+        rs.jax.SpecReward(walk(), spec, num_envs).reset(jax.random.key(0))
 
 
 def test_a_step_that_changes_types_is_refused():

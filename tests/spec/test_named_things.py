@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rewardspec as rs
+from rewardspec.episodes.relabeling import relabel
 from rewardspec.errors import LabelError, RecordingError, SpecError
 from rewardspec.spec.toml_reading import loads_spec
 from rewardspec.spec.toml_writing import dumps_spec
@@ -119,6 +120,7 @@ def test_what_has_no_axis_is_refused_by_name():
         lambda: spec.to_c(),
         lambda: spec.to_js(),
         lambda: reading.labels(obs, None, obs, batch=2),
+        lambda: relabel(reading, obs, np.zeros(1), [True]),
         lambda: rs.wrappers.vector.MonitorReward(gym.make_vec("CartPole-v1", num_envs=2), reading).reset(),
     ):
         with pytest.raises(SpecError, match="sort of names runs one episode at a time"):
@@ -156,6 +158,19 @@ def test_a_wrapper_reads_things_and_explains_them():
     for labels, reward in zip(again, rewards, strict=True):
         state, value = spec.step(state, labels)
         assert value == reward
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_atoms_about_names_read_the_observation_before_and_the_action(record):
+    def moved(obs, action, next_obs):
+        return {} if action is None else {int(obs): float(next_obs != obs), "right": float(action == 2)}
+
+    spec = rs.Spec([("mean cell: F moved(cell)", 1)], {"moved": moved}, sorts={"cell": "names"})
+    env = rs.wrappers.MonitorReward(gym.make("FrozenLake-v1", is_slippery=False), spec, record=record)
+    env.reset(seed=0)
+    assert [env.step(action)[1] for action in (0, 2, 1)] == [0.0, 1.0, 1.0]
+    env.reset(seed=0)
+    assert [env.step(action)[1] for action in (1, 0, 0)] == [0.5, 1 / 3, 1 / 3]
 
 
 def test_explanations_are_of_the_things_named_and_one_more():

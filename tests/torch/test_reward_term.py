@@ -1,6 +1,7 @@
 """A spec as a term of a reward manager pays what single episodes pay, however environments are reset."""
 
 import random
+from collections import OrderedDict
 from types import SimpleNamespace
 
 import pytest
@@ -130,6 +131,17 @@ def test_atoms_can_read_what_an_observation_function_returns():
     assert [row[1] for row in paid] == [0, 1, 1, 1]
 
 
+@pytest.mark.parametrize("group", [dict, OrderedDict])
+def test_observations_may_have_gradients(group):
+    spec = rs.Spec([("F moved", 1)], {"moved": lambda obs, action, next_obs: (next_obs["x"] != obs["x"]) * 1.0})
+    env = SimpleNamespace(num_envs=2, device="cpu", step_dt=DT, force=torch.zeros(2, requires_grad=True))
+    params = {"spec": spec, "observation": lambda env: group(x=env.force * 2.0)}
+    term = SpecTerm(SimpleNamespace(params=params), env)
+    assert term(env, **params).tolist() == [0.0, 0.0]
+    env.force = torch.tensor([0.0, 1.0], requires_grad=True)
+    assert term(env, **params).tolist() == [0.0, 1.0]
+
+
 def test_rates_and_sums_are_not_mixed_without_saying_so():
     spec = rs.Spec([("F a", 1), rs.Pair("F b", 1, payment="final")], ATOMS)
     with pytest.raises(rs.SpecError, match=r"value, final\. Use two terms"):
@@ -137,6 +149,10 @@ def test_rates_and_sums_are_not_mixed_without_saying_so():
     manager = make_manager("stub", {"spec": spec, "divide_by_dt": True}, env := Env())
     env.advance()
     assert manager.compute(DT).shape == (NUM_ENVS,)
+    spec = rs.Spec([rs.Pair("G a", 1, payment="delta")], ATOMS, penalty=-1)  # which is paid by value
+    with pytest.raises(rs.SpecError, match=r"value, delta\. Use two terms"):
+        make_manager("stub", {"spec": spec}, Env())
+    make_manager("stub", {"spec": spec.replace(penalty=0)}, Env())
     with pytest.raises(rs.SpecError, match="should have a 'spec'"):
         SpecTerm(SimpleNamespace(params={}), Env())
 

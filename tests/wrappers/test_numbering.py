@@ -116,3 +116,14 @@ def test_equal_environments_are_searched_once() -> None:
     assert finite_model(Known()) == finite_model(Known())
     assert finite_model(Known()) != finite_model(Corridor(start=3))
     assert len({finite_model(Known()), finite_model(Known())}) == 1
+
+
+def test_values_of_things_that_appear_are_shown_beside_the_state() -> None:
+    def seen(obs: Any, action: Any, next_obs: Any) -> Any:
+        return [next_obs]
+
+    spec = Spec([("mean cell: F seen(cell)", 1)], {"seen": seen}, sorts={"cell": "names"})
+    env = MonitorReward(gym.make("FrozenLake-v1", is_slippery=False), spec, observe="values")
+    observation, _ = env.reset(seed=0)
+    assert observation == {"observation": 0, "monitor": np.ones(1)}
+    assert env.observation_space.contains(env.step(1)[0])

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rewardspec.episodes.batched_spaces import take
-from rewardspec.errors import LabelError
+from rewardspec.errors import LabelError, SpecError
 from rewardspec.machines.array_code import State
 from rewardspec.machines.label_checks import CheckedLabels
 from rewardspec.machines.machine import Places
@@ -26,6 +26,7 @@ from rewardspec.spec.atoms.batch_info import BatchInfo
 from rewardspec.spec.atoms.batch_labeling import BatchPart
 from rewardspec.spec.atoms.labeling import StepNumber
 from rewardspec.spec.payments import PAYMENTS
+from rewardspec.spec.sorts import ONE_EPISODE
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.veto_and_reward import NO_PENALTY, PENALTY
 from rewardspec.types import Action, AnySpace, Array, ArrayNamespace, Info, Labels, Number, Observation
@@ -88,15 +89,15 @@ class _SpecEngine:
         self._completing = wanted if terminate_on_completion else []
         self.terminates = terminate_on_violation or bool(self._completing)
 
-    @functools.cached_property
+    @property
     def reads_transitions(self) -> bool:
         """True if labels depend on the observation before the step or on the action."""
-        return bool(self.spec.batch_reader.of_transitions)
+        return self.spec.reads_transitions
 
     @property
     def reads_info(self) -> bool:
         """True if labels depend on `info`."""
-        return self.spec.batch_reader.takes_info
+        return self.spec.reads_info
 
     def decided(self, values: tuple[Number, ...], violated: Number) -> Number:
         """Return whether the spec ends an episode with these formula values and this violation."""
@@ -177,11 +178,13 @@ class BatchEngine(_SpecEngine):
         action_space: AnySpace | None = None,
         **terminating: bool,
     ) -> None:
+        if spec.axes.named:
+            raise SpecError(ONE_EPISODE)
         super().__init__(spec, **terminating)
         self.num_envs = num_envs
         self._spaces = observation_space, action_space
         # Ending an episode changes what these payments pay for the step.
-        self._pays_endings = any(PAYMENTS[payment].reads_ending for payment in spec.payments)
+        self._pays_endings = any(PAYMENTS[way].reads_ending for way in (spec.payment, *spec.payments))
 
     def start(self, obs: Observation, info: Info | None = None) -> tuple[State, Labels]:
         """Return the state after a reset of all environments, and the labels of the first observations."""

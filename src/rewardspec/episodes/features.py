@@ -23,6 +23,9 @@ agent sees how near a deadline is. With labels of 0 and 1 that is all there is t
 the extremum is not shown, nor is what is on its way through a delay (`X[5]`, `F[3,9]`; not `Y[5] true`): that
 would be as many numbers as the window is long, so that the product is then not quite Markov; `lint` says so.
 
+Robustness may be infinite, where nothing has been measured yet. Registers and windows are therefore shown within the
+spec's bound: what lies beyond it pays the same.
+
 Where none of these exists, as for `F G p` paid by value, the product is Markov as it is and nothing is added. What ends
 an episode is the environment's affair: a time limit that the observation does not show is no more a function of this
 product than of the environment alone, which matters to the payment `final`.
@@ -30,6 +33,7 @@ product than of the environment alone, which matters to the payment `final`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -87,7 +91,8 @@ class Features:
         self.spec = spec
         self.observe: Observe = observe
         self._live: dict[Any, Array] = {}  # by torch device
-        self._range = spec.program.bottom, spec.program.top
+        bound = math.inf if spec.bound is None else spec.bound
+        self._range = max(spec.program.bottom, -bound), min(spec.program.top, bound)
         self._parts = [part for part in self._all_parts() if part.names]
         numbers = [number for part in self._parts for number in part.names]
         self.names: tuple[str, ...] = tuple(name for name, _, _ in numbers)
@@ -128,7 +133,7 @@ class Features:
             return [_Part(spec.values, spec.values, [(str(pair), *self._range) for pair in spec.pairs])]
         if self.observe == "control":
             return [self._control()]
-        return [self._control(), self._registers(), self._windows(), self._veto(), self._levels()]
+        return [self._control(), self._registers(), *self._windows(), self._veto(), self._levels()]
 
     def _control(self) -> _Part:
         spec, count = self.spec, len(self.spec.states)
@@ -146,7 +151,7 @@ class Features:
         live = np.array(live_registers(spec.program), dtype=np.bool_).reshape(len(spec.states), len(names))
         if live.all():
             end = 1 + len(names)
-            return _Part(lambda state: state[1:end], spec.register_values, names)
+            return self._within_bound(_Part(lambda state: state[1:end], spec.register_values, names))
         rows = live.tolist()
 
         # What a register holds after which nothing reads it is left to the code that runs it.
@@ -163,7 +168,21 @@ class Features:
             pairs = enumerate(spec.register_values(state))
             return [xp.where(mask[..., k], value, xp.zeros_like(value)) for k, value in pairs]
 
-        return _Part(read, read_batch, names)
+        return self._within_bound(_Part(read, read_batch, names))
+
+    def _within_bound(self, part: _Part) -> _Part:
+        """The part with the bound for numbers beyond it, which pay the same and may be infinite."""
+        low, high = self._range
+        if self.spec.bound in (None, math.inf):
+            return part
+
+        def read(state: Any) -> Numbers:
+            return tuple([low if number < low else high if number > high else number for number in part.read(state)])
+
+        def read_batch(state: State) -> Sequence[Array]:
+            return [(namespace_of(column) or np).clip(column, low, high) for column in part.read_batch(state)]
+
+        return _Part(read, read_batch, part.names)
 
     def _live_on(self, control: Array, live: Bools, xp: ArrayNamespace) -> Array:
         """Return the table of live registers in an array library; for torch on the device of `control`."""
@@ -173,14 +192,17 @@ class Features:
             self._live[control.device] = xp.as_tensor(live, device=control.device)
         return self._live[control.device]
 
-    def _windows(self) -> _Part:
+    def _windows(self) -> list[_Part]:
         machine, windows = self.spec.machine, self.spec.program.windows
 
         def read(state: Any) -> Any:
-            return (*machine.parts(state)[2], *machine.lasting(state))
+            return machine.parts(state)[2]
 
         lasting = [(f"{window.name} lasts", 0.0, 1.0) for window in windows if window.op != "last"]
-        return _Part(read, read, [*((window.name, *self._range) for window in windows), *lasting])
+        return [
+            self._within_bound(_Part(read, read, [(window.name, *self._range) for window in windows])),
+            _Part(machine.lasting, machine.lasting, lasting),
+        ]
 
     def _veto(self) -> _Part:
         in_force = self.spec.penalty_in_force

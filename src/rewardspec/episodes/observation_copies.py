@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from copy import deepcopy
 
 import numpy as np
@@ -35,4 +36,7 @@ def copied(observation: Observation) -> Observation:
         return tuple([copied(part) for part in observation])
     if hasattr(observation, "clone"):  # a tensor of torch
         return observation.clone()
+    if kind is list or kind is OrderedDict:  # `deepcopy` refuses tensors inside that have gradients
+        parts = observation if kind is list else observation.items()
+        return kind([copied(part) for part in parts])
     return deepcopy(observation)

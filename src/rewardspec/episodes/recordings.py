@@ -216,8 +216,28 @@ def _ends(end: Array, at_last: NDArray[np.bool_], name: str) -> NDArray[np.bool_
 def _join(chunks: Sequence[Chunk]) -> Chunk:
     if len(chunks) == 1:
         return chunks[0]
-    parts = zip(*(vars(chunk).values() for chunk in chunks), strict=True)
-    return Chunk(*(_concatenate(list(part)) for part in parts))
+    rows = [len(chunk.rewards) for chunk in chunks]
+    parts = {name: [getattr(chunk, name) for chunk in chunks] for name in vars(chunks[0])}
+    for name in ("info", "next_info"):
+        parts[name] = _with_all_keys(parts[name], rows)
+    return Chunk(**{name: _concatenate(part) for name, part in parts.items()})
+
+
+def _with_all_keys(infos: list[Tree], rows: Sequence[int]) -> list[Tree]:
+    """Infos of so many rows each, all with the keys that have a mask in any; it is false where one lacks the key."""
+    if not all(isinstance(info, Mapping) for info in infos):
+        return infos
+    found = [dict(info) for info in infos]
+    for key in dict.fromkeys(key for info in infos for key in info if f"_{key}" in info):
+        some = next(info[key] for info in infos if key in info)
+        for info, count in zip(found, rows, strict=True):
+            info.setdefault(f"_{key}", np.full(count, key in info))
+            if key not in info:
+                empty = isinstance(some, Mapping)
+                info[key] = {} if empty else np.zeros((count, *np.shape(some)[1:]), np.asarray(some).dtype)
+        for info, part in zip(found, _with_all_keys([info[key] for info in found], rows), strict=True):
+            info[key] = part
+    return found
 
 
 def _concatenate(trees: list[Tree]) -> Tree:

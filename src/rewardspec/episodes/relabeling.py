@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rewardspec.episodes.recordings import Chunk, episode_chunks, flat_chunks, take
 from rewardspec.errors import LabelError, MissingExtraError, RecordingError
 from rewardspec.renamed import warn_renamed
-from rewardspec.types import EpisodeRecord, Labels, MachineState, Tree
+from rewardspec.types import EpisodeRecord, Labels, Tree
 
 if TYPE_CHECKING:
     from rewardspec.spec.spec import Spec
@@ -221,27 +221,19 @@ def _run_batch(
     rewards, violated = np.empty(len(rows)), np.empty(len(rows), bool)
     values = np.empty((len(rows), len(spec.pairs)))
     state = spec.start({name: column[episodes] for name, column in first.items()})
-    stop = 0
+    stop, before = 0, len(lengths)
     for width in widths.tolist():
+        if width < before:
+            state, before = spec.machine.first(state, width), width
         start, stop = stop, stop + width
         labels = {name: column[start:stop] for name, column in sorted_labels.items()}
         state, rewards[start:stop] = spec.step(
-            _narrow(state, width), labels, base[start:stop], terminated[start:stop], truncated[start:stop]
+            state, labels, base[start:stop], terminated[start:stop], truncated[start:stop]
         )
         violated[start:stop] = spec.violated(state)
         for number, column in enumerate(spec.values(state)):
             values[start:stop, number] = column
     result.rewards[rows], result.values[rows], result.violated[rows] = rewards, values, violated
-
-
-def _narrow(state: MachineState, width: int) -> MachineState:
-    """The state of the first elements of a batch."""
-    if state is None or (isinstance(state, np.ndarray) and len(state) == width):
-        return state
-    if isinstance(state, np.ndarray):
-        return state[:width]
-    parts = (_narrow(part, width) for part in state)
-    return type(state)(*parts) if hasattr(state, "_fields") else tuple(parts)
 
 
 def _raise_where(

@@ -15,7 +15,7 @@ from rewardspec.episodes.features import Features, Observe
 from rewardspec.errors import Error, SpecError
 from rewardspec.jax.environment import ActionSpace, Environment, EnvState, observation_struct
 from rewardspec.jax.observations import extended, flattened
-from rewardspec.jax.trees import chosen, strong
+from rewardspec.jax.trees import apart, chosen, strong
 from rewardspec.machines.array_code import State as MonitorState
 from rewardspec.machines.label_checks import TOLERANCE
 from rewardspec.spec import Spec
@@ -245,8 +245,7 @@ class SpecReward:
         if self._features is not None:
             # Otherwise XLA computes the new state again in the kernel of the observations, from the state before. The
             # state before must then be copied, array by array, because the new one takes its memory in a loop.
-            barrier: Callable[..., Any] = jax.lax.optimization_barrier
-            new, reward, terminated, truncated = barrier((new, reward, terminated, truncated))
+            new, reward, terminated, truncated = apart((new, reward, terminated, truncated))
         return new, self._shown(new.obs, new.monitor), reward, terminated, truncated, info
 
     def invalid_labels(self, state: State) -> dict[str, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -22,6 +23,18 @@ def strong(leaf: Any) -> Array:
     """
     leaf = jnp.asarray(leaf)
     return leaf if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else jnp.asarray(leaf, leaf.dtype)
+
+
+def apart(tree: Any) -> Any:
+    """Return a pytree of arrays that XLA computes apart from what reads it.
+
+    JAX before 0.5.3 has no barrier for that, or one that cannot be vmapped or differentiated: there nothing is kept
+    apart, which is slower and gives the same.
+    """
+    if jax.__version_info__ < (0, 5, 3):
+        return tree
+    barrier: Callable[..., Any] = jax.lax.optimization_barrier
+    return barrier(tree)
 
 
 def chosen(where: Array, first: Any, last: Any) -> Any:

@@ -275,6 +275,15 @@ class Machine(Generic[H]):
             _changed(state.memory, where, started.memory),
         )
 
+    def first(self, state: State, count: int) -> State:
+        """The state of as many elements of a NumPy batch, the first ones."""
+        return State(
+            None if state.control is None else state.control[:count],
+            tuple([values[:count] for values in state.registers]),
+            self._windows.first(state.windows, count),
+            _first(state.memory, count),
+        )
+
 
 def changed(array: Array, where: Array, values: Array) -> Array:
     """A copy of a NumPy array with other values in some places.
@@ -292,6 +301,10 @@ def _changed(old: Array, where: Array, new: Array) -> Array:
     if isinstance(old, tuple):
         return tuple([_changed(a, where, b) for a, b in zip(old, new, strict=True)])
     return changed(old, where, new)
+
+
+def _first(memory: Array, count: int) -> Array:
+    return tuple([_first(part, count) for part in memory]) if isinstance(memory, tuple) else memory[:count]
 
 
 _PLAIN = (float, bool, int)

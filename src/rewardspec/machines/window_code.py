@@ -77,6 +77,10 @@ class BatchWindows:
         rows = zip(state, self._each(xp), newest, strict=True)
         return tuple(queues.queue_restart(old, *own, mask, value, xp) for old, own, value in rows)
 
+    def first(self, state: WindowStates, count: int) -> WindowStates:
+        """Return the windows of as many elements of a NumPy batch, the first ones."""
+        return tuple(queues.queue_first(Queue(*queue), count) for queue in state)
+
     def lasting(self, state: WindowStates, xp: ArrayNamespace) -> list[Array]:
         """Return, for each window of an extremum, in how many steps the extremum will be gone unless it comes again."""
         if isinstance(state, Table):

@@ -251,6 +251,33 @@ def queue_newest(queue: Queue) -> Any:
     return (queue.back or queue.turned or queue.front)[0]
 
 
+def queue_first(queue: Queue, count: int) -> Queue:
+    """The window of as many elements of a batch in NumPy, the first ones."""
+
+    def first(values: Array) -> Array:
+        return None if values is None else values[:count]
+
+    def first_of_each(chain: Any) -> Any:
+        nodes: list[tuple[Any, ...]] = []
+        while chain is not None:
+            nodes.append(chain)
+            chain = chain[-1]
+        for node in reversed(nodes):
+            chain = type(node)((*map(first, node[:-1]), chain))
+        return chain
+
+    return queue._replace(
+        back=first_of_each(queue.back),
+        extremum=first(queue.extremum),
+        front=first_of_each(queue.front),
+        total=first(queue.total),
+        waiting=first_of_each(queue.waiting),
+        turned=first_of_each(queue.turned),
+        guards=None if queue.guards is None else tuple(map(first, queue.guards)),
+        age=first(queue.age),
+    )
+
+
 def queue_begin(queue: Queue, length: int, on: Algebra, mask: Array, xp: Namespace) -> Queue:
     """The window in which the masked elements hold nothing."""
     later, earlier, inside = queue.guards or _NO_GUARDS

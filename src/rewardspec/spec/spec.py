@@ -22,7 +22,7 @@ from rewardspec.machines.program import Program
 from rewardspec.machines.scalar_code import compile_reading
 from rewardspec.renamed import renamed
 from rewardspec.spec.atoms.batch_labeling import BatchReader
-from rewardspec.spec.atoms.functions import AtomFunction, Clipped, takes_info, with_info
+from rewardspec.spec.atoms.functions import AtomFunction, Clipped, reads_only_the_state, takes_info, with_info
 from rewardspec.spec.atoms.labeling import StepNumber, read_labels
 from rewardspec.spec.infinite_values import REMEDY as INFINITE_VALUE_REMEDY
 from rewardspec.spec.infinite_values import infinite_step, infinite_value_message
@@ -177,9 +177,24 @@ class Spec(SpecArguments):
 
     @functools.cached_property
     def batch_reader(self) -> BatchReader:
-        """Reader of the labels of batches, which `labels` calls."""
-        functions = {name: function for name, function in self._functions.items() if name not in self.axes.named}
-        return BatchReader(functions, self.clip, self.semantics, self.axes if self.axes.sort_of else None)
+        """Reader of the labels of batches, which `labels` calls.
+
+        Raises:
+            SpecError: The spec has a sort of names, and runs one episode at a time.
+        """
+        if self._named:
+            raise SpecError(ONE_EPISODE)
+        return BatchReader(self._functions, self.clip, self.semantics, self.axes if self.axes.sort_of else None)
+
+    @functools.cached_property
+    def reads_transitions(self) -> bool:
+        """Whether labels depend on the observation before the step or on the action."""
+        return not all(map(reads_only_the_state, self._functions.values()))
+
+    @functools.cached_property
+    def reads_info(self) -> bool:
+        """Whether labels depend on `info`."""
+        return any(map(takes_info, self._functions.values()))
 
     def labels(
         self,
@@ -217,8 +232,6 @@ class Spec(SpecArguments):
             axes = self.axes if self.axes.sort_of or self.axes.named else None
             options: Any = {"step": step, "clip": self.clip, "semantics": self.semantics, "axes": axes}
             return read_labels(self._readers, obs, action, next_obs, info, **options)
-        if self._named:
-            raise SpecError(ONE_EPISODE)
         return self.batch_reader.read(obs, action, next_obs, batch, info, step=step, envs=envs, on_device=on_device)
 
     # Running.

@@ -196,11 +196,12 @@ def _divides(spec: Spec, asked: bool | None, env: Env) -> bool:
         return False
     if asked is not None:
         return asked
-    rates = {payment == "value" for payment in spec.payments}
+    payments = dict.fromkeys([spec.payment, *spec.payments] if any(spec.penalties) else spec.payments)
+    rates = {payment == "value" for payment in payments}
     if len(rates) > 1:
         raise SpecError(
             "The manager multiplies rewards by the step's duration, which is right for `value`, a rate, and not for "
-            f"the other payments. Received a spec with the payments {', '.join(dict.fromkeys(spec.payments))}. Use two "
+            f"the other payments. Received a spec with the payments {', '.join(payments)}. Use two "
             "terms, or pass divide_by_dt=True to be paid what the spec pays for each step."
         )
     return False in rates

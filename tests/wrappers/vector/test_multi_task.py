@@ -83,6 +83,32 @@ def test_each_environment_is_paid_and_shown_what_its_task_says(mode, order):
     assert len(seen) > ENVS  # some environments have had several tasks
 
 
+def test_a_seed_for_some_environments_leaves_the_tasks_of_the_others():
+    envs = rs.wrappers.vector.MultiTask(make(AutoresetMode.DISABLED), SPECS)
+    envs.reset(seed=0)
+    _, infos = envs.reset(options={"reset_mask": np.array([True, False, True, False, False])})
+    assert infos["task"].tolist() == [1, 1, 0, 0, 1]
+    _, infos = envs.reset(seed=0, options={"reset_mask": np.array([True, True, False, False, False])})
+    assert infos["task"].tolist() == [0, 1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("seed", [3, [3, 1, 4, 1, 5]])
+def test_a_seed_decides_which_tasks_are_drawn(seed):
+    envs = rs.wrappers.vector.MultiTask(make(AutoresetMode.NEXT_STEP), SPECS * 9, order="random")
+    first, again = (envs.reset(seed=seed)[1]["task"].tolist() for _ in range(2))
+    assert first == again
+
+
+def test_there_may_be_hundreds_of_tasks():
+    specs = [rs.Spec([("G upright", weight)], ATOMS) for weight in range(200)]
+    envs = rs.wrappers.vector.MultiTask(make(AutoresetMode.NEXT_STEP), specs)
+    observations, _ = envs.reset(seed=0)
+    assert envs.observation_space.contains(observations)
+    _, rewards, _, _, infos = envs.step(np.ones(ENVS, dtype=int))
+    values = [infos["formula_values"]["G upright"][k] for k in range(ENVS)]
+    assert rewards.tolist() == [weight * value for weight, value in enumerate(values)]
+
+
 def test_what_does_not_fit_is_refused():
     with pytest.raises(SpecError, match="SAME_STEP"):
         rs.wrappers.vector.MultiTask(make(AutoresetMode.SAME_STEP), SPECS)

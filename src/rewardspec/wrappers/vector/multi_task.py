@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
@@ -93,9 +93,10 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
         passed = None if options is None else dict(options)
         observations, infos = self.env.reset(seed=seed, options=passed)  # type: ignore[arg-type]
         if seed is not None:
-            self._draws = np.random.default_rng(seed if isinstance(seed, int) else None)
+            known = isinstance(seed, int) or None not in seed
+            self._draws = np.random.default_rng(seed if known else None)  # type: ignore[arg-type]
         if seed is not None or not self._begun:
-            self._task = (np.arange(self.num_envs) - 1) % len(self.specs)
+            self._task = np.where(began, (np.arange(self.num_envs) - 1) % len(self.specs), self._task)
         self._begun = True
         self._begin(began)
         found = [task.after_reset(observations, dict(infos), mask)[1] for task in self._tasks]
@@ -109,7 +110,7 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
         observations, base_rewards, terminations, truncations, infos = self.env.step(actions)
         told = observations, base_rewards, terminations, truncations
         found = [task.after_step(actions, (*told, dict(infos))) for task in self._tasks]
-        rewards = np.choose(self._task, [each[1] for each in found])
+        rewards = self._chosen([each[1] for each in found])
         if self._next_step:
             self._begin(self._ended)  # which this step has reset, and pays 0 for
             self._ended = np.logical_or(terminations, truncations)
@@ -130,7 +131,7 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
             if any(key in each for each in found):
                 told = next(each[f"_{key}"] for each in found if key in each)
                 columns = [each.get(key, np.zeros(self.num_envs)) for each in found]
-                note(infos, key, np.choose(self._task, columns), told)
+                note(infos, key, self._chosen(columns), told)
         for key, nothing in (("formula_values", 0.0), ("worst_things", "")):
             if any(key in each for each in found):
                 infos[key], infos[f"_{key}"] = (
@@ -139,6 +140,10 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
                 )
         infos["task"], infos["_task"] = self._task.copy(), everyone(self.num_envs)
         return infos
+
+    def _chosen(self, columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The number of each environment from the column of its task, of any number of tasks."""
+        return np.stack(columns)[self._task, np.arange(self.num_envs)]
 
     def _columns(self, found: Sequence[InfoDict], nothing: float | str) -> InfoDict:
         """Columns by formula, from those of each task; `nothing` where the formula is not of the environment's task."""
