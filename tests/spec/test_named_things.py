@@ -168,6 +168,15 @@ def test_explanations_are_of_the_things_named_and_one_more():
         SPEC.explain({"observations": np.zeros((2, 1)), "actions": np.zeros(1)})
 
 
+def test_a_formula_that_does_not_use_its_variable_is_explained():
+    spec = rs.Spec([("forall order: F goal", 1)], sorts={"order": "names"})
+    found = spec.explain({"goal": [0.0, 0.5]})
+    assert [(row.values, str(row.deciders[0])) for row in found] == [
+        ((0.0,), "order any other: end@0"),
+        ((0.5,), "order any other: goal@1"),
+    ]
+
+
 def test_a_sort_of_names_is_saved_and_linted():
     assert loads_spec(dumps_spec(SPEC)) == SPEC
     assert "sorts={'order': 'names'}" in repr(SPEC)

@@ -119,7 +119,7 @@ def explain_labels(
     length = len(rewards) + 1
     letters = _letters(labels, length)
     payments, values = _payments(spec, letters, (rewards, terminations, truncations))
-    if spec.axes.named:
+    if not all(spec.sorts.values()):
         spec, labels = _with_an_axis(spec, labels)
         letters = _letters(labels, length)
     reasons = [_reasons(spec, number, labels, letters) for number in range(len(spec.pairs))]
@@ -311,7 +311,7 @@ def _with_an_axis(spec: Spec, labels: Mapping[str, Sequence[Any]]) -> tuple[Spec
     """The spec about the things that an episode has named, and one more for all others; and their labels."""
     sorts = dict(spec.sorts)
     found: dict[str, list[float]] = {name: list(labels[name]) for name in spec.axes.names}
-    for sort in dict.fromkeys(spec.axes.named.values()):
+    for sort in [name for name, own in spec.sorts.items() if not own]:
         atoms = [atom for atom, own in spec.axes.named.items() if own == sort]
         things = dict.fromkeys(thing for atom in atoms for step in labels[atom] for thing in step)
         called = {thing: str(thing) for thing in things}
