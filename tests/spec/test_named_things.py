@@ -168,6 +168,20 @@ def test_explanations_are_of_the_things_named_and_one_more():
         SPEC.explain({"observations": np.zeros((2, 1)), "actions": np.zeros(1)})
 
 
+def test_an_explanation_about_one_thing_leaves_the_means_over_others_as_they_are():
+    pairs = [("forall order: G(placed(order) -> F paid(order))", 1, False), ("mean item: F done(item)", 2)]
+    spec = rs.Spec(pairs, sorts={"order": "names", "item": "names"})
+    episode = {
+        "placed": [{}, ["a"], [], ["b"]],
+        "paid": [{}, {}, ["a"], {}],
+        "done": [{}, {"x": 1.0}, {"y": 0.5}, {}],
+    }
+    found = spec.explain(episode).about(order="a")
+    assert [row.values for row in found] == [(1.0, 0.0), (0.0, 1.0), (1.0, 0.75), (1.0, 0.75)]
+    assert [row.reward for row in found[1:]] == [2.0, 2.5, 2.5]
+    assert [row.values for row in found.about(item="y")] == [(1.0, 0.0), (0.0, 0.0), (1.0, 0.5), (1.0, 0.5)]
+
+
 def test_a_formula_that_does_not_use_its_variable_is_explained():
     spec = rs.Spec([("forall order: F goal", 1)], sorts={"order": "names"})
     found = spec.explain({"goal": [0.0, 0.5]})

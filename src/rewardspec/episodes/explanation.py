@@ -119,6 +119,7 @@ def explain_labels(
     length = len(rewards) + 1
     letters = _letters(labels, length)
     payments, values = _payments(spec, letters, (rewards, terminations, truncations))
+    given = spec, labels
     if not all(spec.sorts.values()):
         spec, labels = _with_an_axis(spec, labels)
         letters = _letters(labels, length)
@@ -131,7 +132,7 @@ def explain_labels(
         deciders = tuple(causes[step] for causes, _ in reasons)
         waiting = tuple(waits[step] for _, waits in reasons)
         rows.append(Row(step, reward, level, veto, _decided_by(spec, step, values, veto), now, deciders, waiting))
-    return Explanation(spec, labels, tuple(rows), (rewards, terminations, truncations))
+    return Explanation(spec, labels, tuple(rows), (rewards, terminations, truncations), given)
 
 
 class Explanation(Sequence[Row]):
@@ -149,11 +150,13 @@ class Explanation(Sequence[Row]):
         labels: Mapping[str, Sequence[float]],
         rows: tuple[Row, ...],
         ends: tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]],
+        given: tuple[Spec, Mapping[str, Sequence[Any]]],
     ) -> None:
         self.spec = spec
         self.labels = labels
         self.rows = rows
         self._ends = ends
+        self._given = given  # the spec and the labels before things of sorts of names got an axis
 
     def about(self, **things: str | int) -> Explanation:
         """The same episode for single things: what each formula about a sort says of the one that is named.
@@ -169,7 +172,11 @@ class Explanation(Sequence[Row]):
             0     –       0, waiting for placed(1) *
             1     1       1 ← placed(1)@1 *
         """
-        return explain_labels(self.spec.about(**things), self.labels, *self._ends)
+        spec, labels = self._given
+        # The other sorts are as they were: a mean is over the things that have been named so far.
+        sorts = {sort: own for sort, own in spec.sorts.items() if sort not in things}
+        narrowed = self.spec.about(**things).replace(sorts=sorts)
+        return explain_labels(narrowed, {**self.labels, **labels}, *self._ends)
 
     def __len__(self) -> int:
         return len(self.rows)
