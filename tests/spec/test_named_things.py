@@ -168,6 +168,19 @@ def test_explanations_are_of_the_things_named_and_one_more():
         SPEC.explain({"observations": np.zeros((2, 1)), "actions": np.zeros(1)})
 
 
+def test_a_mean_is_explained_by_a_thing_that_it_is_over():
+    spec = rs.Spec([("mean order: F paid(order)", 1)], sorts={"order": "names"})
+    steps = [{}, {"a": 0.5}, {"a": 0.0, "b": 0.0}, {"b": 1.0}]
+    found = spec.explain({"paid": steps})
+    assert [str(row.deciders[0]) for row in found] == [
+        "order any other: end@0",
+        "order a: paid@1",
+        "order b: end@2",
+        "order a: paid@1",
+    ]
+    assert [row.waiting[0] for row in found] == [("paid(any other)",), (), ("paid(b)",), ()]
+
+
 def test_an_explanation_about_one_thing_leaves_the_means_over_others_as_they_are():
     pairs = [("forall order: G(placed(order) -> F paid(order))", 1, False), ("mean item: F done(item)", 2)]
     spec = rs.Spec(pairs, sorts={"order": "names", "item": "names"})

@@ -30,13 +30,13 @@ from rewardspec.episodes.recordings import (
 from rewardspec.episodes.waiting import Outstanding
 from rewardspec.errors import LabelError, RecordingError, did_you_mean
 from rewardspec.logic.formulas import TRUE, And, Atom, Formula
-from rewardspec.logic.quantifiers import Quantified
+from rewardspec.logic.quantifiers import Mean, Quantified
 from rewardspec.logic.semantics import Semantics, read_trace
 from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.atoms.batch_info import BatchInfo
 from rewardspec.spec.pairs import about_one
 from rewardspec.spec.payments import PAYMENTS
-from rewardspec.spec.sorts import named_labels
+from rewardspec.spec.sorts import Thing, named_labels
 from rewardspec.spec.spec import Spec, alone
 from rewardspec.synthesis.quantitative.synthesize import synthesize
 from rewardspec.types import Array, EpisodeRecord, Plot
@@ -120,10 +120,12 @@ def explain_labels(
     letters = _letters(labels, length)
     payments, values = _payments(spec, letters, (rewards, terminations, truncations))
     given = spec, labels
+    since: dict[str, list[int]] = {}
     if not all(spec.sorts.values()):
+        since = _first_steps(spec, labels)
         spec, labels = _with_an_axis(spec, labels)
         letters = _letters(labels, length)
-    reasons = [_reasons(spec, number, labels, letters) for number in range(len(spec.pairs))]
+    reasons = [_reasons(spec, number, labels, letters, since) for number in range(len(spec.pairs))]
     vetoes = _vetoes(spec, letters)
     rows = []
     for step, (now, veto) in enumerate(zip(values, vetoes, strict=True)):
@@ -314,13 +316,28 @@ def _named(spec: Spec, episode: Any) -> dict[str, list[Any]]:
     }
 
 
+def _things_named(spec: Spec, labels: Mapping[str, Sequence[Any]], sort: str) -> dict[Thing, int]:
+    """The things of a sort of names that an episode has named, each with the first step that names it."""
+    found: dict[Thing, int] = {}
+    for atom, own in spec.axes.named.items():
+        for step, things in enumerate(labels[atom] if own == sort else ()):
+            for thing in things:
+                found[thing] = min(step, found.get(thing, step))
+    return found
+
+
+def _first_steps(spec: Spec, labels: Mapping[str, Sequence[Any]]) -> dict[str, list[int]]:
+    """For each sort of names the first steps that name its things, in the order of `_with_an_axis`."""
+    return {sort: list(_things_named(spec, labels, sort).values()) for sort, things in spec.sorts.items() if not things}
+
+
 def _with_an_axis(spec: Spec, labels: Mapping[str, Sequence[Any]]) -> tuple[Spec, dict[str, list[float]]]:
     """The spec about the things that an episode has named, and one more for all others; and their labels."""
     sorts = dict(spec.sorts)
     found: dict[str, list[float]] = {name: list(labels[name]) for name in spec.axes.names}
     for sort in [name for name, own in spec.sorts.items() if not own]:
         atoms = [atom for atom, own in spec.axes.named.items() if own == sort]
-        things = dict.fromkeys(thing for atom in atoms for step in labels[atom] for thing in step)
+        things = _things_named(spec, labels, sort)
         called = {thing: str(thing) for thing in things}
         if len(set(called.values())) < len(called):
             called = {thing: repr(thing) for thing in things}
@@ -365,12 +382,17 @@ def _without(episode: EpisodeRecord, names: Sequence[str]) -> EpisodeRecord:
 
 
 def _reasons(
-    spec: Spec, number: int, labels: Mapping[str, Sequence[float]], letters: Sequence[Mapping[str, float]]
+    spec: Spec,
+    number: int,
+    labels: Mapping[str, Sequence[float]],
+    letters: Sequence[Mapping[str, float]],
+    since: Mapping[str, Sequence[int]],
 ) -> tuple[list[Decider], list[tuple[str, ...]]]:
     """For each step what made the value of a pair what it is, or its progress, and what it waits for.
 
     Of a pair about several things, for the thing that decides: the one with the largest value where one is enough, else
-    the one with the least; it stays the same while no other takes its place.
+    the one with the least; it stays the same while no other takes its place. `since` has the first steps that name the
+    things of sorts of names: a mean is over those that have been named so far.
     """
     formula = spec.pairs[number].formula
     if not isinstance(formula, Quantified):
@@ -378,11 +400,16 @@ def _reasons(
     things = spec.things(number)
     each = [_reasons_for_one(alone(spec, about_one(spec.pairs[number], x)), 0, labels, letters) for x in things]
     extreme = max if formula.quantifier == "exists" else min
+    first_steps = since.get(formula.variable, ()) if isinstance(formula, Mean) else ()
+    every = range(len(things))
     chosen, causes, waiting = 0, [], []
     for step in range(len(letters)):
-        best = extreme(values[step] for values, _, _ in each)
-        if each[chosen][0][step] != best:
-            chosen = next(k for k, (values, _, _) in enumerate(each) if values[step] == best)
+        counted: Sequence[int] = [k for k, first in enumerate(first_steps) if first <= step]
+        if not counted:  # the last thing stands for all others
+            counted = every[-1:] if first_steps else every
+        best = extreme(each[k][0][step] for k in counted)
+        if chosen not in counted or each[chosen][0][step] != best:
+            chosen = next(k for k in counted if each[k][0][step] == best)
         causes.append(dataclasses.replace(each[chosen][1][step], thing=(formula.variable, things[chosen])))
         waiting.append(each[chosen][2][step])
     return causes, waiting
