@@ -181,6 +181,12 @@ def test_a_mean_is_explained_by_a_thing_that_it_is_over():
     assert [row.waiting[0] for row in found] == [("paid(any other)",), (), ("paid(b)",), ()]
 
 
+@pytest.mark.parametrize("name", ["", "any other"])
+def test_a_thing_may_have_any_name(name):
+    found = SPEC.explain({"placed": [{}, [name], {}], "paid": [{}, {}, {}]})
+    assert str(found[1].deciders[0]) == f"order {name!r}: !placed@1"
+
+
 def test_an_explanation_about_one_thing_leaves_the_means_over_others_as_they_are():
     pairs = [("forall order: G(placed(order) -> F paid(order))", 1, False), ("mean item: F done(item)", 2)]
     spec = rs.Spec(pairs, sorts={"order": "names", "item": "names"})

@@ -339,7 +339,7 @@ def _with_an_axis(spec: Spec, labels: Mapping[str, Sequence[Any]]) -> tuple[Spec
         atoms = [atom for atom, own in spec.axes.named.items() if own == sort]
         things = _things_named(spec, labels, sort)
         called = {thing: str(thing) for thing in things}
-        if len(set(called.values())) < len(called):
+        if len(set(called.values()) - {"", OTHERS}) < len(called):
             called = {thing: repr(thing) for thing in things}
         sorts[sort] = (*called.values(), OTHERS)
         for atom in atoms:
