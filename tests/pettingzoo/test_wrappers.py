@@ -271,6 +271,20 @@ def test_explanations_name_the_agent(world, wrapper, play):
         env.explain("robot0")
 
 
+def test_a_comparison_about_each_agent_is_a_margin_in_robustness():
+    spec = rs.Spec(
+        [("forall agent: G low(agent)", 1)],
+        {"low": per_agent("next_obs[0] < 0.25")},
+        semantics="robustness",
+        sorts={"agent": AGENTS[:2]},
+    )
+    seen = {"robot_0": np.array([0.0]), "robot_1": np.array([0.75])}
+    assert spec.labels(seen, None, seen) == {"low(robot_0)": 0.25, "low(robot_1)": -0.5}
+    assert spec.violated(spec.start(spec.labels(seen, None, seen)))
+    assert rs.Spec.from_toml(spec.to_toml()) == spec
+    assert spec.replace(semantics="degree").labels(seen, None, seen) == {"low(robot_0)": 1.0, "low(robot_1)": 0.0}
+
+
 @KINDS
 def test_bad_arguments_are_named(world, wrapper, play):
     spec = rs.Spec([("F high", 1)], HIGH)
