@@ -174,6 +174,14 @@ def test_a_spec_about_single_things():
         SPEC.about(crate=0)
 
 
+@pytest.mark.parametrize("things", [2, "names"])
+def test_a_threshold_is_that_of_each_thing(things):
+    atoms = {"near": lambda obs, action, next_obs: {"0": next_obs, "1": 0.25}}
+    spec = rs.Spec([("mean box: F near(box)", 1)], atoms, sorts={"box": things}).boolean(0.5)
+    state = spec.start(spec.labels(0.75, None, 0.75))
+    assert spec.thing_values(state, 0) == {"0": 1.0, "1": 0.0}
+
+
 def test_lint_knows_sorts_and_variables():
     def rules(pairs, **options):
         return [finding.rule for finding in rs.Spec(pairs, **options).lint()]
