@@ -157,6 +157,20 @@ def test_a_blocked_call_does_not_count_and_others_go_on():
     assert third.allowed
 
 
+def test_the_identifier_of_a_blocked_call_may_be_used_again():
+    guard = Guard(SPEC)
+    assert not guard.add(asks(call("refund", "1", order_id=7)))[0].allowed
+    guard.add(answers("1", "blocked"))
+    assert guard.add(asks(call("get_order", "1", order_id=7)))[0].allowed
+    guard.add(answers("1"))
+    assert guard.check("refund", {"order_id": 7}).allowed
+
+
+def test_a_guard_refuses_what_is_no_message():
+    with pytest.raises(rs.RecordingError, match="Message 0 should be a mapping"):
+        Guard(SPEC).add("hello")
+
+
 def test_a_broken_rule_still_guards_other_things():
     found = check(
         SPEC, [asks(call("refund", order_id=1)), asks(call("refund", order_id=1), call("refund", order_id=2))]
