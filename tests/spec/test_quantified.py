@@ -174,6 +174,14 @@ def test_a_spec_about_single_things():
         SPEC.about(crate=0)
 
 
+def test_a_spec_about_single_things_survives_a_file():
+    spec = SPEC.about(box=1)
+    again = loads_spec(dumps_spec(spec))
+    assert dumps_spec(again) == dumps_spec(spec)
+    first, later = ({"held(1)": held, "placed(1)": 0.0, "safe": 1.0} for held in (1.0, 0.5))
+    assert again.step(again.start(first), later) == spec.step(spec.start(first), later)
+
+
 @pytest.mark.parametrize("things", [2, "names"])
 def test_a_threshold_is_that_of_each_thing(things):
     atoms = {"near": lambda obs, action, next_obs: {"0": next_obs, "1": 0.25}}
