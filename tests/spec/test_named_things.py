@@ -168,6 +168,16 @@ def test_explanations_are_of_the_things_named_and_one_more():
         SPEC.explain({"observations": np.zeros((2, 1)), "actions": np.zeros(1)})
 
 
+def test_labels_of_things_are_clipped():
+    atoms = {"near": lambda obs, action, next_obs: {"a": next_obs, "b": -0.5, "c": 0.25}}
+    spec = rs.Spec([("mean order: F near(order)", 1)], atoms, clip=True, sorts={"order": "names"})
+    assert spec.labels(1.5, None, 1.5) == {"near": {"a": 1.0, "b": 0.0, "c": 0.25}}
+    with pytest.raises(LabelError, match=r"near\(a\)"):
+        spec.labels(np.nan, None, np.nan)
+    with pytest.raises(LabelError, match=r"near\(a\)"):
+        spec.replace(clip=False).labels(1.5, None, 1.5)
+
+
 def test_a_mean_is_explained_by_a_thing_that_it_is_over():
     spec = rs.Spec([("mean order: F paid(order)", 1)], sorts={"order": "names"})
     steps = [{}, {"a": 0.5}, {"a": 0.0, "b": 0.0}, {"b": 1.0}]
