@@ -128,6 +128,7 @@ def test_labels_are_clipped_and_thresholded_for_each_thing():
         (None, "The sort 'box' of `forall box: G held(box)` is not declared; declared: none."),
         ({"boxes": 3}, "declared: boxes. Did you mean 'boxes'?"),
         ({"box": 0}, "a number of things from 1 to 1,000"),
+        ({"box": np.array(["red", "blue"])}, "a number of things from 1 to 1,000"),
         ({"box": True}, "Received True"),
         ({"box": "three"}, "Received 'three'"),
         ({"box": ["a", "a"]}, "different names"),
