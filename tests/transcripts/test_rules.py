@@ -104,6 +104,12 @@ def test_conditions_on_arguments():
     assert not atom.holds(Event("call", "pay", {"amount": 150, "to": "them"}))
 
 
+@pytest.mark.parametrize("where", ['"😀" = 3', "amount = { above = -inf, below = 1e22 }", 'b = [true, 2.5, "x"]'])
+def test_conditions_survive_a_file(where):
+    spec = rs.Spec.from_toml(f'atoms.a = {{ call = "f", where = {{ {where} }} }}\npairs = [["G !a", 1]]')
+    assert rs.Spec.from_toml(spec.to_toml()) == spec
+
+
 def test_words_of_a_message_are_whole_words():
     atom = read_event_atom({"user": "yes"})
     assert atom.holds(Event("user", text="YES!"))
@@ -119,6 +125,8 @@ def test_words_of_a_message_are_whole_words():
         ('{ user = "yes", id = "x" }', "a message has no arguments"),
         ('{ call = "f", where = { x = { over = 3 } } }', "should compare by"),
         ('{ call = "f", text = "x" }', "a call has no text"),
+        ('{ call = "f", where = { day = 2030-01-31 } }', "Write a date as text, in quotes"),
+        ('{ call = "f", where = { day = ["x", 2030-01-31] } }', "Write a date as text, in quotes"),
     ],
 )
 def test_an_atom_that_says_nothing_is_refused(entry, message):
