@@ -197,6 +197,16 @@ def test_a_thing_may_have_any_name(name):
     assert str(found[1].deciders[0]) == f"order {name!r}: !placed@1"
 
 
+def test_the_progress_of_a_mean_is_over_the_things_named_so_far():
+    pairs = [("mean order: F(placed(order) & F paid(order))", 1), ("F goal", 1)]
+    spec = rs.Spec(pairs, sorts={"order": "names"})
+    found = spec.explain({"placed": [{}, ["a"], [], ["b"]], "paid": [{}, {}, ["a"], {}], "goal": [0.0, 0.0, 0.5, 0.0]})
+    assert found.progress(0) == [0.0, 0.5, 1.0, 0.75]
+    assert found.progress(1) == [0.0, 0.0, 0.5, 0.5]
+    assert [row.values[0] for row in found] == [0.0, 0.0, 1.0, 0.5]
+    found.plot()
+
+
 def test_an_explanation_about_one_thing_leaves_the_means_over_others_as_they_are():
     pairs = [("forall order: G(placed(order) -> F paid(order))", 1, False), ("mean item: F done(item)", 2)]
     spec = rs.Spec(pairs, sorts={"order": "names", "item": "names"})

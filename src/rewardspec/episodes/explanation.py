@@ -194,6 +194,16 @@ class Explanation(Sequence[Row]):
         """Unique names of the pairs."""
         return self.spec.names
 
+    def progress(self, number: int) -> list[float]:
+        """The progress of a pair's formula after every step, whether it is paid or not."""
+        spec, labels = self._given
+        pair = dataclasses.replace(spec.pairs[number], progress=True, payment=None, veto=False, penalty=None)
+        one, state, found = alone(spec, pair), None, []
+        for letter in _letters(labels, len(self)):
+            state = one.start(letter) if state is None else one.step(state, letter)[0]
+            found.append(float(one.values(state)[0]))
+        return found
+
     def to_rows(self) -> list[dict[str, object]]:
         """The rows as dictionaries with flat entries, as data frames and CSV files want them."""
         return tables.records(self)
