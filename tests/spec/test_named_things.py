@@ -218,7 +218,10 @@ def test_an_explanation_about_one_thing_leaves_the_means_over_others_as_they_are
     found = spec.explain(episode).about(order="a")
     assert [row.values for row in found] == [(1.0, 0.0), (0.0, 1.0), (1.0, 0.75), (1.0, 0.75)]
     assert [row.reward for row in found[1:]] == [2.0, 2.5, 2.5]
-    assert [row.values for row in found.about(item="y")] == [(1.0, 0.0), (0.0, 0.0), (1.0, 0.5), (1.0, 0.5)]
+    found = found.about(item="y")
+    assert [row.values for row in found] == [(1.0, 0.0), (0.0, 0.0), (1.0, 0.5), (1.0, 0.5)]
+    assert "done(y)" in found.to_html()
+    found.plot()
 
 
 def test_a_formula_that_does_not_use_its_variable_is_explained():

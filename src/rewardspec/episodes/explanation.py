@@ -178,7 +178,8 @@ class Explanation(Sequence[Row]):
         # The other sorts are as they were: a mean is over the things that have been named so far.
         sorts = {sort: own for sort, own in spec.sorts.items() if sort not in things}
         narrowed = self.spec.about(**things).replace(sorts=sorts)
-        return explain_labels(narrowed, {**self.labels, **labels}, *self._ends)
+        still_named = {atom: labels[atom] for atom in narrowed.axes.named}
+        return explain_labels(narrowed, {**self.labels, **still_named}, *self._ends)
 
     def __len__(self) -> int:
         return len(self.rows)
