@@ -141,9 +141,10 @@ class Explanation(Sequence[Row]):
     """Explanation of an episode's rewards: a sequence of rows, shown as a table or a plot.
 
     Attributes:
-        spec: The spec.
+        spec: The spec. A sort of names has as its things those that the episode has named, and one for all others.
         labels: For each atom its labels, from reset to the last step.
         rows: One for each step, the state after reset first.
+        paid_spec: The spec as it was given.
     """
 
     def __init__(
@@ -158,7 +159,7 @@ class Explanation(Sequence[Row]):
         self.labels = labels
         self.rows = rows
         self._ends = ends
-        self._given = given  # the spec and the labels before things of sorts of names got an axis
+        self.paid_spec, self._paid_labels = given
 
     def about(self, **things: str | int) -> Explanation:
         """The same episode for single things: what each formula about a sort says of the one that is named.
@@ -174,7 +175,7 @@ class Explanation(Sequence[Row]):
             0     –       0, waiting for placed(1) *
             1     1       1 ← placed(1)@1 *
         """
-        spec, labels = self._given
+        spec, labels = self.paid_spec, self._paid_labels
         # The other sorts are as they were: a mean is over the things that have been named so far.
         sorts = {sort: own for sort, own in spec.sorts.items() if sort not in things}
         narrowed = self.spec.about(**things).replace(sorts=sorts)
@@ -197,7 +198,7 @@ class Explanation(Sequence[Row]):
 
     def progress(self, number: int) -> list[float]:
         """The progress of a pair's formula after every step, whether it is paid or not."""
-        spec, labels = self._given
+        spec, labels = self.paid_spec, self._paid_labels
         pair = dataclasses.replace(spec.pairs[number], progress=True, payment=None, veto=False, penalty=None)
         one, state, found = alone(spec, pair), None, []
         for letter in _letters(labels, len(self)):
