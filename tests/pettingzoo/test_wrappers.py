@@ -200,6 +200,24 @@ def test_wrapped_environments_pass_the_tests_of_pettingzoo(world, wrapper, play,
         seed_test(make, 20)
 
 
+def test_a_team_reward_before_the_first_turn_of_an_agent_is_part_of_its_return():
+    class OutOfTurn(TurnTroupe):
+        def step(self, action):
+            super().step(action)
+            self.turn = getattr(self, "turn", 0) + 1
+            if self.turn < 4:  # the first two agents act twice before the third does
+                self.agent_selection = AGENTS[self.turn % 2]
+
+    env = AECMonitorReward(troupe(OutOfTurn, (9, 9, 1)), team_spec=rs.Spec([("F true", 1)], {}))
+    env.reset(seed=1)
+    paid = 0.0
+    for _ in range(5):
+        env.step(0)
+        paid += env.rewards["robot_2"]
+    assert paid == 1.0
+    assert env.infos["robot_2"]["episode"]["return"] == paid
+
+
 @KINDS
 def test_a_violation_ends_the_episode_of_all(world, wrapper, play):
     crash = {"crash": lambda obs, action, next_obs, info: info.get("crash", 0.0)}
