@@ -218,6 +218,16 @@ def test_a_team_reward_before_the_first_turn_of_an_agent_is_part_of_its_return()
     assert env.infos["robot_2"]["episode"]["return"] == paid
 
 
+def test_an_agent_that_leaves_before_its_first_turn_is_told_of_its_episode():
+    spec = rs.Spec([("G low", 1)], {"low": lambda obs, action, next_obs: 0.0}, penalty=-3)
+    env = AECMonitorReward(troupe(TurnTroupe), {"robot_0": spec}, terminate_on_violation=True)
+    with pytest.warns(UserWarning, match="first"):
+        env.reset(seed=1)
+    env.step(0)
+    episodes = [env.infos[agent]["episode"] for agent in AGENTS]
+    assert [(episode["return"], episode["length"]) for episode in episodes] == [(-3.0, 1), (0.0, 0), (0.0, 0)]
+
+
 @KINDS
 def test_a_violation_ends_the_episode_of_all(world, wrapper, play):
     crash = {"crash": lambda obs, action, next_obs, info: info.get("crash", 0.0)}
