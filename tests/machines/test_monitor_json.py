@@ -24,6 +24,14 @@ def test_strange_atom_names_survive():
     assert rs.Monitor.from_json(monitor.to_json()).run({monitor.atoms[0]: [0.25, 0.5]}).tolist() == [0.25, 0.5]
 
 
+@pytest.mark.parametrize("synthesize", [rs.synthesize, rs.synthesize_boolean])
+def test_a_monitor_about_one_thing_survives(synthesize):
+    monitor = synthesize(rs.parse("forall box: F held(box)").about("3"))
+    again = type(monitor).from_json(monitor.to_json())
+    assert again.to_json() == monitor.to_json()
+    assert again.run({"held(3)": [0, 1]}).tolist() == [0.0, 1.0]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

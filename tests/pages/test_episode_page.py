@@ -104,6 +104,16 @@ def test_several_episodes_share_a_page(tmp_path):
     assert (one["title"], one["frames"], two["title"], len(two["frames"])) == ("one", None, "two", 4)
 
 
+def test_episodes_that_name_different_things_share_a_page(tmp_path):
+    path = tmp_path / "both.html"
+    spec = rs.Spec([("mean order: F paid(order)", 1)], sorts={"order": "names"})
+    found = {name: spec.explain({"paid": [{}, {name: 1.0}]}) for name in ("a", "b")}
+    rs.pages.write_episodes(path, found)
+    data = data_of(path.read_text(encoding="utf-8"))
+    assert data["spec"]["atoms"] == ["paid(a)", "paid(any other)", "paid(b)"]
+    assert [episode["labels"]["paid(b)"] for episode in data["episodes"]] == [[0, 0], [0, 1]]
+
+
 def test_the_page_is_written_where_it_is_wanted(tmp_path):
     path = tmp_path / "episode.html"
     text = SPEC.explain(LABELS).to_html(path)

@@ -200,6 +200,34 @@ def test_wrapped_environments_pass_the_tests_of_pettingzoo(world, wrapper, play,
         seed_test(make, 20)
 
 
+def test_a_team_reward_before_the_first_turn_of_an_agent_is_part_of_its_return():
+    class OutOfTurn(TurnTroupe):
+        def step(self, action):
+            super().step(action)
+            self.turn = getattr(self, "turn", 0) + 1
+            if self.turn < 4:  # the first two agents act twice before the third does
+                self.agent_selection = AGENTS[self.turn % 2]
+
+    env = AECMonitorReward(troupe(OutOfTurn, (9, 9, 1)), team_spec=rs.Spec([("F true", 1)], {}))
+    env.reset(seed=1)
+    paid = 0.0
+    for _ in range(5):
+        env.step(0)
+        paid += env.rewards["robot_2"]
+    assert paid == 1.0
+    assert env.infos["robot_2"]["episode"]["return"] == paid
+
+
+def test_an_agent_that_leaves_before_its_first_turn_is_told_of_its_episode():
+    spec = rs.Spec([("G low", 1)], {"low": lambda obs, action, next_obs: 0.0}, penalty=-3)
+    env = AECMonitorReward(troupe(TurnTroupe), {"robot_0": spec}, terminate_on_violation=True)
+    with pytest.warns(UserWarning, match="first"):
+        env.reset(seed=1)
+    env.step(0)
+    episodes = [env.infos[agent]["episode"] for agent in AGENTS]
+    assert [(episode["return"], episode["length"]) for episode in episodes] == [(-3.0, 1), (0.0, 0), (0.0, 0)]
+
+
 @KINDS
 def test_a_violation_ends_the_episode_of_all(world, wrapper, play):
     crash = {"crash": lambda obs, action, next_obs, info: info.get("crash", 0.0)}
@@ -269,6 +297,20 @@ def test_explanations_name_the_agent(world, wrapper, play):
         env.explain("robot_0")
     with pytest.raises(rs.SpecError, match="Did you mean 'robot_0'"):
         env.explain("robot0")
+
+
+def test_a_comparison_about_each_agent_is_a_margin_in_robustness():
+    spec = rs.Spec(
+        [("forall agent: G low(agent)", 1)],
+        {"low": per_agent("next_obs[0] < 0.25")},
+        semantics="robustness",
+        sorts={"agent": AGENTS[:2]},
+    )
+    seen = {"robot_0": np.array([0.0]), "robot_1": np.array([0.75])}
+    assert spec.labels(seen, None, seen) == {"low(robot_0)": 0.25, "low(robot_1)": -0.5}
+    assert spec.violated(spec.start(spec.labels(seen, None, seen)))
+    assert rs.Spec.from_toml(spec.to_toml()) == spec
+    assert spec.replace(semantics="degree").labels(seen, None, seen) == {"low(robot_0)": 1.0, "low(robot_1)": 0.0}
 
 
 @KINDS

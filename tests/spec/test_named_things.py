@@ -183,6 +183,71 @@ def test_explanations_are_of_the_things_named_and_one_more():
         SPEC.explain({"observations": np.zeros((2, 1)), "actions": np.zeros(1)})
 
 
+def test_labels_of_things_are_clipped():
+    atoms = {"near": lambda obs, action, next_obs: {"a": next_obs, "b": -0.5, "c": 0.25}}
+    spec = rs.Spec([("mean order: F near(order)", 1)], atoms, clip=True, sorts={"order": "names"})
+    assert spec.labels(1.5, None, 1.5) == {"near": {"a": 1.0, "b": 0.0, "c": 0.25}}
+    with pytest.raises(LabelError, match=r"near\(a\)"):
+        spec.labels(np.nan, None, np.nan)
+    with pytest.raises(LabelError, match=r"near\(a\)"):
+        spec.replace(clip=False).labels(1.5, None, 1.5)
+
+
+def test_a_mean_is_explained_by_a_thing_that_it_is_over():
+    spec = rs.Spec([("mean order: F paid(order)", 1)], sorts={"order": "names"})
+    steps = [{}, {"a": 0.5}, {"a": 0.0, "b": 0.0}, {"b": 1.0}]
+    found = spec.explain({"paid": steps})
+    assert [str(row.deciders[0]) for row in found] == [
+        "order any other: end@0",
+        "order a: paid@1",
+        "order b: end@2",
+        "order a: paid@1",
+    ]
+    assert [row.waiting[0] for row in found] == [("paid(any other)",), (), ("paid(b)",), ()]
+
+
+@pytest.mark.parametrize("name", ["", "any other"])
+def test_a_thing_may_have_any_name(name):
+    found = SPEC.explain({"placed": [{}, [name], {}], "paid": [{}, {}, {}]})
+    assert str(found[1].deciders[0]) == f"order {name!r}: !placed@1"
+
+
+def test_the_progress_of_a_mean_is_over_the_things_named_so_far():
+    pairs = [("mean order: F(placed(order) & F paid(order))", 1), ("F goal", 1)]
+    spec = rs.Spec(pairs, sorts={"order": "names"})
+    found = spec.explain({"placed": [{}, ["a"], [], ["b"]], "paid": [{}, {}, ["a"], {}], "goal": [0.0, 0.0, 0.5, 0.0]})
+    assert found.progress(0) == [0.0, 0.5, 1.0, 0.75]
+    assert found.progress(1) == [0.0, 0.0, 0.5, 0.5]
+    assert [row.values[0] for row in found] == [0.0, 0.0, 1.0, 0.5]
+    found.plot()
+
+
+def test_an_explanation_about_one_thing_leaves_the_means_over_others_as_they_are():
+    pairs = [("forall order: G(placed(order) -> F paid(order))", 1, False), ("mean item: F done(item)", 2)]
+    spec = rs.Spec(pairs, sorts={"order": "names", "item": "names"})
+    episode = {
+        "placed": [{}, ["a"], [], ["b"]],
+        "paid": [{}, {}, ["a"], {}],
+        "done": [{}, {"x": 1.0}, {"y": 0.5}, {}],
+    }
+    found = spec.explain(episode).about(order="a")
+    assert [row.values for row in found] == [(1.0, 0.0), (0.0, 1.0), (1.0, 0.75), (1.0, 0.75)]
+    assert [row.reward for row in found[1:]] == [2.0, 2.5, 2.5]
+    found = found.about(item="y")
+    assert [row.values for row in found] == [(1.0, 0.0), (0.0, 0.0), (1.0, 0.5), (1.0, 0.5)]
+    assert "done(y)" in found.to_html()
+    found.plot()
+
+
+def test_a_formula_that_does_not_use_its_variable_is_explained():
+    spec = rs.Spec([("forall order: F goal", 1)], sorts={"order": "names"})
+    found = spec.explain({"goal": [0.0, 0.5]})
+    assert [(row.values, str(row.deciders[0])) for row in found] == [
+        ((0.0,), "order any other: end@0"),
+        ((0.5,), "order any other: goal@1"),
+    ]
+
+
 def test_a_sort_of_names_is_saved_and_linted():
     assert loads_spec(dumps_spec(SPEC)) == SPEC
     assert "sorts={'order': 'names'}" in repr(SPEC)

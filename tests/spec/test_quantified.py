@@ -128,6 +128,7 @@ def test_labels_are_clipped_and_thresholded_for_each_thing():
         (None, "The sort 'box' of `forall box: G held(box)` is not declared; declared: none."),
         ({"boxes": 3}, "declared: boxes. Did you mean 'boxes'?"),
         ({"box": 0}, "a number of things from 1 to 1,000"),
+        ({"box": np.array(["red", "blue"])}, "a number of things from 1 to 1,000"),
         ({"box": True}, "Received True"),
         ({"box": "three"}, "Received 'three'"),
         ({"box": ["a", "a"]}, "different names"),
@@ -172,6 +173,22 @@ def test_a_spec_about_single_things():
         SPEC.about(box=3)
     with pytest.raises(SpecError, match="There is no crate '0'; there are: box"):
         SPEC.about(crate=0)
+
+
+def test_a_spec_about_single_things_survives_a_file():
+    spec = SPEC.about(box=1)
+    again = loads_spec(dumps_spec(spec))
+    assert dumps_spec(again) == dumps_spec(spec)
+    first, later = ({"held(1)": held, "placed(1)": 0.0, "safe": 1.0} for held in (1.0, 0.5))
+    assert again.step(again.start(first), later) == spec.step(spec.start(first), later)
+
+
+@pytest.mark.parametrize("things", [2, "names"])
+def test_a_threshold_is_that_of_each_thing(things):
+    atoms = {"near": lambda obs, action, next_obs: {"0": next_obs, "1": 0.25}}
+    spec = rs.Spec([("mean box: F near(box)", 1)], atoms, sorts={"box": things}).boolean(0.5)
+    state = spec.start(spec.labels(0.75, None, 0.75))
+    assert spec.thing_values(state, 0) == {"0": 1.0, "1": 0.0}
 
 
 def test_lint_knows_sorts_and_variables():

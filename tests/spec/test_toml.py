@@ -439,6 +439,11 @@ def test_a_spec_of_robustness_survives_a_file():
     assert again.labels(None, 0, [0.5]) == {"next_obs[0] < 2": 1.5}
 
 
+def test_an_infinite_bound_of_numpy_survives_a_file():
+    spec = Spec([("F[2,5] a", 1)], semantics="robustness", bound=np.float64("inf"))
+    assert loads_spec(dumps_spec(spec)) == spec
+
+
 def test_atoms_about_every_agent_are_saved():
     atoms = {
         "low": per_agent("next_obs[0] < 0.2"),

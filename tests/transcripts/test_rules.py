@@ -104,6 +104,12 @@ def test_conditions_on_arguments():
     assert not atom.holds(Event("call", "pay", {"amount": 150, "to": "them"}))
 
 
+@pytest.mark.parametrize("where", ['"😀" = 3', "amount = { above = -inf, below = 1e22 }", 'b = [true, 2.5, "x"]'])
+def test_conditions_survive_a_file(where):
+    spec = rs.Spec.from_toml(f'atoms.a = {{ call = "f", where = {{ {where} }} }}\npairs = [["G !a", 1]]')
+    assert rs.Spec.from_toml(spec.to_toml()) == spec
+
+
 def test_words_of_a_message_are_whole_words():
     atom = read_event_atom({"user": "yes"})
     assert atom.holds(Event("user", text="YES!"))
@@ -119,6 +125,8 @@ def test_words_of_a_message_are_whole_words():
         ('{ user = "yes", id = "x" }', "a message has no arguments"),
         ('{ call = "f", where = { x = { over = 3 } } }', "should compare by"),
         ('{ call = "f", text = "x" }', "a call has no text"),
+        ('{ call = "f", where = { day = 2030-01-31 } }', "Write a date as text, in quotes"),
+        ('{ call = "f", where = { day = ["x", 2030-01-31] } }', "Write a date as text, in quotes"),
     ],
 )
 def test_an_atom_that_says_nothing_is_refused(entry, message):
@@ -155,6 +163,20 @@ def test_a_blocked_call_does_not_count_and_others_go_on():
     assert guard.add(answers("1", str(first))) == guard.add(answers("2")) == []
     (third,) = guard.add(asks(call("refund", "3", order_id=7)))
     assert third.allowed
+
+
+def test_the_identifier_of_a_blocked_call_may_be_used_again():
+    guard = Guard(SPEC)
+    assert not guard.add(asks(call("refund", "1", order_id=7)))[0].allowed
+    guard.add(answers("1", "blocked"))
+    assert guard.add(asks(call("get_order", "1", order_id=7)))[0].allowed
+    guard.add(answers("1"))
+    assert guard.check("refund", {"order_id": 7}).allowed
+
+
+def test_a_guard_refuses_what_is_no_message():
+    with pytest.raises(rs.RecordingError, match="Message 0 should be a mapping"):
+        Guard(SPEC).add("hello")
 
 
 def test_a_broken_rule_still_guards_other_things():

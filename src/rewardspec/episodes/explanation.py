@@ -30,13 +30,13 @@ from rewardspec.episodes.recordings import (
 from rewardspec.episodes.waiting import Outstanding
 from rewardspec.errors import LabelError, RecordingError, did_you_mean
 from rewardspec.logic.formulas import TRUE, And, Atom, Formula
-from rewardspec.logic.quantifiers import Quantified
+from rewardspec.logic.quantifiers import Mean, Quantified
 from rewardspec.logic.semantics import Semantics, read_trace
 from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.atoms.batch_info import BatchInfo
 from rewardspec.spec.pairs import about_one
 from rewardspec.spec.payments import PAYMENTS
-from rewardspec.spec.sorts import named_labels
+from rewardspec.spec.sorts import Thing, named_labels
 from rewardspec.spec.spec import Spec, alone
 from rewardspec.synthesis.quantitative.synthesize import synthesize
 from rewardspec.types import Array, EpisodeRecord, Plot
@@ -119,10 +119,13 @@ def explain_labels(
     length = len(rewards) + 1
     letters = _letters(labels, length)
     payments, values = _payments(spec, letters, (rewards, terminations, truncations))
-    if spec.axes.named:
+    given = spec, labels
+    since: dict[str, list[int]] = {}
+    if not all(spec.sorts.values()):
+        since = _first_steps(spec, labels)
         spec, labels = _with_an_axis(spec, labels)
         letters = _letters(labels, length)
-    reasons = [_reasons(spec, number, labels, letters) for number in range(len(spec.pairs))]
+    reasons = [_reasons(spec, number, labels, letters, since) for number in range(len(spec.pairs))]
     vetoes = _vetoes(spec, letters)
     rows = []
     for step, (now, veto) in enumerate(zip(values, vetoes, strict=True)):
@@ -131,16 +134,17 @@ def explain_labels(
         deciders = tuple(causes[step] for causes, _ in reasons)
         waiting = tuple(waits[step] for _, waits in reasons)
         rows.append(Row(step, reward, level, veto, _decided_by(spec, step, values, veto), now, deciders, waiting))
-    return Explanation(spec, labels, tuple(rows), (rewards, terminations, truncations))
+    return Explanation(spec, labels, tuple(rows), (rewards, terminations, truncations), given)
 
 
 class Explanation(Sequence[Row]):
     """Explanation of an episode's rewards: a sequence of rows, shown as a table or a plot.
 
     Attributes:
-        spec: The spec.
+        spec: The spec. A sort of names has as its things those that the episode has named, and one for all others.
         labels: For each atom its labels, from reset to the last step.
         rows: One for each step, the state after reset first.
+        paid_spec: The spec as it was given.
     """
 
     def __init__(
@@ -149,11 +153,13 @@ class Explanation(Sequence[Row]):
         labels: Mapping[str, Sequence[float]],
         rows: tuple[Row, ...],
         ends: tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]],
+        given: tuple[Spec, Mapping[str, Sequence[Any]]],
     ) -> None:
         self.spec = spec
         self.labels = labels
         self.rows = rows
         self._ends = ends
+        self.paid_spec, self._paid_labels = given
 
     def about(self, **things: str | int) -> Explanation:
         """Return the explanation of single things: each formula about a sort, for the thing that is named.
@@ -169,7 +175,12 @@ class Explanation(Sequence[Row]):
             0     –       0, waiting for placed(1) *
             1     1       1 ← placed(1)@1 *
         """
-        return explain_labels(self.spec.about(**things), self.labels, *self._ends)
+        spec, labels = self.paid_spec, self._paid_labels
+        # The other sorts are as they were: a mean is over the things that have been named so far.
+        sorts = {sort: own for sort, own in spec.sorts.items() if sort not in things}
+        narrowed = self.spec.about(**things).replace(sorts=sorts)
+        still_named = {atom: labels[atom] for atom in narrowed.axes.named}
+        return explain_labels(narrowed, {**self.labels, **still_named}, *self._ends)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -184,6 +195,16 @@ class Explanation(Sequence[Row]):
     def names(self) -> tuple[str, ...]:
         """Unique names of the pairs."""
         return self.spec.names
+
+    def progress(self, number: int) -> list[float]:
+        """The progress of a pair's formula after every step, whether it is paid or not."""
+        spec, labels = self.paid_spec, self._paid_labels
+        pair = dataclasses.replace(spec.pairs[number], progress=True, payment=None, veto=False, penalty=None)
+        one, state, found = alone(spec, pair), None, []
+        for letter in _letters(labels, len(self)):
+            state = one.start(letter) if state is None else one.step(state, letter)[0]
+            found.append(float(one.values(state)[0]))
+        return found
 
     def to_rows(self) -> list[dict[str, object]]:
         """Return the rows as flat dictionaries, for data frames and CSV files."""
@@ -307,15 +328,30 @@ def _named(spec: Spec, episode: Any) -> dict[str, list[Any]]:
     }
 
 
+def _things_named(spec: Spec, labels: Mapping[str, Sequence[Any]], sort: str) -> dict[Thing, int]:
+    """The things of a sort of names that an episode has named, each with the first step that names it."""
+    found: dict[Thing, int] = {}
+    for atom, own in spec.axes.named.items():
+        for step, things in enumerate(labels[atom] if own == sort else ()):
+            for thing in things:
+                found[thing] = min(step, found.get(thing, step))
+    return found
+
+
+def _first_steps(spec: Spec, labels: Mapping[str, Sequence[Any]]) -> dict[str, list[int]]:
+    """For each sort of names the first steps that name its things, in the order of `_with_an_axis`."""
+    return {sort: list(_things_named(spec, labels, sort).values()) for sort, things in spec.sorts.items() if not things}
+
+
 def _with_an_axis(spec: Spec, labels: Mapping[str, Sequence[Any]]) -> tuple[Spec, dict[str, list[float]]]:
     """The spec about the things that an episode has named, and one more for all others; and their labels."""
     sorts = dict(spec.sorts)
     found: dict[str, list[float]] = {name: list(labels[name]) for name in spec.axes.names}
-    for sort in dict.fromkeys(spec.axes.named.values()):
+    for sort in [name for name, own in spec.sorts.items() if not own]:
         atoms = [atom for atom, own in spec.axes.named.items() if own == sort]
-        things = dict.fromkeys(thing for atom in atoms for step in labels[atom] for thing in step)
+        things = _things_named(spec, labels, sort)
         called = {thing: str(thing) for thing in things}
-        if len(set(called.values())) < len(called):
+        if len(set(called.values()) - {"", OTHERS}) < len(called):
             called = {thing: repr(thing) for thing in things}
         sorts[sort] = (*called.values(), OTHERS)
         for atom in atoms:
@@ -358,12 +394,17 @@ def _without(episode: EpisodeRecord, names: Sequence[str]) -> EpisodeRecord:
 
 
 def _reasons(
-    spec: Spec, number: int, labels: Mapping[str, Sequence[float]], letters: Sequence[Mapping[str, float]]
+    spec: Spec,
+    number: int,
+    labels: Mapping[str, Sequence[float]],
+    letters: Sequence[Mapping[str, float]],
+    since: Mapping[str, Sequence[int]],
 ) -> tuple[list[Decider], list[tuple[str, ...]]]:
     """For each step what made the value of a pair what it is, or its progress, and what it waits for.
 
     Of a pair about several things, for the thing that decides: the one with the largest value where one is enough, else
-    the one with the least; it stays the same while no other takes its place.
+    the one with the least; it stays the same while no other takes its place. `since` has the first steps that name the
+    things of sorts of names: a mean is over those that have been named so far.
     """
     formula = spec.pairs[number].formula
     if not isinstance(formula, Quantified):
@@ -371,11 +412,16 @@ def _reasons(
     things = spec.things(number)
     each = [_reasons_for_one(alone(spec, about_one(spec.pairs[number], x)), 0, labels, letters) for x in things]
     extreme = max if formula.quantifier == "exists" else min
+    first_steps = since.get(formula.variable, ()) if isinstance(formula, Mean) else ()
+    every = range(len(things))
     chosen, causes, waiting = 0, [], []
     for step in range(len(letters)):
-        best = extreme(values[step] for values, _, _ in each)
-        if each[chosen][0][step] != best:
-            chosen = next(k for k, (values, _, _) in enumerate(each) if values[step] == best)
+        counted: Sequence[int] = [k for k, first in enumerate(first_steps) if first <= step]
+        if not counted:  # the last thing stands for all others
+            counted = every[-1:] if first_steps else every
+        best = extreme(each[k][0][step] for k in counted)
+        if chosen not in counted or each[chosen][0][step] != best:
+            chosen = next(k for k in counted if each[k][0][step] == best)
         causes.append(dataclasses.replace(each[chosen][1][step], thing=(formula.variable, things[chosen])))
         waiting.append(each[chosen][2][step])
     return causes, waiting

@@ -8,7 +8,6 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from rewardspec.drawing.run_plot import matplotlib_classes
-from rewardspec.episodes.progress_causes import progress_prefixes
 from rewardspec.types import Plot
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def plot_explanation(explanation: Explanation) -> Plot:
         said = f"{name}    weight {explanation.spec.weights[number]:g}"
         if explanation.spec.pairs[number].progress:
             said += ", paid for progress"
-        elif (progress := progress_prefixes(explanation.spec, number, labels, len(rows))[0]) != values:
+        elif (progress := explanation.progress(number)) != values:
             axis.step(steps, progress, where="mid", color=color, linewidth=1.1, linestyle=":")
             said += "    dotted: progress"
         _title(axis, said, color)

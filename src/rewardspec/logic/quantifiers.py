@@ -131,6 +131,20 @@ def with_variable(formula: FormulaLike, variable: str, predicates: Collection[st
     return as_formula(formula).fold(replaced)
 
 
+def with_plain_atoms(formula: Formula) -> Formula:
+    """A formula whose text can be parsed: what it says of single things without a quantifier, in plain atoms.
+
+    Example:
+        >>> with_plain_atoms(as_formula("forall box: G held(box)").about("3"))
+        parse('G "held(3)"')
+    """
+
+    def replaced(part: Formula, args: tuple[Formula, ...]) -> Formula:
+        return Atom(part.name) if isinstance(part, AtomOf) else part.rebuild(*args)
+
+    return formula if isinstance(formula, Quantified) else formula.fold(replaced)
+
+
 def inside(formula: Formula, build: Callable[[Formula], Formula]) -> Formula:
     """Apply `build` to a formula, or to the body of a quantified one.
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from rewardspec.errors import FormulaError, MonitorFileError
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.parsing import parse
+from rewardspec.logic.quantifiers import with_plain_atoms
 from rewardspec.machines.expressions import Expression, all_parts
 from rewardspec.machines.program import Program
 from rewardspec.types import Json, JsonObject
@@ -31,7 +32,7 @@ def to_json(formula: Formula, program: Program, *, indent: int | None = None) ->
     document = {
         "format": FORMAT,
         "version": VERSION,
-        "formula": str(formula),
+        "formula": str(with_plain_atoms(formula)),
         "semantics": program.semantics,
         "atoms": list(program.atoms),
         "registers": [{"name": n, "initial": v} for n, v in zip(program.registers, program.initial, strict=True)],

@@ -51,19 +51,21 @@ def episodes_html(explanations: Mapping[str, Explanation], frames: Mapping[str, 
     if not explanations:
         raise Error("A page needs an episode. Received none.")
     spec = next(iter(explanations.values())).spec
-    if any(each.spec != spec for each in explanations.values()):
+    if len({each.paid_spec for each in explanations.values()}) > 1:
         raise Error("The episodes of a page should be of one spec. Received those of several: write a page for each.")
     strangers = [title for title in frames or {} if title not in explanations]
     if strangers:
         raise Error(f"Frames are given for {strangers[0]!r}, which is none of the episodes: {', '.join(explanations)}.")
     monitors = [_monitor(spec, number) for number in range(len(spec.pairs))]
     title = _title(spec, list(explanations))
+    # Of a sort of names, each episode has named its own things.
+    atoms = list(dict.fromkeys(atom for each in explanations.values() for atom in each.spec.atoms))
     data = {
         "title": title,
         "lead": _lead(spec),
-        "spec": _spec(spec, monitors),
+        "spec": _spec(spec, monitors) | {"atoms": atoms},
         "episodes": [
-            _episode(title, each, monitors, (frames or {}).get(title)) for title, each in explanations.items()
+            _episode(title, each, atoms, monitors, (frames or {}).get(title)) for title, each in explanations.items()
         ],
     }
     return whole_page("episode.html", ["timeline.js", "episode.js"], data, title)
@@ -115,11 +117,15 @@ def _spec(spec: Spec, monitors: Sequence[Monitor | None]) -> JsonObject:
         }
         for name, pair, monitor in zip(spec.names, spec.pairs, monitors, strict=True)
     ]
-    return {"atoms": list(spec.atoms), "pairs": pairs, "payment": spec.payment, "semantics": spec.semantics}
+    return {"pairs": pairs, "payment": spec.payment, "semantics": spec.semantics}
 
 
 def _episode(
-    title: str, explanation: Explanation, monitors: Sequence[Monitor | None], frames: Sequence[Array] | None
+    title: str,
+    explanation: Explanation,
+    atoms: Sequence[str],
+    monitors: Sequence[Monitor | None],
+    frames: Sequence[Array] | None,
 ) -> JsonObject:
     rows, length = explanation.rows, len(explanation)
     if frames is not None and len(frames) != length:
@@ -139,7 +145,7 @@ def _episode(
     return {
         "title": title,
         "length": length,
-        "labels": {atom: [short(x) for x in column] for atom, column in explanation.labels.items()},
+        "labels": {atom: [short(x) for x in explanation.labels.get(atom, [0.0] * length)] for atom in atoms},
         "rewards": [float("nan") if row.reward is None else short(row.reward) for row in rows],
         "vetoed": [row.vetoed_by for row in rows],
         "decided": [row.decided_by for row in rows],

@@ -166,6 +166,8 @@ class AECMonitorReward(BaseWrapper):
                 self._left.add(agent)
             if not self._agents.followers[agent].started:
                 self._begin_turn(agent)
+            if agent in self._left and agent not in transitions:  # it has not acted at all
+                self._told[agent]["episode"] = self._agents.followers[agent].statistics()
         if TEAM in transitions:
             self._acted, self._round_base = {}, 0.0
         self._take_over(rewards)

@@ -65,7 +65,8 @@ class Follower:
 
     def start(self, obs: Observation, info: Info) -> InfoDict:
         """Begin an episode, and return the entries of its first `info`."""
-        self.forget()
+        if self.started:
+            self.forget()  # else what a team has paid before an agent's first turn would be lost
         if self._engine is not None:
             self._state, labels = self._engine.start(obs, info)
             self._recorded = RecordedEpisode(labels) if self._record else None

@@ -54,7 +54,7 @@ def as_sorts(sorts: Mapping[str, int | str | Iterable[str]] | None) -> dict[str,
 
 
 def _things(name: str, things: Any) -> Things:
-    if things in (NAMES, ()):
+    if isinstance(things, str | tuple) and things in (NAMES, ()):
         return ()
     if isinstance(things, int | np.integer) and not isinstance(things, bool):
         count = int(things)

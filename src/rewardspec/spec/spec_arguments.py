@@ -69,7 +69,7 @@ class SpecArguments:
             raise SpecError(f"`max_registers` should be a non-negative integer. Received {max_registers!r}.")
         put("max_registers", max_registers)
         put("semantics", semantics)
-        put("bound", bound if bound in (None, math.inf) else finite(bound, "bound"))
+        put("bound", None if bound is None else math.inf if bound == math.inf else finite(bound, "bound"))
         if self.bound is not None and (self.bound <= 0.0 or semantics == "degree"):
             why = "above 0" if semantics == "robustness" else "left out: degrees are in [0, 1] anyway"
             raise SpecError(f"`bound` should be {why}. Received {bound!r}.")

@@ -81,7 +81,7 @@ class SpecDraft:
         options: The other arguments of `Spec`.
         threshold: Where labels turn into 0 or 1, or None.
         components: The observation's components that the file names.
-            table: The whole file, as its entries are written.
+        table: The whole file, as its entries are written.
     """
 
     pairs: tuple[Pair, ...]

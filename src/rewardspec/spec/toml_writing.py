@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from rewardspec.errors import SpecError
+from rewardspec.logic.quantifiers import with_plain_atoms
 from rewardspec.spec.atoms.components import Components, read_components
 from rewardspec.spec.atoms.event_atoms import EventAtom
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
@@ -84,7 +85,7 @@ def _lines(spec: Spec, further: Mapping[str, Json]) -> Iterator[str]:
 
 def _pair(pair: Pair) -> JsonObject:
     entry = {key: getattr(pair, key) for key in _PAIR}
-    entry |= {"formula": str(pair.formula), "progress": pair.progress or None}
+    entry |= {"formula": str(with_plain_atoms(pair.formula)), "progress": pair.progress or None}
     return {key: value for key, value in entry.items() if value is not None}
 
 

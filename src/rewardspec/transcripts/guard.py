@@ -100,10 +100,11 @@ class Guard:
         Raises:
             RecordingError: It is no chat message.
         """
-        identifier = message.get("tool_call_id")
-        if message.get("role") in ("tool", "function") and isinstance(identifier, str) and identifier in self._blocked:
-            self._reader.messages += 1
-            return []
+        if isinstance(message, Mapping) and message.get("role") in ("tool", "function"):
+            identifier = message.get("tool_call_id")
+            if isinstance(identifier, str) and identifier in self._blocked:
+                self._reader.messages += 1
+                return []
         decisions = []
         events = self._reader.read(message)
         identifiers = iter(
@@ -116,6 +117,7 @@ class Guard:
                 if not decision.allowed:
                     self._blocked |= {decision.id} - {""}
                     continue
+                self._blocked.discard(decision.id)  # some agents number the calls of each message anew
             self._states = self._book.step(self._states, event)
         return decisions
 

@@ -141,6 +141,12 @@ def read_event_atom(entry: Mapping[str, Json]) -> EventAtom:
     if not isinstance(where, dict):
         raise SpecError(f"`where` should be a table of arguments and what they should be. Received {shown(where)}.")
     for path, wanted in where.items():
+        for each in wanted if isinstance(wanted, list) else [wanted]:
+            if not isinstance(each, str | int | float | list | dict):
+                raise SpecError(
+                    f"`where.{path}` should be text, a number, true or false, or a list of these. Received "
+                    f"{shown(each)}. Write a date as text, in quotes."
+                )
         if isinstance(wanted, dict) and (not wanted or any(key not in _COMPARISONS for key in wanted)):
             raise SpecError(f"`where.{path}` should compare by {', '.join(_COMPARISONS)}. Received {shown(wanted)}.")
         if isinstance(wanted, dict) and not all(_is_number(bound) for bound in wanted.values()):
@@ -208,7 +214,9 @@ def _one_or_list(words: tuple[str, ...]) -> Json:
 
 def _inline(value: Json) -> str:
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_inline(entry)}" for key, entry in value.items()) + " }"
+        return "{ " + ", ".join(f"{_inline(key)} = {_inline(entry)}" for key, entry in value.items()) + " }"
     if isinstance(value, list):
         return f"[{', '.join(map(_inline, value))}]"
+    if isinstance(value, float):
+        return repr(value)  # JSON has no infinity
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -11,7 +11,7 @@ import dis
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias
 
@@ -149,8 +149,11 @@ class Thresholded(DerivedAtom):
         return None if label is None else float(label >= self.threshold)
 
     def __call__(self, obs: Observation, action: Action, next_obs: Observation, info: Info | None = None) -> Number:
-        """The Boolean label of one transition, or the labels of a batch."""
-        return (super().__call__(obs, action, next_obs, info) >= self.threshold) * 1.0
+        """The Boolean label of one transition, or the labels of a batch or of things."""
+        label = super().__call__(obs, action, next_obs, info)
+        if isinstance(label, Mapping):
+            return {thing: (own >= self.threshold) * 1.0 for thing, own in label.items()}
+        return (label >= self.threshold) * 1.0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -53,6 +53,8 @@ def read_labels(
         except Exception as error:
             raise atom_raised(name, error, step, next_obs, info if takes_info(function) else None) from error
         if axes is not None and name in axes.named:
+            if clip and isinstance(found, Mapping):
+                found = {x: _label(f"{name}({x})", one, step, clip, semantics) for x, one in found.items()}
             labels[name] = named_labels(name, found, at_step(step))
         elif axes is not None and name in axes.sort_of:
             for each, one in _of_things(axes, name, found, step).items():

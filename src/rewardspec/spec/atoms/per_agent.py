@@ -24,6 +24,11 @@ class PerAgent(DerivedAtom):
             for agent, seen in next_obs.items()
         }
 
+    def with_margin(self, margin: bool) -> PerAgent:
+        """The same atom as a spec of robustness reads it, or one of degrees; see `ExpressionAtom.with_margin`."""
+        own = self.function
+        return PerAgent(own.with_margin(margin)) if isinstance(own, ExpressionAtom) else self
+
 
 def _own(part: Mapping[str, Observation | Action | Info] | None, agent: str) -> Any:
     return None if part is None else part.get(agent)

@@ -68,12 +68,15 @@ def no_time_left(linted: LintedSpec) -> Iterator[Finding]:
 def cut_short(linted: LintedSpec) -> Iterator[Finding]:
     """A hold under `F` that a single step at an episode's end or start meets."""
     for number, pair in enumerate(linted.pairs):
-        for part in to_nnf(pair.body).subformulas():
+        normal = to_nnf(pair.body)
+        outermost = {normal, *(normal.args if isinstance(normal, fm.And | fm.Or) else ())}
+        for part in normal.subformulas():
             if isinstance(part, fm.Eventually):
-                yield from _cut_short(number, pair, part)
+                yield from _cut_short(number, pair, part, anywhere=part.is_plain and part in outermost)
 
 
-def _cut_short(number: int, pair: Pair, part: fm.Eventually) -> Iterator[Finding]:
+def _cut_short(number: int, pair: Pair, part: fm.Eventually, anywhere: bool) -> Iterator[Finding]:
+    """The findings about one `F`; `anywhere` says whether it is about all steps of the episode."""
     asked = part.arg.args if isinstance(part.arg, fm.And) else (part.arg,)
     holds = [hold for hold in asked if isinstance(hold, fm.Always | fm.Historically) and hold.high is not None]
     # What is judged at the last step or at the first is so on purpose.
@@ -83,9 +86,9 @@ def _cut_short(number: int, pair: Pair, part: fm.Eventually) -> Iterator[Finding
             continue
         if not ahead:
             whole = part.arg & fm.Previous(fm.TRUE, high)
-        elif len(asked) > 1:
+        elif len(asked) > 1 or not anywhere:
             whole = part.arg & fm.Next(fm.TRUE, high)
-        else:  # looking back needs a smaller machine
+        else:  # looking back needs a smaller machine, and says the same where the hold may be anywhere
             whole = fm.Historically(hold.arg, 0, high - hold.low) & fm.Previous(fm.TRUE, high)
         message = (
             f"{called(number, pair)} is met by less than it seems to ask for: `{to_string(hold, longest=80)}` is cut "

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rewardspec.errors import Error, MonitorFileError
 from rewardspec.logic.formulas import Formula, FormulaLike, as_formula
+from rewardspec.logic.quantifiers import with_plain_atoms
 from rewardspec.machines.drawable import Drawable
 from rewardspec.machines.monitor_json import read_document
 from rewardspec.machines.namespaces import namespace_of
@@ -250,7 +251,7 @@ class BooleanMonitor(Drawable):
         data = {
             "format": _FORMAT,
             "version": _VERSION,
-            "formula": str(self.formula),
+            "formula": str(with_plain_atoms(self.formula)),
             "atoms": self.atoms,
             "accepting": sorted(self.accepting),
             "roots": self.table.roots,
