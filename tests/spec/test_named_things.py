@@ -259,3 +259,10 @@ def test_a_sort_of_names_is_saved_and_linted():
     assert rules("exists order: G !lost(order)") == ["unnamed-things"]
     assert rules("forall order: G(placed(order) -> F paid(order))") == []
     assert rules("mean order: F paid(order)") == []
+
+
+def test_an_episode_of_too_many_things_is_not_explained():
+    spec = rs.Spec([("mean x: G(a(x) -> F b(x))", 1)], sorts={"x": "names"})
+    labels = {"a": [dict.fromkeys(range(1000), 1.0)], "b": [{}]}
+    with pytest.raises(RecordingError, match="fewer than 1,000 things of a sort"):
+        spec.explain(labels)

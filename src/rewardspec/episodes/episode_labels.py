@@ -13,7 +13,7 @@ from rewardspec.errors import LabelError, RecordingError, did_you_mean
 from rewardspec.logic.formulas import TRUE, And, Atom
 from rewardspec.logic.semantics import read_trace
 from rewardspec.spec.atoms.batch_info import BatchInfo
-from rewardspec.spec.sorts import Thing, named_labels
+from rewardspec.spec.sorts import MOST_THINGS, Thing, named_labels
 from rewardspec.spec.spec import Spec
 from rewardspec.types import EpisodeRecord
 
@@ -45,12 +45,21 @@ def first_steps(spec: Spec, labels: Mapping[str, Sequence[Any]]) -> dict[str, li
 
 
 def with_an_axis(spec: Spec, labels: Mapping[str, Sequence[Any]]) -> tuple[Spec, dict[str, list[float]]]:
-    """The spec about the things that an episode has named, and one more for all others; and their labels."""
+    """The spec about the things that an episode has named, and one more for all others; and their labels.
+
+    Raises:
+        RecordingError: The episode names too many things.
+    """
     sorts = dict(spec.sorts)
     found: dict[str, list[float]] = {name: list(labels[name]) for name in spec.axes.names}
     for sort in [name for name, own in spec.sorts.items() if not own]:
         atoms = [atom for atom, own in spec.axes.named.items() if own == sort]
         things = _things_named(spec, labels, sort)
+        if len(things) >= MOST_THINGS:
+            raise RecordingError(
+                f"An episode can be explained if it names fewer than {MOST_THINGS:,} things of a sort. This one names "
+                f"{len(things):,} of the sort {sort!r}. Explain a part of it, or leave out the labels of some things."
+            )
         called = {thing: str(thing) for thing in things}
         if len(set(called.values()) - {"", OTHERS}) < len(called):
             called = {thing: repr(thing) for thing in things}
