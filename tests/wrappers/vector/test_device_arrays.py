@@ -84,6 +84,24 @@ def test_a_lost_final_observation_is_reported():
         play()
 
 
+def test_an_entry_that_final_info_lacks_is_not_read_from_the_next_episode():
+    class Winning(OnDevice):
+        def reset(self, **options):
+            observations, infos = super().reset(**options)
+            return observations, {**infos, "won": torch.zeros(3)}
+
+        def step(self, actions):
+            *others, infos = super().step(actions)
+            infos.setdefault("final_obs", others[0])
+            return *others, {**infos, "won": torch.zeros(3), "final_info": {}}
+
+    spec = rs.Spec([("F won", 1)], {"won": "info.won"})
+    envs = MonitorReward(Winning(cartpoles(AutoresetMode.SAME_STEP), torch.as_tensor), spec)
+    envs.reset(seed=0)
+    with pytest.raises(rs.LabelError, match="'won'"):
+        envs.step(torch.ones(3, dtype=torch.int64))
+
+
 def test_labels_out_of_range_are_noted_until_asked_for():
     spec = rs.Spec([("F far", 1)], {"far": lambda obs, action, next_obs: next_obs[..., 1] * 9.0})
     envs = MonitorReward(OnDevice(cartpoles(AutoresetMode.NEXT_STEP), torch.as_tensor), spec)

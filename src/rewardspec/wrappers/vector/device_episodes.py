@@ -136,7 +136,10 @@ class DeviceEpisodes:
         return found
 
     def _with_final_info(self, infos: InfoDict, ended: Array) -> Info:
-        """The entries of `infos` that came with the last observations, before any reset."""
+        """The entries of `infos` that came with the last observations, before any reset.
+
+        An entry that `final_info` does not have is left out: in `infos` it may belong to the next episode.
+        """
         if not self._engine.reads_info:
             return {}
         finals = infos.get("final_info")
@@ -146,7 +149,7 @@ class DeviceEpisodes:
                 "labels cannot be known. Let the environment give it, or write the atom for observations."
             )
         now, final = _entries(infos), _entries(finals)
-        return {**now, **{key: chosen(ended, final[key], now.get(key, final[key])) for key in final}}
+        return {key: chosen(ended, final[key], now.get(key, final[key])) for key in final}
 
     def _mask(self, values: Array) -> Array:
         return self._xp.asarray(values, dtype=self._xp.bool, **self._device)
