@@ -158,7 +158,7 @@ def arrays(case: Case, array: Callable[[Any], Any], rounding: float, count: int 
     spec, plan = case.spec, lanes(case, count, steps)
     labels, following = plan.labels(case), plan.first_labels(case, plan.following)
     first = {k: array(v) for k, v in plan.first_labels(case, plan.first).items()}
-    state = spec.start(first, batch=None if spec.atoms else count)  # with a size, it would be one of NumPy
+    state = spec.start(first, batch=count)
     assert type(spec.penalty_in_force(state)) is type(array(np.zeros(1)))
     rewards, values = [], []
     for t in range(steps):

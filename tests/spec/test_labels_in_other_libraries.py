@@ -40,6 +40,13 @@ def test_labels_can_be_compiled() -> None:
     assert compiled.tolist() == plain.tolist()
 
 
+def test_a_batch_starts_in_the_library_of_its_labels_whether_its_size_is_given_or_not() -> None:
+    labels = SPEC.labels(jnp.asarray(FIRST), None, jnp.asarray(FIRST), batch=3)
+    for state in (SPEC.start(labels), SPEC.start(labels, batch=3)):
+        assert isinstance(SPEC.penalty_in_force(state), jax.Array)
+        assert SPEC.level(state).tolist() == [2.75, 3.0, 2.5]
+
+
 def test_labels_of_jax_stay_on_the_device() -> None:
     labels = SPEC.labels(*map(jnp.asarray, (FIRST, ACTION, LAST)), batch=3)
     assert list(labels) == ["near", "out", "moves"]

@@ -262,12 +262,14 @@ class Spec(SpecArguments):
             labels: The labels of the first state. Their type decides how the spec runs: numbers for one episode, arrays
                 for a batch, which computes in their type. Labels in half precision (bfloat16, float16) are converted to
                 float32, so that values and rewards are not rounded.
-            batch: Size or shape of the batch, for a spec without atoms.
-            xp: Array library of the batch, for a spec without atoms: NumPy if None.
+            batch: Size or shape of the batch, for a spec without atoms or labels that are numbers.
+            xp: Array library of such a batch: NumPy if None.
             device: Device of the batch, likewise.
             check_labels: Whether a batch in JAX or torch notes which labels are out of range or NaN, here and in every
                 later step, for `invalid_labels` to tell. In NumPy such a label is an error at once.
         """
+        if xp is None and any(namespace_of(label) not in (None, np) for label in labels.values()):
+            batch = None  # arrays of JAX or torch say it, and where they are
         state, _ = self.step(self.initial_state(batch, xp, device=device), labels)
         if check_labels and type(state) is State and self.atoms:
             labels = self.axes.split(labels)
