@@ -115,7 +115,7 @@ def measured_by(task: Task, measure: str | None) -> Task:
     formula = as_formula(measure)
     last = isinstance(formula, Atom)
     words = f"The last label of `{measure}`." if last else ""
-    success = Measure.from_formula(patterns.stay(formula), words) if last else Measure.from_rule(formula)
+    success = Measure.from_formula(patterns.reach_and_stay(formula), words) if last else Measure.from_rule(formula)
     return task.replace(measures={"success": success})
 
 
