@@ -14,6 +14,7 @@ from rewardspec.lab.experiments.own_study import own_study
 from rewardspec.lab.experiments.report import machine, plot, report
 from rewardspec.lab.experiments.study import Reward
 from rewardspec.lab.experiments.summaries import Summaries, summarize
+from rewardspec.lab.experiments.table_layout import completion_table
 from rewardspec.lab.learning.training_log import TrainingLog
 from rewardspec.lab.tasks.measures import Measure
 from rewardspec.spec.pairs import Pair
@@ -254,6 +255,38 @@ def test_intervals_are_spoken_of_where_there_are_some(runs, told):
     assert not re.search(r"\bnan\b", page)
     shown = text[text.index("Which reward is better Differences") :]
     assert SHOWN.get(found.standing, found.standing) in shown[: shown.index("In the end")]
+
+
+@pytest.mark.parametrize(
+    ("measure", "said", "axis"),
+    [
+        ("G !leans", "Success: the value of `G !leans` at the end of an episode.", "success: G !leans"),
+        ("now leans", "Success: the mean of `now leans` over the steps of an episode.", "success: now leans"),
+        ("leans", "Success: the last label of `leans` in an episode.", "success: leans"),
+        (None, "Return: sum of the environment's own rewards.", "return"),
+    ],
+)
+def test_it_says_what_success_is(measure, said, axis):
+    spec = 'observation = ["x", "v", "a", "w"]\natoms.leans = "abs(a) > 0.1"\npairs = [["F leans", 1]]'
+    study = own_study("CartPole-v1", {"leaning": spec}, measure=measure)
+    cells = [
+        dataclasses.replace(learning_cell("cart_pole", "base"), task="CartPole-v1", reward=name)
+        for name in study.rewards
+    ]
+    summaries = Summaries(study, [summarize(cell, study) for cell in cells])
+    assert completion_table(summaries).notes[0] == said
+    curves = {(cell.task, cell.reward): curve_of(cell) for cell in cells}
+    drawn = to_svg(figure_of_all(study, curves))
+    assert f">{axis}<" in drawn
+    page = report(summaries, curves, drawn)
+    shown = parsed(page).text
+    name, _, definition = said.replace("`", "").partition(": ")
+    text = " ".join("".join(shown).split())
+    assert text.count(f"{name}: {definition}") == 2  # at the top and below the table
+    method = text[text.index("How it was measured", text.index("What the rewards are")) :]
+    assert definition[1:] in method[:200]
+    assert "`" not in text
+    assert "ask completion" not in text
 
 
 def test_further_measures_have_columns_of_their_own(monkeypatch):

@@ -82,6 +82,7 @@ def own_study(
         reward=reward_of,
         contrasts=tuple(Contrast(f"{name}_and_{first}", f"{name} − {first}", name, (first,)) for name in others),
         rivals=tuple(rewards),
+        success=measure or "",
         rules={name: title for name, (title, _) in rules.items()},
         description={"study": "own", "env": env, "specs": dict(specs), **description},
     )
@@ -114,7 +115,7 @@ def measured_by(task: Task, measure: str | None) -> Task:
         return task
     formula = as_formula(measure)
     last = isinstance(formula, Atom)
-    words = f"The last label of `{measure}`." if last else ""
+    words = f"The last label of `{measure}` in an episode." if last else ""
     success = Measure.from_formula(patterns.reach_and_stay(formula), words) if last else Measure.from_rule(formula)
     return task.replace(measures={"success": success})
 

@@ -99,12 +99,13 @@ def report(
     totals = comparisons.over_environments(results) if shares else {}
     said = "Learning curves for all environments and rewards; the table above has the numbers."
     profiles = comparisons.profiles(results) if picture is not None and totals else {}
-    share_words = "For each reward, the share of runs that complete more than a given part of the task."
+    share_words = f"For each reward, the share of the runs whose {study.measured} is above each level."
+    environment.filters["code"] = lambda text: safe(_CODE.sub(r"<code>\1</code>", html.escape(text)))
     page = environment.get_template("report.html").render(
         study=study,
         colors=colors,
         style=safe((TEMPLATES / "report.css").read_text(encoding="utf-8")),
-        highlights=[safe(_CODE.sub(r"<code>\1</code>", html.escape(line))) for line in comparisons.highlights(results)],
+        highlights=list(comparisons.highlights(results)),
         cells=len(cells),
         short=len(results.short_of_budget()),
         missing=len(results.missing()),
@@ -213,16 +214,16 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Cont
         "facts": (
             ("Arguments", task.arguments),
             ("Its own reward", task.base_reward),
-            ("Task completion", task.measure.words),
+            (study.measured.capitalize(), task.measure.words),
             ("Learner", f"{learner_words(task.learner)}{limit}"),
         ),
         "made_by": task.made_by,
         "figure": safe(plot(to_svg(figure_of_task(study, name, own)), name, said)) if own else None,
         "heads": _heads(study, task),
         "rows": [_row(results, task, reward) for reward in study.rewards] if results.of(name) else [],
-        "note": f"Numbers are means over runs; completion is {results.interval_words()}. Return is what an episode of "
-        "the last tenth was paid, own return what the environment's own reward would have been for it. Unsafe is the "
-        "share of those episodes that violated a veto of the spec.",
+        "note": f"Numbers are means over runs; {study.measured} is {results.interval_words()}. Paid is what an episode "
+        "of the last tenth was paid, own return what the environment's own reward would have been for it. Unsafe is "
+        "the share of those episodes that violated a veto of the spec.",
         "rewards": [_card(study, task, reward, safe) for reward in study.rewards if reward != BASE],
         "verdicts": list(_verdicts(study, task)) if task.learner == "q-learning" and task.intent is not None else [],
         "discount": LEARNER_DISCOUNT,
@@ -230,10 +231,12 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Cont
 
 
 def _heads(study: Study, task: Task) -> list[str]:
-    paper = ["Paper"] * bool(study.references)
-    ends = ["IQM", "Converged at", "of runs", "Return", "Own return", "Unsafe"]
+    measured = [f"{study.measured.capitalize()}, all of training", "last tenth"]
+    if study.references:
+        measured = ["Completion", "Paper", "Last tenth"]
+    ends = ["IQM", "Converged at", "of runs", "Paid", "Own return", "Unsafe"]
     further = (name.replace("_", " ").capitalize() for name in _further(study, task))
-    return ["Reward", "Completion", *paper, "Last tenth", *further, *ends]
+    return ["Reward", *measured, *further, *ends]
 
 
 def _further(study: Study, task: Task) -> dict[str, Measure]:

@@ -107,8 +107,9 @@ def completion_table(results: Summaries) -> Table:
             ),
         ]
         notes = [
+            *filter(None, [study.definition]),
             "Mean over runs of a run's mean over its episodes in the last tenth of training, and in all of it, "
-            f"{results.interval_words()}. Episodes are those of training, exploration included.{_best_words(results)}"
+            f"{results.interval_words()}. Episodes are those of training, exploration included.{_best_words(results)}",
         ]
     return _table(results, _measured(study), groups, notes)
 
@@ -254,8 +255,7 @@ def _unit(study: Study) -> str:
 
 def _measured(study: Study) -> str:
     """Return the title of the first measure."""
-    names = {next(iter(task.measures)).replace("_", " ").capitalize() for task in study.tasks.values()}
-    return (names.pop() if len(names) == 1 else "Score") + _unit(study)
+    return study.measured.capitalize() + _unit(study)
 
 
 def _text(estimate: Estimate, task: Task) -> str:
