@@ -111,7 +111,18 @@ def test_rules_are_shown_with_their_names_and_formulas():
     }
     specs["a"] += "weight = 1\n"
     rules = own_study("MountainCar-v0", specs).rules
-    assert list(rules.values()) == ["calm (a): G slow", "there, arrives: F far", "F near", "calm (b): now slow"]
+    assert list(rules.values()) == ["calm (a): G slow", "there: F far", "F near", "calm (b): now slow"]
+
+
+def test_a_rule_that_two_specs_write_differently_is_one_rule():
+    plain = 'atoms.far = "next_obs[0] > 0.4"\npairs = [["F far", 1]]'
+    named = """observation = ["x", "v"]
+        atoms.far = { expression = "next_obs[0] > 0.4" }
+        pairs = [{ name = "arrive", formula = "F far", weight = 2 }]"""
+    alone = own_study("MountainCar-v0", {"plain": plain}).rules
+    both = own_study("MountainCar-v0", {"plain": plain, "named": named}).rules
+    assert list(both.values()) == ["arrive: F far"]
+    assert list(both) == list(alone)  # so that results of the first spec are found again
 
 
 def test_an_atom_measures_by_its_last_label():
