@@ -188,12 +188,15 @@ def _contrast(results: Summaries, contrast: Contrast) -> Content:
 
 
 def _compared(study: Study, found: Comparison, *, named: bool) -> Content:
-    task = study.tasks[found.task]
-    scale = 100 if (task.measure if found.measure is None else task.measures[found.measure]).share else 1
-    difference = found.difference
-    half = f" ± {scale * difference.half_width:.2f}" if difference.known else ""
+    share, difference = comparisons.is_share(study, found), found.difference
+    scale = 100 if share else 1
+    text = f"{scale * difference.value:+.2f}".replace("-", "−")
+    if share and (difference.low < -1.0 or difference.high > 1.0):
+        text = "".join(comparisons.texts(difference, share))
+    elif difference.known:
+        text += f" ± {scale * difference.half_width:.2f}"
     return {
-        "text": f"{scale * difference.value:+.2f}".replace("-", "−") + half,
+        "text": text,
         "standing": comparisons.SHOWN.get(found.standing, found.standing),
         "tone": _TONES.get(found.standing, ""),
         "other": study.rewards[found.other] if named else "",
