@@ -20,7 +20,7 @@ from rewardspec.lab.tasks.measures import Measure
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
 from rewardspec.synthesis.quantitative.synthesize import synthesize
-from tests.lab.experiments.synthetic import REWARDS, STUDY, learning_cell, summary_of
+from tests.lab.experiments.synthetic import REWARDS, STUDY, cell_of, learning_cell, log_of, summary_of
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -61,6 +61,11 @@ def parsed(text):
     found.close()
     assert found.open == []
     return found
+
+
+def words_of(page):
+    """The text of a page, without its style."""
+    return " ".join("".join(parsed(re.sub("<style>.*?</style>", "", page, flags=re.DOTALL)).text).split())
 
 
 def quick_reward(task, reward):
@@ -279,14 +284,30 @@ def test_it_says_what_success_is(measure, said, axis):
     drawn = to_svg(figure_of_all(study, curves))
     assert f">{axis}<" in drawn
     page = report(summaries, curves, drawn)
-    shown = parsed(page).text
     name, _, definition = said.replace("`", "").partition(": ")
-    text = " ".join("".join(shown).split())
+    text = words_of(page)
     assert text.count(f"{name}: {definition}") == 2  # at the top and below the table
     method = text[text.index("How it was measured", text.index("What the rewards are")) :]
     assert definition[1:] in method[:200]
     assert "`" not in text
     assert "ask completion" not in text
+    assert "2 of 2rewards" in text
+    for word in ("cell", "paper", "onverge"):  # which are about other studies, or about nothing here
+        assert word not in text, word
+
+
+def test_convergence_is_explained_where_there_is_some():
+    spec = 'atoms.goal = "next_obs == 15"\npairs = [["F goal", 1]]'
+    study = own_study("FrozenLake-v1", {"reach": spec}, measure="F goal")
+    cells = [
+        dataclasses.replace(cell_of(log_of([[1.0] * 250] * 3)), task="FrozenLake-v1", reward=name)
+        for name in study.rewards
+    ]
+    text = words_of(report(Summaries(study, [summarize(cell, study) for cell in cells]), {}, None))
+    assert "Rewards of episodes, averaged exponentially" in text
+    assert "The test cannot hold before episode 192." in text
+    assert "Converged at" in text
+    assert "paper" not in text
 
 
 def test_further_measures_have_columns_of_their_own(monkeypatch):

@@ -126,7 +126,7 @@ def report(
         profiles=safe(plot(to_svg(figure_of_profiles(study, profiles)), "profiles", share_words)) if profiles else None,
         tasks=[_task_page(results, drawn if picture is not None else {}, name, safe) for name in study.tasks],
         statistics=statistics,
-        convergence=convergence,
+        convergence=convergence if results.shows_convergence else None,
         settings=list(_settings(results)),
         commands=list(dict.fromkeys(command for cell in cells for command in cell.commands)),
         versions=_versions(cells),
@@ -165,7 +165,7 @@ def _sections(study: Study, tables: Mapping[str, Table]) -> list[Content]:
 
 def _tiles(results: Summaries) -> Iterator[tuple[str, str]]:
     cells = results.all()
-    yield f"{len(cells)} of {len(results.study.cells)}", "cells"
+    yield f"{len(cells)} of {len(results.study.cells)}", f"{results.study.cell_word}s"
     yield f"{sum(cell.runs for cell in cells):,}", "runs"
     yield compact(sum(cell.episodes for cell in cells)), "episodes"
     yield compact(sum(cell.steps for cell in cells)), "steps"
@@ -222,7 +222,7 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Cont
         ),
         "made_by": task.made_by,
         "figure": safe(plot(to_svg(figure_of_task(study, name, own)), name, said)) if own else None,
-        "heads": _heads(study, task),
+        "heads": _heads(results, task),
         "rows": [_row(results, task, reward) for reward in study.rewards] if results.of(name) else [],
         "note": f"Numbers are means over runs; {study.measured} is {results.interval_words()}. Paid is what an episode "
         "of the last tenth was paid, own return what the environment's own reward would have been for it. Unsafe is "
@@ -233,11 +233,12 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Cont
     }
 
 
-def _heads(study: Study, task: Task) -> list[str]:
+def _heads(results: Summaries, task: Task) -> list[str]:
+    study = results.study
     measured = [f"{study.measured.capitalize()}, all of training", "last tenth"]
     if study.references:
         measured = ["Completion", "Paper", "Last tenth"]
-    ends = ["IQM", "Converged at", "of runs", "Paid", "Own return", "Unsafe"]
+    ends = ["IQM", *["Converged at", "of runs"] * results.shows_convergence, "Paid", "Own return", "Unsafe"]
     further = (name.replace("_", " ").capitalize() for name in _further(study, task))
     return ["Reward", *measured, *further, *ends]
 
@@ -253,7 +254,7 @@ def _row(results: Summaries, task: Task, reward: str) -> list[str]:
     paper = ["" if published is None else f"{published.completion:.2f}"] * bool(results.study.references)
     title = results.study.rewards[reward]
     if cell is None:
-        return [title, GAP, *paper, *[GAP] * (7 + len(_further(results.study, task)))]
+        return [title, GAP, *paper, *[GAP] * (len(_heads(results, task)) - len(paper) - 2)]
     share = task.measure.share
     return [
         title,
@@ -265,8 +266,7 @@ def _row(results: Summaries, task: Task, reward: str) -> list[str]:
             for name, measure in _further(results.study, task).items()
         ),
         f"{100 * cell.iqm.value:.2f}" if share else f"{cell.iqm.value:.4g}",
-        episode_text(cell.convergence_episode),
-        f"{100 * cell.converged:.0f} %",
+        *[episode_text(cell.convergence_episode), f"{100 * cell.converged:.0f} %"] * results.shows_convergence,
         _amount(cell.final_over_runs["reward"]),
         _amount(cell.final_over_runs["base_reward"]),
         "" if cell.payment is None else f"{100 * cell.final_over_runs['violated']:.1f} %",

@@ -175,6 +175,11 @@ class Study:
         return tuple((task, reward) for task in self.tasks for reward in self.rewards)
 
     @property
+    def cell_word(self) -> str:
+        """What a cell is to readers: of a single task, there is one for each reward."""
+        return "cell" if len(self.tasks) > 1 else "reward"
+
+    @property
     def measured(self) -> str:
         """Name of the first measure of success, in words; "score" if those of the tasks have different names."""
         names = {next(iter(task.measures)).replace("_", " ") for task in self.tasks.values()}
