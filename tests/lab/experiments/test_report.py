@@ -296,6 +296,25 @@ def test_it_says_what_success_is(measure, said, axis):
         assert word not in text, word
 
 
+@pytest.mark.parametrize(("formula", "vetoes"), [("F goal", False), ("G !goal", True)])
+def test_a_single_environment_is_shown_once(formula, vetoes):
+    spec = f'atoms.goal = "next_obs == 15"\npairs = [["{formula}", 1]]'
+    study = own_study("FrozenLake-v1", {"reach": spec})
+    cells = [
+        dataclasses.replace(learning_cell("frozen_lake", "base"), task="FrozenLake-v1", reward=name)
+        for name in study.rewards
+    ]
+    curves = {(cell.task, cell.reward): curve_of(cell, share=False) for cell in cells}
+    drawn = to_svg(figure_of_all(study, curves))
+    assert ">Base<" in drawn  # as in the tables
+    page = report(Summaries(study, [summarize(cell, study) for cell in cells]), curves, drawn)
+    assert page.count('class="plot"') == 1
+    text = words_of(page)
+    assert "Environments" not in text
+    assert "reach − Base" in text
+    assert ("Unsafe" in text) is vetoes
+
+
 def test_convergence_is_explained_where_there_is_some():
     spec = 'atoms.goal = "next_obs == 15"\npairs = [["F goal", 1]]'
     study = own_study("FrozenLake-v1", {"reach": spec}, measure="F goal")

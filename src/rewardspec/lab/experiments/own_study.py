@@ -80,7 +80,9 @@ def own_study(
         rewards=rewards,
         budget=budget,
         reward=reward_of,
-        contrasts=tuple(Contrast(f"{name}_and_{first}", f"{name} − {first}", name, (first,)) for name in others),
+        contrasts=tuple(
+            Contrast(f"{name}_and_{first}", f"{name} − {rewards[first]}", name, (first,)) for name in others
+        ),
         rivals=tuple(rewards),
         success=measure or "",
         rules={name: title for name, (title, _) in rules.items()},

@@ -111,6 +111,7 @@ def report(
         missing=len(results.missing()),
         tiles=list(_tiles(results)),
         sections=_sections(study, tables),
+        environments=_environments(study),
         tables=tables,
         curves=None if picture is None else safe(plot(picture, "all", said)),
         hint=hint,
@@ -152,7 +153,9 @@ def _sections(study: Study, tables: Mapping[str, Table]) -> list[Content]:
             *others,
             section("comparisons", "Which reward is better"),
         ),
-        section("environments", "Environments", *(section(name, task.title) for name, task in study.tasks.items())),
+        section(
+            "environments", _environments(study), *(section(name, task.title) for name, task in study.tasks.items())
+        ),
         section("method", "How it was measured"),
         section(
             "configuration",
@@ -161,6 +164,10 @@ def _sections(study: Study, tables: Mapping[str, Table]) -> list[Content]:
             section("provenance", "Commands, versions, machines"),
         ),
     ]
+
+
+def _environments(study: Study) -> str:
+    return "Environments" if len(study.tasks) > 1 else "Environment"
 
 
 def _tiles(results: Summaries) -> Iterator[tuple[str, str]]:
@@ -209,8 +216,10 @@ def _compared(study: Study, found: Comparison, *, named: bool) -> Content:
 def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Content:
     """Build the section of a task: description, results and rewards."""
     study, task = results.study, results.study.tasks[name]
-    own = {reward: drawn[name, reward] for reward in study.rewards if (name, reward) in drawn}
+    several = len(study.tasks) > 1  # otherwise the curves are those of the results
+    own = {reward: drawn[name, reward] for reward in study.rewards if several and (name, reward) in drawn}
     said = f"Learning curves of {task.title}."
+    unsafe = " Unsafe is the share of those episodes that violated a veto of the spec." * _has_vetoes(study, task)
     limit = "" if task.max_episode_steps is None else f"; episodes of at most {task.max_episode_steps:,} steps"
     return {
         "task": task,
@@ -225,8 +234,7 @@ def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Cont
         "heads": _heads(results, task),
         "rows": [_row(results, task, reward) for reward in study.rewards] if results.of(name) else [],
         "note": f"Numbers are means over runs; {study.measured} is {results.interval_words()}. Paid is what an episode "
-        "of the last tenth was paid, own return what the environment's own reward would have been for it. Unsafe is "
-        "the share of those episodes that violated a veto of the spec.",
+        f"of the last tenth was paid, own return what the environment's own reward would have been for it.{unsafe}",
         "rewards": [_card(study, task, reward, safe) for reward in study.rewards if reward != BASE],
         "verdicts": list(_verdicts(study, task)) if task.learner == "q-learning" and task.intent is not None else [],
         "discount": LEARNER_DISCOUNT,
@@ -238,7 +246,8 @@ def _heads(results: Summaries, task: Task) -> list[str]:
     measured = [f"{study.measured.capitalize()}, all of training", "last tenth"]
     if study.references:
         measured = ["Completion", "Paper", "Last tenth"]
-    ends = ["IQM", *["Converged at", "of runs"] * results.shows_convergence, "Paid", "Own return", "Unsafe"]
+    ends = ["IQM", *["Converged at", "of runs"] * results.shows_convergence, "Paid", "Own return"]
+    ends += ["Unsafe"] * _has_vetoes(study, task)
     further = (name.replace("_", " ").capitalize() for name in _further(study, task))
     return ["Reward", *measured, *further, *ends]
 
@@ -269,8 +278,15 @@ def _row(results: Summaries, task: Task, reward: str) -> list[str]:
         *[episode_text(cell.convergence_episode), f"{100 * cell.converged:.0f} %"] * results.shows_convergence,
         _amount(cell.final_over_runs["reward"]),
         _amount(cell.final_over_runs["base_reward"]),
-        "" if cell.payment is None else f"{100 * cell.final_over_runs['violated']:.1f} %",
+        *["" if cell.payment is None else f"{100 * cell.final_over_runs['violated']:.1f} %"]
+        * _has_vetoes(results.study, task),
     ]
+
+
+def _has_vetoes(study: Study, task: Task) -> bool:
+    """Return whether a pair of some reward of a task vetoes."""
+    specs = (study.reward(task, reward).spec for reward in study.rewards)
+    return any(pair.vetoes for spec in specs if spec is not None for pair in spec.pairs)
 
 
 def _amount(value: float) -> str:
