@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from rewardspec.lab.experiments.comparisons import compare, highlights, over_environments, profiles
+from rewardspec.lab.experiments.own_study import own_study
+from rewardspec.lab.experiments.report import _compared
 from rewardspec.lab.experiments.summaries import Summaries
 from tests.lab.experiments.synthetic import REWARDS, STUDY, cell_of, log_of, summaries_of, summary_of
 
@@ -89,6 +91,21 @@ def test_too_few_runs_are_told_of_and_not_called_level():
         "Too few runs to tell whether a spec is ahead of the environment's own reward, in 1 of 1 environments: Taxi "
         "(Best, +60.0 points)."
     ]
+
+
+def test_the_interval_of_a_difference_of_shares_stays_in_their_range():
+    spec = 'atoms.goal = "next_obs == 15"\npairs = [["F goal", 1]]'
+    study = own_study("FrozenLake-v1", {"reach": spec}, measure="F goal")
+    cells = [
+        dataclasses.replace(cell_with(reward, *means), task="FrozenLake-v1", reward=reward)
+        for reward, means in (("base", (0.0, 0.0, 0.0)), ("reach", (0.0, 0.0, 0.9)))
+    ]
+    results = Summaries(study, cells)
+    (found,) = compare(results, *study.contrasts)
+    assert found.difference.high > 1.0
+    said, *_ = highlights(results)
+    assert said.endswith(": +30.0 points [−99.1, +100.0].")
+    assert _compared(study, found, named=False)["text"] == "+30.0 [−99.1, +100.0]"
 
 
 def test_without_the_environments_own_reward_there_is_nothing_to_lead():

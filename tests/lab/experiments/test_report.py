@@ -14,12 +14,13 @@ from rewardspec.lab.experiments.own_study import own_study
 from rewardspec.lab.experiments.report import machine, plot, report
 from rewardspec.lab.experiments.study import Reward
 from rewardspec.lab.experiments.summaries import Summaries, summarize
+from rewardspec.lab.experiments.table_layout import completion_table
 from rewardspec.lab.learning.training_log import TrainingLog
 from rewardspec.lab.tasks.measures import Measure
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.spec import Spec
 from rewardspec.synthesis.quantitative.synthesize import synthesize
-from tests.lab.experiments.synthetic import REWARDS, STUDY, learning_cell, summary_of
+from tests.lab.experiments.synthetic import REWARDS, STUDY, cell_of, learning_cell, log_of, summary_of
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -60,6 +61,11 @@ def parsed(text):
     found.close()
     assert found.open == []
     return found
+
+
+def words_of(page):
+    """The text of a page, without its style."""
+    return " ".join("".join(parsed(re.sub("<style>.*?</style>", "", page, flags=re.DOTALL)).text).split())
 
 
 def quick_reward(task, reward):
@@ -254,6 +260,73 @@ def test_intervals_are_spoken_of_where_there_are_some(runs, told):
     assert not re.search(r"\bnan\b", page)
     shown = text[text.index("Which reward is better Differences") :]
     assert SHOWN.get(found.standing, found.standing) in shown[: shown.index("In the end")]
+
+
+@pytest.mark.parametrize(
+    ("measure", "said", "axis"),
+    [
+        ("G !leans", "Success: the value of `G !leans` at the end of an episode.", "success: G !leans"),
+        ("now leans", "Success: the mean of `now leans` over the steps of an episode.", "success: now leans"),
+        ("leans", "Success: the last label of `leans` in an episode.", "success: leans"),
+        (None, "Return: sum of the environment's own rewards.", "return"),
+    ],
+)
+def test_it_says_what_success_is(measure, said, axis):
+    spec = 'observation = ["x", "v", "a", "w"]\natoms.leans = "abs(a) > 0.1"\npairs = [["F leans", 1]]'
+    study = own_study("CartPole-v1", {"leaning": spec}, measure=measure)
+    cells = [
+        dataclasses.replace(learning_cell("cart_pole", "base"), task="CartPole-v1", reward=name)
+        for name in study.rewards
+    ]
+    summaries = Summaries(study, [summarize(cell, study) for cell in cells])
+    assert completion_table(summaries).notes[0] == said
+    curves = {(cell.task, cell.reward): curve_of(cell) for cell in cells}
+    drawn = to_svg(figure_of_all(study, curves))
+    assert f">{axis}<" in drawn
+    page = report(summaries, curves, drawn)
+    name, _, definition = said.replace("`", "").partition(": ")
+    text = words_of(page)
+    assert text.count(f"{name}: {definition}") == 2  # at the top and below the table
+    method = text[text.index("How it was measured", text.index("What the rewards are")) :]
+    assert definition[1:] in method[:200]
+    assert "`" not in text
+    assert "ask completion" not in text
+    assert "2 of 2rewards" in text
+    for word in ("cell", "paper", "onverge"):  # which are about other studies, or about nothing here
+        assert word not in text, word
+
+
+@pytest.mark.parametrize(("formula", "vetoes"), [("F goal", False), ("G !goal", True)])
+def test_a_single_environment_is_shown_once(formula, vetoes):
+    spec = f'atoms.goal = "next_obs == 15"\npairs = [["{formula}", 1]]'
+    study = own_study("FrozenLake-v1", {"reach": spec})
+    cells = [
+        dataclasses.replace(learning_cell("frozen_lake", "base"), task="FrozenLake-v1", reward=name)
+        for name in study.rewards
+    ]
+    curves = {(cell.task, cell.reward): curve_of(cell, share=False) for cell in cells}
+    drawn = to_svg(figure_of_all(study, curves))
+    assert ">Base<" in drawn  # as in the tables
+    page = report(Summaries(study, [summarize(cell, study) for cell in cells]), curves, drawn)
+    assert page.count('class="plot"') == 1
+    text = words_of(page)
+    assert "Environments" not in text
+    assert "reach − Base" in text
+    assert ("Unsafe" in text) is vetoes
+
+
+def test_convergence_is_explained_where_there_is_some():
+    spec = 'atoms.goal = "next_obs == 15"\npairs = [["F goal", 1]]'
+    study = own_study("FrozenLake-v1", {"reach": spec}, measure="F goal")
+    cells = [
+        dataclasses.replace(cell_of(log_of([[1.0] * 250] * 3)), task="FrozenLake-v1", reward=name)
+        for name in study.rewards
+    ]
+    text = words_of(report(Summaries(study, [summarize(cell, study) for cell in cells]), {}, None))
+    assert "Rewards of episodes, averaged exponentially" in text
+    assert "The test cannot hold before episode 192." in text
+    assert "Converged at" in text
+    assert "paper" not in text
 
 
 def test_further_measures_have_columns_of_their_own(monkeypatch):

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from rewardspec import tasks
+from rewardspec import evaluate, tasks
 from rewardspec.errors import Error
-from rewardspec.lab.experiments.own_study import own_study
+from rewardspec.lab.experiments.own_study import measured_by, own_study
 from rewardspec.lab.experiments.study import Reward, merged_description, own_reward, study_of
 from rewardspec.lab.learning.settings import PPO, QLearning
 from rewardspec.lab.paper.evaluation import paper_study
@@ -111,7 +111,25 @@ def test_rules_are_shown_with_their_names_and_formulas():
     }
     specs["a"] += "weight = 1\n"
     rules = own_study("MountainCar-v0", specs).rules
-    assert list(rules.values()) == ["calm (a): G slow", "there, arrives: F far", "F near", "calm (b): now slow"]
+    assert list(rules.values()) == ["calm (a): G slow", "there: F far", "F near", "calm (b): now slow"]
+
+
+def test_a_rule_that_two_specs_write_differently_is_one_rule():
+    plain = 'atoms.far = "next_obs[0] > 0.4"\npairs = [["F far", 1]]'
+    named = """observation = ["x", "v"]
+        atoms.far = { expression = "next_obs[0] > 0.4" }
+        pairs = [{ name = "arrive", formula = "F far", weight = 2 }]"""
+    alone = own_study("MountainCar-v0", {"plain": plain}).rules
+    both = own_study("MountainCar-v0", {"plain": plain, "named": named}).rules
+    assert list(both.values()) == ["arrive: F far"]
+    assert list(both) == list(alone)  # so that results of the first spec are found again
+
+
+def test_an_atom_measures_by_its_last_label():
+    (success,) = measured_by(tasks.get("frozen_lake"), "reach_goal").measures.values()
+    for labels, last in (([0, 0, 1], 1.0), ([1, 1, 0], 0.0), ([0.5], 0.5)):
+        assert evaluate(success.formula, {"reach_goal": labels}) == last
+    assert not success.mean
 
 
 def test_a_spec_without_atoms_has_those_of_the_task():

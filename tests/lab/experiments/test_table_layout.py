@@ -207,6 +207,11 @@ def test_latex_is_laid_out_like_the_papers(few, full):
     assert r"\label{table:x}" in text
 
 
+def test_latex_sets_code_as_code(few):
+    table = dataclasses.replace(ends_table(few), notes=("Of “this” and `G !a_b` and “that”.",))
+    assert r"Of ``this'' and \texttt{G !a\_b} and ``that''.}" in to_latex(table, "table:x")
+
+
 def test_latex_is_well_formed(full):
     for table in tables_of(full).values():
         text = to_latex(table, "table:x")

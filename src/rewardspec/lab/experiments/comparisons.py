@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from rewardspec.lab.experiments.statistics import FEWEST_RUNS, Estimate, bootstrapped_iqm, performance_profile
-from rewardspec.lab.experiments.study import BASE, Contrast
+from rewardspec.lab.experiments.study import BASE, Contrast, Study
 from rewardspec.lab.experiments.summaries import Summaries, Summary
 from rewardspec.lab.learning.settings import PPO
 from rewardspec.types import Floats
@@ -163,12 +163,30 @@ def _titles(results: Summaries, found: Comparison) -> tuple[str, str]:
 
 
 def _amount(results: Summaries, found: Comparison) -> str:
-    """Format a difference with its interval, in percentage points if it is a share."""
-    task, one = results.study.tasks[found.task], found.difference
-    share = (task.measure if found.measure is None else task.measures[found.measure]).share
+    """Format a difference, with its interval in a study of one task."""
+    share = is_share(results.study, found)
+    value, interval = texts(found.difference, share)
+    return value + " points" * share + interval * (len(results.study.tasks) == 1)
+
+
+def is_share(study: Study, found: Comparison) -> bool:
+    """Return whether a comparison is of shares."""
+    task = study.tasks[found.task]
+    return (task.measure if found.measure is None else task.measures[found.measure]).share
+
+
+def texts(difference: Estimate, share: bool) -> tuple[str, str]:
+    """Format a difference, and its interval after a space; of shares in percentage points, clipped to [-100, 100].
+
+    Example:
+        >>> texts(Estimate(0.278, -0.686, 1.241), share=True)
+        ('+27.8', ' [−68.6, +100.0]')
+        >>> texts(Estimate(-98.76, math.nan, math.nan), share=False)
+        ('−98.76', '')
+    """
+    ends = (max(difference.low, -1.0), min(difference.high, 1.0)) if share else (difference.low, difference.high)
     value, low, high = (
         (f"{100 * number:+.1f}" if share else f"{number:+.4g}").replace("-", "−")
-        for number in (one.value, one.low, one.high)
+        for number in (difference.value, *ends)
     )
-    known = found.standing != "too few runs" and len(results.study.tasks) == 1
-    return value + " points" * share + f" [{low}, {high}]" * known
+    return value, f" [{low}, {high}]" * difference.known

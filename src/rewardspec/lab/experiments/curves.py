@@ -102,7 +102,7 @@ def figure_of_all(study: Study, curves: Curves, measure: str | None = None) -> P
     for axis in axes.ravel()[len(study.tasks) :]:
         axis.set_axis_off()
     for axis, task in zip(axes[:, 0], list(study.tasks.values())[::across], strict=True):
-        axis.set_ylabel(_shortened(study.rules.get(measure or "", _measured(task, measure))), color=SOFT_INK)
+        axis.set_ylabel(_label(study, task, measure), color=SOFT_INK)
     _legend(figure, study, published=measure is None)
     return figure
 
@@ -112,8 +112,8 @@ def figure_of_task(study: Study, name: str, curves: Mapping[str, Curve]) -> Plot
     figure = _small_figure()
     axis = figure.subplots()
     _panel(axis, study, study.tasks[name], curves)
-    axis.set_ylabel(_measured(study.tasks[name]), color=SOFT_INK, fontsize=9)
-    _legend(figure, study, fontsize=8.5, columnspacing=1.2, handletextpad=0.5)
+    axis.set_ylabel(_label(study, study.tasks[name]), color=SOFT_INK, fontsize=9)
+    _legend(figure, study, small=True)
     return figure
 
 
@@ -123,21 +123,22 @@ def figure_of_profiles(study: Study, profiles: Mapping[str, Floats]) -> Plot:
     axis = figure.subplots()
     colors = colors_of(study)
     for reward, shares in profiles.items():
-        axis.plot(np.linspace(0.0, 1.0, len(shares)), shares, color=colors[reward], linewidth=1.9, label=reward)
+        axis.plot(np.linspace(0.0, 1.0, len(shares)), shares, color=colors[reward], linewidth=1.9)
     axis.set_xlim(0.0, 1.0)
     axis.set_xticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "25 %", "50 %", "75 %", "100 %"])
-    axis.set_xlabel("task completion in the last tenth of training", color=SOFT_INK, fontsize=9)
+    axis.set_xlabel(f"{study.measured} in the last tenth of training", color=SOFT_INK, fontsize=9)
     axis.set_ylabel("runs above that", color=SOFT_INK, fontsize=9)
     _plain(axis)
-    axis.legend(loc="lower left", frameon=False, labelcolor=INK, handlelength=1.4, fontsize=9)
+    _legend(figure, study, published=False, small=True)
     return figure
 
 
-def _measured(task: Task, measure: str | None = None) -> str:
-    return (measure or next(iter(task.measures))).replace("_", " ")
-
-
-def _shortened(text: str) -> str:
+def _label(study: Study, task: Task, measure: str | None = None) -> str:
+    """Label the axis of a measure: a rule by its title, and success by its formula."""
+    name = measure or next(iter(task.measures))
+    text = study.rules.get(name, name.replace("_", " "))
+    if study.success and measure is None:
+        text = f"{text}: {study.success}"
     return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…"
 
 
@@ -219,16 +220,19 @@ def _plain(axis: Plot, share: bool = True) -> None:
     axis.tick_params(axis="x", length=3)
 
 
-def _legend(figure: Plot, study: Study, *, published: bool = True, **style: object) -> None:
+def _legend(figure: Plot, study: Study, *, published: bool = True, small: bool = False) -> None:
     from matplotlib.lines import Line2D
 
     colors = colors_of(study)
-    entries = [Line2D([], [], color=colors[reward], linewidth=2.6, label=reward) for reward in study.rewards]
+    names = {reward: reward if study.references else title for reward, title in study.rewards.items()}
+    entries = [Line2D([], [], color=colors[reward], linewidth=2.6, label=name) for reward, name in names.items()]
     if study.references and published:
         mark = Line2D([], [], color=SOFT_INK, label="paper, mean of training", linestyle="", marker="<", markersize=6)
         mark.set_markeredgewidth(0)
         entries.append(mark)
-    look = {"frameon": False, "labelcolor": INK, "handlelength": 1.4, "borderaxespad": 0.3, **style}
+    look = {"frameon": False, "labelcolor": INK, "handlelength": 1.4, "borderaxespad": 0.3}
+    if small:
+        look |= {"fontsize": 8.5, "columnspacing": 1.2, "handletextpad": 0.5}
     figure.legend(handles=entries, loc="upper left", ncols=len(entries), **look)
 
 

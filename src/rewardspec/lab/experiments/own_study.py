@@ -80,8 +80,11 @@ def own_study(
         rewards=rewards,
         budget=budget,
         reward=reward_of,
-        contrasts=tuple(Contrast(f"{name}_and_{first}", f"{name} − {first}", name, (first,)) for name in others),
+        contrasts=tuple(
+            Contrast(f"{name}_and_{first}", f"{name} − {rewards[first]}", name, (first,)) for name in others
+        ),
         rivals=tuple(rewards),
+        success=measure or "",
         rules={name: title for name, (title, _) in rules.items()},
         description={"study": "own", "env": env, "specs": dict(specs), **description},
     )
@@ -114,26 +117,26 @@ def measured_by(task: Task, measure: str | None) -> Task:
         return task
     formula = as_formula(measure)
     last = isinstance(formula, Atom)
-    words = f"The last label of `{measure}`." if last else ""
-    success = Measure.from_formula(patterns.stay(formula), words) if last else Measure.from_rule(formula)
+    words = f"The last label of `{measure}` in an episode." if last else ""
+    success = Measure.from_formula(patterns.reach_and_stay(formula), words) if last else Measure.from_rule(formula)
     return task.replace(measures={"success": success})
 
 
 def _rules(task: Task, texts: Mapping[str, str]) -> dict[str, tuple[str, Measure]]:
     """Return the formulas of the specs as measures, with their titles, so that each is known under every reward.
 
-    A title is the formula, after its names in the specs; a name of several formulas is followed by that of the spec.
-    Left out are formulas without atoms, formulas about things, formulas under robustness, and formulas whose atoms two
-    specs define differently. The name of a measure depends on the formula and on its atoms alone, so that results that
-    are there already are neither lost nor mistaken when specs are added or changed.
+    A title is the formula, after its first name in the specs; a name of several formulas is followed by that of the
+    spec. Left out are formulas without atoms, formulas about things, formulas under robustness, and formulas whose
+    atoms two specs define differently. The name of a measure depends on the formula and on its atoms alone, as the
+    first spec writes them, so that results that are there already are neither lost nor mistaken when specs are added.
     """
     functions: dict[str, list[AtomFunction]] = collections.defaultdict(list)
     for spec in task.specs.values():
         for atom, function in (spec.atom_functions or {}).items():
             functions[atom].append(function)
     contested = {atom for atom, (first, *others) in functions.items() if any(other != first for other in others)}
-    found: dict[str, tuple[Formula, Measure]] = {}
-    named: dict[str, dict[str, str]] = {}  # the pairs' names of each rule, each with the first spec that has it
+    found: dict[Formula, tuple[str, Measure]] = {}
+    named: dict[Formula, tuple[str, str]] = {}  # the first name of each formula, and the spec that has it
     for key, spec in task.specs.items():
         written = tomllib.loads(texts.get(key, ""))
         for pair in spec.pairs:
@@ -144,16 +147,18 @@ def _rules(task: Task, texts: Mapping[str, str]) -> dict[str, tuple[str, Measure
                 rule = Measure.from_rule(pair.formula)
                 identity += " mean" * rule.mean
                 name = f"rule_{zlib.crc32(identity.encode()):08x}"
-                found.setdefault(name, (pair.formula, rule))
+                found.setdefault(pair.formula, (name, rule))  # the atoms mean the same, however they are written
                 if pair.name is not None:
-                    named.setdefault(name, {}).setdefault(pair.name, key)
-    used = collections.Counter(title for titles in named.values() for title in titles)
+                    named.setdefault(pair.formula, (pair.name, key))
+    used = collections.Counter(name for name, _ in named.values())
 
-    def title_of(name: str, formula: Formula) -> str:
-        titles = [f"{one} ({key})" if used[one] > 1 else one for one, key in named.get(name, {}).items()]
-        return f"{', '.join(titles)}: {formula}" if titles else str(formula)
+    def title_of(formula: Formula) -> str:
+        if formula not in named:
+            return str(formula)
+        name, key = named[formula]
+        return f"{name} ({key}): {formula}" if used[name] > 1 else f"{name}: {formula}"
 
-    return {name: (title_of(name, formula), rule) for name, (formula, rule) in found.items()}
+    return {name: (title_of(formula), rule) for formula, (name, rule) in found.items()}
 
 
 def _listed(names: list[str]) -> str:

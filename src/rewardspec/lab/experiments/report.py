@@ -99,17 +99,19 @@ def report(
     totals = comparisons.over_environments(results) if shares else {}
     said = "Learning curves for all environments and rewards; the table above has the numbers."
     profiles = comparisons.profiles(results) if picture is not None and totals else {}
-    share_words = "For each reward, the share of runs that complete more than a given part of the task."
+    share_words = f"For each reward, the share of the runs whose {study.measured} is above each level."
+    environment.filters["code"] = lambda text: safe(_CODE.sub(r"<code>\1</code>", html.escape(text)))
     page = environment.get_template("report.html").render(
         study=study,
         colors=colors,
         style=safe((TEMPLATES / "report.css").read_text(encoding="utf-8")),
-        highlights=[safe(_CODE.sub(r"<code>\1</code>", html.escape(line))) for line in comparisons.highlights(results)],
+        highlights=list(comparisons.highlights(results)),
         cells=len(cells),
         short=len(results.short_of_budget()),
         missing=len(results.missing()),
         tiles=list(_tiles(results)),
         sections=_sections(study, tables),
+        environments=_environments(study),
         tables=tables,
         curves=None if picture is None else safe(plot(picture, "all", said)),
         hint=hint,
@@ -125,7 +127,7 @@ def report(
         profiles=safe(plot(to_svg(figure_of_profiles(study, profiles)), "profiles", share_words)) if profiles else None,
         tasks=[_task_page(results, drawn if picture is not None else {}, name, safe) for name in study.tasks],
         statistics=statistics,
-        convergence=convergence,
+        convergence=convergence if results.shows_convergence else None,
         settings=list(_settings(results)),
         commands=list(dict.fromkeys(command for cell in cells for command in cell.commands)),
         versions=_versions(cells),
@@ -151,7 +153,9 @@ def _sections(study: Study, tables: Mapping[str, Table]) -> list[Content]:
             *others,
             section("comparisons", "Which reward is better"),
         ),
-        section("environments", "Environments", *(section(name, task.title) for name, task in study.tasks.items())),
+        section(
+            "environments", _environments(study), *(section(name, task.title) for name, task in study.tasks.items())
+        ),
         section("method", "How it was measured"),
         section(
             "configuration",
@@ -162,9 +166,13 @@ def _sections(study: Study, tables: Mapping[str, Table]) -> list[Content]:
     ]
 
 
+def _environments(study: Study) -> str:
+    return "Environments" if len(study.tasks) > 1 else "Environment"
+
+
 def _tiles(results: Summaries) -> Iterator[tuple[str, str]]:
     cells = results.all()
-    yield f"{len(cells)} of {len(results.study.cells)}", "cells"
+    yield f"{len(cells)} of {len(results.study.cells)}", f"{results.study.cell_word}s"
     yield f"{sum(cell.runs for cell in cells):,}", "runs"
     yield compact(sum(cell.episodes for cell in cells)), "episodes"
     yield compact(sum(cell.steps for cell in cells)), "steps"
@@ -187,12 +195,15 @@ def _contrast(results: Summaries, contrast: Contrast) -> Content:
 
 
 def _compared(study: Study, found: Comparison, *, named: bool) -> Content:
-    task = study.tasks[found.task]
-    scale = 100 if (task.measure if found.measure is None else task.measures[found.measure]).share else 1
-    difference = found.difference
-    half = f" ± {scale * difference.half_width:.2f}" if difference.known else ""
+    share, difference = comparisons.is_share(study, found), found.difference
+    scale = 100 if share else 1
+    text = f"{scale * difference.value:+.2f}".replace("-", "−")
+    if share and (difference.low < -1.0 or difference.high > 1.0):
+        text = "".join(comparisons.texts(difference, share))
+    elif difference.known:
+        text += f" ± {scale * difference.half_width:.2f}"
     return {
-        "text": f"{scale * difference.value:+.2f}".replace("-", "−") + half,
+        "text": text,
         "standing": comparisons.SHOWN.get(found.standing, found.standing),
         "tone": _TONES.get(found.standing, ""),
         "other": study.rewards[found.other] if named else "",
@@ -205,35 +216,40 @@ def _compared(study: Study, found: Comparison, *, named: bool) -> Content:
 def _task_page(results: Summaries, drawn: Curves, name: str, safe: Safe) -> Content:
     """Build the section of a task: description, results and rewards."""
     study, task = results.study, results.study.tasks[name]
-    own = {reward: drawn[name, reward] for reward in study.rewards if (name, reward) in drawn}
+    several = len(study.tasks) > 1  # otherwise the curves are those of the results
+    own = {reward: drawn[name, reward] for reward in study.rewards if several and (name, reward) in drawn}
     said = f"Learning curves of {task.title}."
+    unsafe = " Unsafe is the share of those episodes that violated a veto of the spec." * _has_vetoes(study, task)
     limit = "" if task.max_episode_steps is None else f"; episodes of at most {task.max_episode_steps:,} steps"
     return {
         "task": task,
         "facts": (
             ("Arguments", task.arguments),
             ("Its own reward", task.base_reward),
-            ("Task completion", task.measure.words),
+            (study.measured.capitalize(), task.measure.words),
             ("Learner", f"{learner_words(task.learner)}{limit}"),
         ),
         "made_by": task.made_by,
         "figure": safe(plot(to_svg(figure_of_task(study, name, own)), name, said)) if own else None,
-        "heads": _heads(study, task),
+        "heads": _heads(results, task),
         "rows": [_row(results, task, reward) for reward in study.rewards] if results.of(name) else [],
-        "note": f"Numbers are means over runs; completion is {results.interval_words()}. Return is what an episode of "
-        "the last tenth was paid, own return what the environment's own reward would have been for it. Unsafe is the "
-        "share of those episodes that violated a veto of the spec.",
+        "note": f"Numbers are means over runs; {study.measured} is {results.interval_words()}. Paid is what an episode "
+        f"of the last tenth was paid, own return what the environment's own reward would have been for it.{unsafe}",
         "rewards": [_card(study, task, reward, safe) for reward in study.rewards if reward != BASE],
         "verdicts": list(_verdicts(study, task)) if task.learner == "q-learning" and task.intent is not None else [],
         "discount": LEARNER_DISCOUNT,
     }
 
 
-def _heads(study: Study, task: Task) -> list[str]:
-    paper = ["Paper"] * bool(study.references)
-    ends = ["IQM", "Converged at", "of runs", "Return", "Own return", "Unsafe"]
+def _heads(results: Summaries, task: Task) -> list[str]:
+    study = results.study
+    measured = [f"{study.measured.capitalize()}, all of training", "last tenth"]
+    if study.references:
+        measured = ["Completion", "Paper", "Last tenth"]
+    ends = ["IQM", *["Converged at", "of runs"] * results.shows_convergence, "Paid", "Own return"]
+    ends += ["Unsafe"] * _has_vetoes(study, task)
     further = (name.replace("_", " ").capitalize() for name in _further(study, task))
-    return ["Reward", "Completion", *paper, "Last tenth", *further, *ends]
+    return ["Reward", *measured, *further, *ends]
 
 
 def _further(study: Study, task: Task) -> dict[str, Measure]:
@@ -247,7 +263,7 @@ def _row(results: Summaries, task: Task, reward: str) -> list[str]:
     paper = ["" if published is None else f"{published.completion:.2f}"] * bool(results.study.references)
     title = results.study.rewards[reward]
     if cell is None:
-        return [title, GAP, *paper, *[GAP] * (7 + len(_further(results.study, task)))]
+        return [title, GAP, *paper, *[GAP] * (len(_heads(results, task)) - len(paper) - 2)]
     share = task.measure.share
     return [
         title,
@@ -259,12 +275,18 @@ def _row(results: Summaries, task: Task, reward: str) -> list[str]:
             for name, measure in _further(results.study, task).items()
         ),
         f"{100 * cell.iqm.value:.2f}" if share else f"{cell.iqm.value:.4g}",
-        episode_text(cell.convergence_episode),
-        f"{100 * cell.converged:.0f} %",
+        *[episode_text(cell.convergence_episode), f"{100 * cell.converged:.0f} %"] * results.shows_convergence,
         _amount(cell.final_over_runs["reward"]),
         _amount(cell.final_over_runs["base_reward"]),
-        "" if cell.payment is None else f"{100 * cell.final_over_runs['violated']:.1f} %",
+        *["" if cell.payment is None else f"{100 * cell.final_over_runs['violated']:.1f} %"]
+        * _has_vetoes(results.study, task),
     ]
+
+
+def _has_vetoes(study: Study, task: Task) -> bool:
+    """Return whether a pair of some reward of a task vetoes."""
+    specs = (study.reward(task, reward).spec for reward in study.rewards)
+    return any(pair.vetoes for spec in specs if spec is not None for pair in spec.pairs)
 
 
 def _amount(value: float) -> str:

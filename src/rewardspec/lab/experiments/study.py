@@ -147,6 +147,7 @@ class Study:
         rivals: The rewards that the star of a suboptimal policy compares with.
         is_full: Function of a task, settings and number of runs: whether a cell had the budget of `references`.
         convergence: Function of a task that returns its convergence rule.
+        success: The formula or atom that success is measured by; empty where the tasks have measures of their own.
         rules: Formulas of the specs that are measured under every reward: their titles by name of the measure.
         notes: Differences from the tasks' own settings.
         description: The study as JSON data, from which `study_of` rebuilds it.
@@ -163,6 +164,7 @@ class Study:
     rivals: tuple[str, ...] = ()
     is_full: Callable[[Task, JsonObject, int], bool] = lambda task, config, runs: True
     convergence: Callable[[Task], ConvergenceRule] = lambda task: ConvergenceRule()
+    success: str = ""
     rules: Mapping[str, str] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
     description: JsonObject
@@ -171,6 +173,25 @@ class Study:
     def cells(self) -> tuple[tuple[str, str], ...]:
         """All cells, by task and reward, in the order of the table."""
         return tuple((task, reward) for task in self.tasks for reward in self.rewards)
+
+    @property
+    def cell_word(self) -> str:
+        """What a cell is to readers: of a single task, there is one for each reward."""
+        return "cell" if len(self.tasks) > 1 else "reward"
+
+    @property
+    def measured(self) -> str:
+        """Name of the first measure of success, in words; "score" if those of the tasks have different names."""
+        names = {next(iter(task.measures)).replace("_", " ") for task in self.tasks.values()}
+        return names.pop() if len(names) == 1 else "score"
+
+    @property
+    def definition(self) -> str:
+        """What the first measure of a single task is, such as "Success: the value of `F goal` at the end of …"."""
+        words = [task.measure.words for task in self.tasks.values()]
+        if len(words) != 1 or not words[0]:
+            return ""
+        return f"{self.measured.capitalize()}: {words[0][0].lower()}{words[0][1:]}"
 
     def checked_reward(self, name: str) -> str:
         """Return the name of a reward of this study, or raise an Error."""

@@ -162,6 +162,11 @@ class Summaries:
         return [summary for summary in self.all() if not summary.full_budget]
 
     @property
+    def shows_convergence(self) -> bool:
+        """Whether convergence is worth a word: some run converged, or there are published numbers of it."""
+        return bool(self.study.references) or any(cell.converged for cell in self.all())
+
+    @property
     def has_intervals(self) -> bool:
         """Whether some cell has enough runs for an interval."""
         return any(cell.runs >= FEWEST_RUNS for cell in self.all())

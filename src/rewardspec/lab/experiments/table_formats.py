@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
@@ -95,7 +96,7 @@ _TEX = str.maketrans(
 
 
 def _tex(text: str) -> str:
-    return text.translate(_TEX)
+    return re.sub("`([^`]+)`", r"\\texttt{\1}", text).translate(_TEX)
 
 
 # Plain text.

@@ -68,7 +68,7 @@ def tables_of(results: Summaries) -> dict[str, Table]:
     tables = {"table": completion_table(results)}
     if study.references:
         tables["differences"] = differences_table(results)
-    if study.references or any(cell.converged for cell in results.all()):
+    if results.shows_convergence:
         tables["convergence"] = convergence_table(results)
     further = dict.fromkeys(name for cell in results.all() for name in cell.final_measures)
     tables |= {name: further_table(results, name) for name in further if name not in study.rules}
@@ -107,8 +107,9 @@ def completion_table(results: Summaries) -> Table:
             ),
         ]
         notes = [
+            *filter(None, [study.definition]),
             "Mean over runs of a run's mean over its episodes in the last tenth of training, and in all of it, "
-            f"{results.interval_words()}. Episodes are those of training, exploration included.{_best_words(results)}"
+            f"{results.interval_words()}. Episodes are those of training, exploration included.{_best_words(results)}",
         ]
     return _table(results, _measured(study), groups, notes)
 
@@ -204,17 +205,19 @@ def _counting(study: Study) -> str:
 def ends_table(results: Summaries) -> Table:
     """Make the table of the end of training, the interquartile mean and the share of converged runs."""
     unit = _unit(results.study)
-    groups = [
-        _Group(f"IQM{unit}", lambda cell, task: _text(cell.iqm, task), lambda cell: cell.iqm),
-        _Group("Converged (%)", lambda cell, _: f"{100 * cell.converged:.0f}"),
-    ]
+    groups = [_Group(f"IQM{unit}", lambda cell, task: _text(cell.iqm, task), lambda cell: cell.iqm)]
     bootstrap = results.interval_words("the 95 % interval of a bootstrap over runs")
-    notes = [
-        f"IQM: interquartile mean of the runs' means over all of training, {bootstrap}. "
-        f"Converged: the share of the runs whose rewards did.{_best_words(results)}",
-    ]
+    title, words = (
+        "Interquartile mean",
+        f"IQM: interquartile mean of the runs' means over all of training, {bootstrap}.",
+    )
+    if results.shows_convergence:
+        title += " and convergence"
+        words += " Converged: the share of the runs whose rewards did."
+        groups.append(_Group("Converged (%)", lambda cell, _: f"{100 * cell.converged:.0f}"))
+    notes = [words + _best_words(results)]
     if not results.study.references:  # the first table has the last tenth
-        return _table(results, "Interquartile mean and convergence", groups, notes)
+        return _table(results, title, groups, notes)
     last = _Group(f"Last tenth{unit}", lambda cell, task: _text(cell.final, task), lambda cell: cell.final)
     said = "Last tenth: the same over the last tenth of training (episodes for Q-learning, else steps), "
     notes = [f"{said}{results.interval_words()}. {notes[0]}"]
@@ -254,8 +257,7 @@ def _unit(study: Study) -> str:
 
 def _measured(study: Study) -> str:
     """Return the title of the first measure."""
-    names = {next(iter(task.measures)).replace("_", " ").capitalize() for task in study.tasks.values()}
-    return (names.pop() if len(names) == 1 else "Score") + _unit(study)
+    return study.measured.capitalize() + _unit(study)
 
 
 def _text(estimate: Estimate, task: Task) -> str:
@@ -347,7 +349,8 @@ def _remarks(results: Summaries) -> Iterator[str]:
     if missing:
         all_shown = len(results.tasks()) in (0, len(study.tasks))
         gaps = GAP if all_shown else f"{GAP}, or no line where an environment has none"
-        yield f"No results yet ({gaps}) for {len(missing)} of {len(study.cells)} cells: {_named(study, missing)}."
+        among = f"{len(missing)} of {len(study.cells)} {study.cell_word}s"
+        yield f"No results yet ({gaps}) for {among}: {_named(study, missing)}."
 
 
 def _named(study: Study, cells: Iterable[tuple[str, str]]) -> str:

@@ -78,7 +78,7 @@ class Measure:
     @classmethod
     def from_formula(cls, formula: FormulaLike, words: str = "") -> Measure:
         """Measure the value of a formula over the task's atoms at the end of an episode."""
-        return cls(as_formula(formula), words or f"Value of `{formula}` at the end.", reads="formula")
+        return cls(as_formula(formula), words or f"The value of `{formula}` at the end of an episode.", reads="formula")
 
     @classmethod
     def from_rule(cls, formula: FormulaLike) -> Measure:
@@ -93,7 +93,7 @@ class Measure:
         # `now φ` is F(last & φ), where φ may be a conjunction.
         if formula.annotation or LAST not in parts[:1] or not all(map(is_past, parts[1:])):
             return cls.from_formula(formula)
-        return cls(formula, f"Mean of `{formula}` over the steps of an episode.", reads="formula", mean=True)
+        return cls(formula, f"The mean of `{formula}` over the steps of an episode.", reads="formula", mean=True)
 
     @classmethod
     def from_return(cls, threshold: float | None = None, words: str = "") -> Measure:
