@@ -98,10 +98,15 @@ def test_constant(formula, severity, value):
     assert f"the value {value} on every trace" in finding.message
 
 
-def test_a_constant_cost_for_each_step_is_only_warned_about():
-    (finding,) = lint(Spec([("F G true", -1)]))
+def test_a_fixed_cost_of_every_step_is_no_mistake():
+    assert lint(Spec([("F G true", -1)])) == []
+    assert lint(Spec([("F goal", 1), Pair("F G true", -0.1, payment="value")], payment="delta")) == []
+
+
+def test_a_cost_that_only_looks_as_if_it_depended_on_an_atom_is_warned_about():
+    (finding,) = lint(Spec([("F G(slow | true)", -1)]))
     assert (finding.severity, finding.rule) == ("warning", "constant")
-    assert "Keep it only if a fixed cost" in finding.remedy
+    assert finding.remedy.startswith("For a fixed cost of every step, write 'F G true'.")
 
 
 @pytest.mark.parametrize(
@@ -262,20 +267,12 @@ def test_a_veto_that_may_pay_among_too_many_atoms_to_try():
 def test_a_veto_that_ends_a_cost_of_every_step_is_told():
     cost = Pair("F G true", -1, payment="value")
     spec = Spec([("F goal", 10), ("G safe", 1), cost], payment="delta", penalty=-5)
-    assert [finding.rule for finding in lint(spec)] == ["veto-pays", "constant"]
+    assert [finding.rule for finding in lint(spec)] == ["veto-pays"]
     (finding,) = found(spec, "veto-pays")
     assert "a step pays down to -1, for `F G true`, and from its violation on 0." in finding.message
     assert finding.remedy.startswith("Its penalty, -5, counts once, and should outweigh what all steps that are left")
     (finding,) = found(spec.replace(pairs=[("F goal", 10), ("G safe", 1), ("F far", -9)]), "veto-pays")
     assert "the level that 'delta' pays by is down to -8, for `F far`" in finding.message
-
-
-def test_a_cost_of_every_step_that_is_paid_by_its_value_is_what_it_looks_like():
-    (finding,) = lint(Spec([("F goal", 1), Pair("F G true", -1, payment="value")], payment="delta"))
-    assert (finding.rule, finding.remedy) == (
-        "constant",
-        "Keep it only if a fixed cost for each step is what you want.",
-    )
 
 
 def test_the_same_formula_paid_in_two_ways_is_not_redundant():
@@ -413,13 +410,13 @@ def test_too_large():
 
 
 def test_errors_come_first_and_pairs_are_named():
-    findings = lint(Spec([("F G true", -1), Pair("G !crash", -1, name="no crash")]))
+    findings = lint(Spec([("F G true", 1), Pair("G !crash", -1, name="no crash")]))
     assert [finding.severity for finding in findings] == ["error", "warning"]
     assert str(findings[0]).startswith("error [opposite-sign]: Pair 2 (no crash), `G !crash`, is a safety formula")
 
 
 def test_findings_print_one_a_line_and_are_a_table_in_a_notebook():
-    findings = lint(Spec([("F G true", -1), ("G !(crash & burn)", -1)]))
+    findings = lint(Spec([("F G true", 1), ("G !(crash & burn)", -1)]))
     assert str(findings).splitlines() == [str(finding) for finding in findings]
     assert findings._repr_html_().count("<tr>") == 3
     assert "G !(crash &amp; burn)" in findings._repr_html_()

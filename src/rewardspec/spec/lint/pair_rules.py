@@ -53,8 +53,10 @@ def constant(linted: LintedSpec) -> Iterator[Finding]:
             message = f"{message} Under payment {linted.payment_of(pair)!r} {once}."
             each = f"Pair({str(pair.formula)!r}, {pair.weight:g}, payment='value')"
             remedy = f"For a cost of every step, pay it by its value: {each}. Else remove it."
+        elif pair.weight < 0 and not pair.body.atoms:
+            continue  # a fixed cost of every step, written as what it is
         elif pair.weight < 0:
-            remedy = "Keep it only if a fixed cost for each step is what you want."
+            remedy = "For a fixed cost of every step, write 'F G true'. Else correct the formula, or remove the pair."
         yield Finding("constant", "warning", number, message, remedy)
 
 
