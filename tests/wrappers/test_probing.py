@@ -101,6 +101,28 @@ def test_the_recipe_for_averages_counts_by_what_it_pays_in_all() -> None:
     assert "hardly-counts" not in {finding.rule for finding in seen.findings}
 
 
+def test_vetoes_of_several_pairs_that_leave_no_episode_are_told_together() -> None:
+    functions = {
+        "left": lambda obs, action, next_obs: next_obs < 9,
+        "right": lambda obs, action, next_obs: next_obs > 12,
+        "hit": lambda obs, action, next_obs: next_obs == 20,
+    }
+    spec = rs.Spec([("G !left", 1), ("G !right", 1), ("G !hit", 1)], atoms=functions)
+    seen = probe(Corridor(), spec, episodes=10, max_steps=60)
+    assert max(len(pair.violated_at) for pair in seen.pairs) < 10
+    (finding,) = (finding for finding in seen.findings if finding.rule == "always-vetoed")
+    most = max((0, 1), key=lambda number: len(seen.pairs[number].violated_at))
+    times, steps = len(seen.pairs[most].violated_at), [k for pair in seen.pairs for k in pair.violated_at]
+    assert finding.pair == most
+    assert finding.message == (
+        f"Every episode was vetoed, most often by pair {most + 1}, `{spec.pairs[most].formula}` ({times} times), after "
+        f"{int(np.median(steps))} steps at the median."
+    )
+    assert finding.remedy.endswith("veto=False.")
+    alone = probe(Corridor(), spec.replace(pairs=spec.pairs[:1]), episodes=10, max_steps=60)
+    assert "always-vetoed" not in {finding.rule for finding in alone.findings}
+
+
 def test_a_veto_at_reset_is_an_error_and_no_warning_of_python() -> None:
     spec = rs.Spec([("G moving", 1)], atoms={"moving": lambda obs, action, next_obs: 0.0 if action is None else 1.0})
     seen = probe(Corridor(), spec, episodes=2, max_steps=4)

@@ -20,7 +20,7 @@ from rewardspec.spec.lint.findings import Finding
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.types import Action, Environment, Observation
 from rewardspec.wrappers.monitor_reward import MonitorReward, episode_limit
-from rewardspec.wrappers.probe_report import findings_about, lines_of, too_long_for
+from rewardspec.wrappers.probe_report import Veto, findings_about, lines_of, too_long_for
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
@@ -146,6 +146,7 @@ def probe(
         for number in range(episodes):
             base_returns.append(play(wrapped, policy, seed + number, max_steps))
             seen.append(wrapped.explain())
+    vetoes = (next((Veto(row.step, row.vetoed_by) for row in rows if row.vetoed_by is not None), None) for rows in seen)
     atoms = tuple(_atom_seen(name, seen) for name in spec.atoms)
     numbers = range(len(spec.pairs))
     paid = [np.concatenate([_paid(spec, number, explanation) for explanation in seen]) for number in numbers]
@@ -163,7 +164,10 @@ def probe(
         np.array([len(explanation) - 1 for explanation in seen]),
         returns,
         np.array(base_returns),
-        (*findings_about(spec, atoms, pairs, returns), *too_long_for(spec, episode_limit(env))),
+        (
+            *findings_about(spec, atoms, pairs, [v for v in vetoes if v is not None], returns),
+            *too_long_for(spec, episode_limit(env)),
+        ),
     )
 
 
