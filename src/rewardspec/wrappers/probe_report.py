@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from rewardspec.spec import Spec
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called, veto_notes
-from rewardspec.spec.lint.time_rules import bound_past_limit, out_of_time
+from rewardspec.spec.lint.time_rules import bound_past_limit, forgiving, out_of_time
 
 if TYPE_CHECKING:
     from rewardspec.wrappers.probing import AtomSeen, PairSeen, Probe
 
 _WIDTH = 100
-_NEARLY_ALL = 0.9  # share of the episodes
+_NEARLY_ALL, _OFTEN = 0.9, 0.25  # shares of the episodes
 _NO_VETO = (
     "That is what an agent sees of the spec at first. If a violation should cost what this pair pays, and no more, "
     "give the pair veto=False."
@@ -53,6 +53,11 @@ def findings_about(
             when = "at reset" if at_once else f"after {int(np.median(seen.violated_at))} steps at the median"
             message = f"{name} was violated in every episode, {when}."
             yield Finding("always-vetoed", "error" if at_once else "warning", number, message, _NO_VETO)
+        if seen.pending and seen.pending >= _OFTEN * len(returns):
+            message = f"{name} was still open when {seen.pending} of {len(returns)} episodes ended: what is due then "
+            message += "counts as missed, so that its value was 0."
+            remedy = f"To count only missed deadlines, write `{forgiving(pair.formula)}`."
+            yield Finding("pending-at-end", "warning", number, message, remedy)
         if not pair.formula.atoms or (pair.vetoes and seen.least == 1.0):
             continue  # a constant pay for every step, or a danger that was never met
         if seen.least == seen.most == 1.0:
