@@ -14,6 +14,7 @@ from rewardspec.spec.lint.findings import Finding, LintedSpec
 from rewardspec.spec.lint.linter import RULES, findings_of, lint
 from rewardspec.spec.veto_conditions import veto_program
 from rewardspec.synthesis.quantitative.synthesize import synthesize
+from rewardspec.wrappers.first_states import warn_of_violation
 from tests.strategies import formulas
 
 MANY = [f"p{k}" for k in range(14)]
@@ -164,7 +165,28 @@ def test_violated_at_reset_by_what_was_sampled():
     (finding,) = found(spec, "violated-at-reset", initial_labels={"safe": np.array([1.0, 0.0, 0.5, 0.0])})
     assert finding.severity == "error"
     assert "in 2 of 4 sampled episodes" in finding.message
-    assert "'WX G …'" in finding.remedy
+    state = "The first state itself violates it, and no agent can avoid it. Set veto=False in its pair, or write "
+    assert finding.remedy.startswith(f"{state}`now safe`, which judges each step by itself")
+
+
+@pytest.mark.parametrize(
+    ("atom", "starts_later"),
+    [
+        ("next_obs[0] > 1", False),
+        ({"expression": "action == 1", "at_reset": 0}, True),
+        ("abs(next_obs[0] - obs[0]) > 0", True),
+        (lambda obs, action, next_obs: next_obs[..., 0] > 1, False),
+        (lambda obs, action, next_obs: action is not None and action == 1, True),
+    ],
+)
+def test_a_later_start_is_proposed_only_for_atoms_that_read_more_than_the_state(atom, starts_later):
+    spec = Spec([("G right", 1)], atoms={"right": atom})
+    (finding,) = found(spec, "violated-at-reset", initial_labels={"right": np.zeros(3)})
+    assert ("`WX G right`" in finding.remedy) is starts_later
+    assert "Set veto=False in its pair, or write `now right`" in finding.remedy
+    with pytest.warns(UserWarning, match="veto=False") as caught:
+        warn_of_violation(spec, {"right": 0.0}, 1)
+    assert finding.remedy in str(caught[0].message)
 
 
 def test_not_violated_at_reset_by_what_was_sampled():
