@@ -228,6 +228,38 @@ def test_no_safety_objective_no_violation():
     assert found(Spec([("a & F b", 1), Pair("a & G b", 1, veto=False)]), "violated-at-reset") == []
 
 
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("G !crashed", 1), ("G(change -> H[1,5] !change)", 0.1)],
+        [("F goal", 1), ("G(change -> H[1,5] !change)", 0.5)],
+        [("G !crashed", 4), ("G calm", 2)],
+        [Pair("G !crashed", 1, veto=True), ("G far", 0.2)],
+    ],
+)
+def test_small_veto(pairs):
+    (finding,) = found(Spec(pairs), "small-veto")
+    assert (finding.severity, finding.pair) == ("warning", 1)
+    assert "once violated, every step pays 0" in finding.message
+    assert finding.remedy == "If it is a preference, set veto=False; if the veto is meant, veto=True."
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("F goal", 10), ("G !crashed", 1)],  # a hazard on the way to a task
+        [("G !crashed", 1), ("G calm", 0.6)],
+        [("G !crashed", 1), Pair("G(change -> H[1,5] !change)", 0.1, veto=False)],
+        [("G !crashed", 1), Pair("G(change -> H[1,5] !change)", 0.1, veto=True)],
+        [("G !crashed", 1), Pair("G calm", 0.1, penalty=-5)],  # who gives a penalty means the veto
+        [("G !crashed", 1), ("G(call -> F[0,5] answer)", 0.1)],  # which is told as deadline-vetoes
+        [("G(change -> H[1,5] !change)", 0.1)],
+    ],
+)
+def test_not_small_veto(pairs):
+    assert found(Spec(pairs), "small-veto") == []
+
+
 def test_negative_veto():
     (finding,) = found(Spec([Pair("G !crash", -1, veto=True)]), "negative-veto")
     assert finding.severity == "error"
@@ -447,7 +479,7 @@ def test_findings_print_one_a_line_and_are_a_table_in_a_notebook():
 
 
 def test_printed_findings_name_the_pairs_that_end_all_pay():
-    findings = lint(Spec([("F goal", 1), ("G(change -> H[1,5] !change)", 0.5), Pair("G !crash", 1, veto=False)]))
+    findings = lint(Spec([("F goal", 1), ("G(change -> H[1,5] !change)", 0.9), Pair("G !crash", 1, veto=False)]))
     assert findings == []
     note = "Once `G(change -> H[1,5] !change)` is violated, every step pays 0, whatever the other pairs are worth."
     assert str(findings) == f"nothing that looks wrong\n{note} If that is not meant, set veto=False in its pair."

@@ -105,7 +105,7 @@ def deadline_vetoes(linted: LintedSpec) -> Iterator[Finding]:
         others = [other for other in linted.pairs if other is not pair and other.weight != 0]
         if pair.veto is not None or not pair.vetoes or not (others or linted.penalty_of(pair)):
             continue
-        if not is_safe(pair.formula.fold(_without_bounds)):
+        if needs_bounds_to_be_safe(pair):
             after = once_violated(linted.spec, linted.penalty_of(pair))
             message = (
                 f"{called(number, pair)} vetoes all pairs once one of its deadlines is missed, since a formula whose "
@@ -113,6 +113,11 @@ def deadline_vetoes(linted: LintedSpec) -> Iterator[Finding]:
             )
             remedy = "Set veto=False to lose what this pair pays and no more, or veto=True if that is what you mean."
             yield Finding("deadline-vetoes", "warning", number, message, remedy)
+
+
+def needs_bounds_to_be_safe(pair: Pair) -> bool:
+    """Return whether a formula is no safety formula once its bounds are left out, as one with a deadline is not."""
+    return not is_safe(pair.formula.fold(_without_bounds))
 
 
 def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
