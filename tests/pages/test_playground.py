@@ -189,6 +189,12 @@ def test_an_atom_that_the_opened_file_does_not_have_is_told_as_check_does():
     assert compiled("G !crashd")["lint"] == []  # without a file, any name will do
 
 
+def test_a_spec_with_a_formula_that_cannot_be_read_is_not_said_to_look_right():
+    assert compiled("G(a ->", "F b")["unlinted"] == "Pair 1 has an error."
+    assert compiled("F b", "G(a ->", "F")["unlinted"] == "Pairs 2, 3 have errors."
+    assert compiled("F b")["unlinted"] is None
+
+
 def test_texts_in_a_spec_file_stay_what_they_are_in_python():
     name = 'a\\b """ c'
     content = playground.request_of(rs.Spec([rs.Pair("F near", 1, name=name)]), {"atoms": {"near": "next_obs[0] > 1"}})

@@ -147,6 +147,7 @@ def answer(request: Json) -> JsonObject:
         pairs.append(pair)
         modules.append(module)
     result: JsonObject = {"pairs": answers, "lint": [], "python": None, "toml": None, "error": None}
+    result["unlinted"] = None
     specs = "null"
     whole = [pair for pair in pairs if pair is not None]
     if len(whole) == len(pairs):
@@ -161,8 +162,16 @@ def answer(request: Json) -> JsonObject:
             result |= {"lint": findings, "python": python, "toml": toml}
         except Error as error:
             result["error"] = str(error)
+    else:
+        result["unlinted"] = _why_unlinted([number for number, pair in enumerate(pairs, start=1) if pair is None])
     result["module"] = f"export const monitors = [{', '.join(modules)}];\nexport const specs = {specs};\n"
     return result
+
+
+def _why_unlinted(wrong: Sequence[int]) -> str:
+    """Say which pairs have an error, so that nothing can be said about the spec."""
+    numbers = ", ".join(map(str, wrong))
+    return f"Pair {numbers} has an error." if len(wrong) == 1 else f"Pairs {numbers} have errors."
 
 
 def _further(request: JsonObject) -> JsonObject:
