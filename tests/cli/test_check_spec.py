@@ -184,6 +184,26 @@ def test_a_component_that_the_environment_does_not_have_is_an_error(check, near)
     ) in text
 
 
+def test_a_component_that_is_nested_the_wrong_way_round_is_told_with_the_right_one(check, tmp_path):
+    lines = (
+        "import gymnasium as gym, numpy as np",
+        "class Reach(gym.Env):",
+        "    action_space = gym.spaces.Discrete(2)",
+    )
+    box = "gym.spaces.Box(-1, 1, (3,))"
+    lines += (f"    observation_space = gym.spaces.Dict(achieved_goal={box}, desired_goal={box})",)
+    lines += ("    def reset(self, **kwargs): return self.observation_space.sample(), {}",)
+    (tmp_path / "reaching.py").write_text("\n".join(lines))
+    spec = (
+        'observation = { x = { achieved_goal = 0 } }\natoms.near = "abs(x.achieved_goal) < 1"\npairs = [["F near", 1]]'
+    )
+    status, out, _ = check(spec, "--env", "reaching:Reach")
+    assert status == 1
+    assert "Did you mean achieved_goal = { x = 0 }?" in " ".join(out.split())
+    right = spec.replace("{ x = { achieved_goal = 0 } }", "{ achieved_goal = { x = 0 } }")
+    assert check(right.replace("x.achieved_goal", "achieved_goal.x"), "--env", "reaching:Reach")[0] == 0
+
+
 def test_a_spec_without_pairs_is_an_error(check):
     status, out, _ = check("pairs = []")
     assert status == 1
