@@ -80,6 +80,23 @@ def test_a_run_of_retries_can_count_as_one():
     assert rs.evaluate("G{3} !(retry & WY !retry)", {"retry": [*run, 0, 1]}) == 0
 
 
+def test_a_deadline_that_forgives_what_is_still_due_at_the_end_counts_only_missed_deadlines():
+    """By the definition, and for every prefix, also that of the recipe that looks back."""
+    pays = {recipe.name: recipe.pays for recipe in recipes.RECIPES}
+    forgiving, strict = "G(call -> F[0,3] answer | WX[3] false)", "G(!stable -> F[0,3] stable)"
+    assert f"`{forgiving}` forgives it" in pays["answer"]
+    assert f"`{strict}` counts it as missed" in pays["recover"]
+    looks_back = next(recipe.formula for recipe in recipes.RECIPES if recipe.name == "recover")
+    for trace in np.random.default_rng(0).choice([0.0, 0.3, 1.0], (200, 2, 9)):
+        call, answer = trace
+        for n in range(1, 10):
+            due = [max(1 - call[k], *answer[k : k + 4]) for k in range(n - 3)]
+            whole = {"call": call[:n], "answer": answer[:n]}
+            assert value_by_definition(rs.parse(forgiving), whole) == min(due, default=1.0)
+            runs = [max(call[k : k + 4]) for k in range(n - 3)]
+            assert value_by_definition(rs.parse(looks_back), {"stable": call[:n]}) == min(runs, default=1.0)
+
+
 def test_the_patterns_that_the_page_names_write_its_formulas():
     formulas = {recipe.name: rs.parse(recipe.formula) for recipe in recipes.RECIPES}
     assert formulas["patrol"] == rs.patterns.patrol("a", "b", rounds=2)

@@ -124,7 +124,10 @@ SECTIONS = {
             {"call": ".#....#.....", "answer": "...#....#..."},
             {"call": ".#....#.....", "answer": "...#......#."},
             "Pays 1 while no call is open, and 0 while one is open. An answer in time restores 1. A missed deadline "
-            "makes 0 certain.",
+            "makes 0 certain. An answer that is still due when the episode ends counts as missed. "
+            "`G(call -> F[0,3] answer | WX[3] false)` forgives it: `WX[3] false` says that fewer than 3 steps are "
+            "left. It pays 1 until a deadline is missed. Take the first form to pay for an early answer, and the "
+            "second to count missed deadlines.",
         ),
         Recipe(
             "recover",
@@ -134,7 +137,8 @@ SECTIONS = {
             {"stable": "###....#####"},
             "Pays 1 as long as each loss of stability is over within 3 steps. The formula looks back, so an unstable "
             "step costs nothing while there is time. The fourth unstable step in a row makes 0 certain. `WY[3] false` "
-            "is true at the first three steps, which have too little past to judge.",
+            "is true at the first three steps, which have too little past to judge. A loss that is not over when the "
+            "episode ends is forgiven. `G(!stable -> F[0,3] stable)` counts it as missed, and pays 0 while unstable.",
         ),
         Recipe(
             "recharge",

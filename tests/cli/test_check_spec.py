@@ -63,11 +63,11 @@ def test_errors_are_told_with_reason_and_remedy_and_exit_1(check):
     text = " ".join(error.split())
     assert text.startswith("[opposite-sign] Pair 2, `G !reach_hole`, is a safety formula of weight -10")
     assert "Pair('G !reach_hole', 0, veto=True, penalty=-10)" in text
-    assert text.endswith("Found 1 error, 1 warning")
+    assert text.endswith("Found 1 error, 0 warnings")
 
 
 def test_warnings_alone_exit_0(check):
-    status, out, _ = check('pairs = [["F goal", 10], ["F G true", -1]]')
+    status, out, _ = check('pairs = [["F goal", 10], ["F G true", 1]]')
     assert status == 0
     assert "Warning     [constant] Pair 2" in out
     assert "Found       0 errors, 1 warning\n" in out
@@ -182,6 +182,26 @@ def test_a_component_that_the_environment_does_not_have_is_an_error(check, near)
         "Error [missing-component] The observation component 'parcel' cannot be read in CartPole-v1: it is number 4, "
         "from 0, of the observation, which has 4 numbers. Correct `observation` in the file"
     ) in text
+
+
+def test_a_component_that_is_nested_the_wrong_way_round_is_told_with_the_right_one(check, tmp_path):
+    lines = (
+        "import gymnasium as gym, numpy as np",
+        "class Reach(gym.Env):",
+        "    action_space = gym.spaces.Discrete(2)",
+    )
+    box = "gym.spaces.Box(-1, 1, (3,))"
+    lines += (f"    observation_space = gym.spaces.Dict(achieved_goal={box}, desired_goal={box})",)
+    lines += ("    def reset(self, **kwargs): return self.observation_space.sample(), {}",)
+    (tmp_path / "reaching.py").write_text("\n".join(lines))
+    spec = (
+        'observation = { x = { achieved_goal = 0 } }\natoms.near = "abs(x.achieved_goal) < 1"\npairs = [["F near", 1]]'
+    )
+    status, out, _ = check(spec, "--env", "reaching:Reach")
+    assert status == 1
+    assert "Did you mean achieved_goal = { x = 0 }?" in " ".join(out.split())
+    right = spec.replace("{ x = { achieved_goal = 0 } }", "{ achieved_goal = { x = 0 } }")
+    assert check(right.replace("x.achieved_goal", "achieved_goal.x"), "--env", "reaching:Reach")[0] == 0
 
 
 def test_a_spec_without_pairs_is_an_error(check):

@@ -70,6 +70,20 @@ def test_a_command_line_that_makes_no_sense_exits_2_with_usage(arguments, capsys
     assert capsys.readouterr().err.startswith("usage: rewardspec")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["chek", "F p"], "there is no command 'chek'. Did you mean 'check'?"),
+        (["lint", "spec.toml"], "there is no command 'lint'. `rewardspec check` lints."),
+        (["nothing-like-it"], "choose from"),
+    ],
+)
+def test_the_near_command_is_named(arguments, said, capsys):
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert said in capsys.readouterr().err
+
+
 def test_an_option_that_a_command_does_not_have_is_told_with_the_usage_of_the_command(capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["audit", "frozen-lake", "--reward", "nope"])

@@ -82,9 +82,23 @@ def test_every_operator_has_its_words(formula, words):
     assert paraphrase(formula) == words
 
 
-@pytest.mark.parametrize("formula", ["F G (a & b)", "G F (a & b)", "F(last & a & b)", "now (a & b)"])
+@pytest.mark.parametrize("formula", ["F G (a & b)", "G F (a & b)"])
 def test_what_surprises_newcomers_is_said_outright(formula):
     assert paraphrase(formula) == "at the last step: a and b"
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [
+        ("now (a & b)", "at the current step: a and b"),
+        ("F(last & a & b)", "at the current step: a and b"),
+        ("forall box: now held(box)", "for every box: at the current step: held(box)"),
+        ("now G a", "at the current step: at every step: a"),
+        ("F(a & now b)", "sooner or later: a, and from then on at the last step: b"),
+    ],
+)
+def test_now_is_the_current_step_except_inside_other_operators(formula, words):
+    assert paraphrase(formula) == words
 
 
 @pytest.mark.parametrize("formula", ["F[0,5] G a", "F G[0,5] a", "G F[0,5] a"])

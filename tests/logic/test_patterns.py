@@ -372,8 +372,8 @@ def test_patterns_about_time_have_their_words():
         "now and at the next 2 steps: p",
         "at 2 steps or more: p",
         "at every step but 2 steps at most: p",
-        "at the last step: now and at the last 2 steps: p",
-        "at the last step: within the last 2 steps: p",
+        "at the current step: now and at the last 2 steps: p",
+        "at the current step: within the last 2 steps: p",
     }
     assert paraphrase(patterns.soon("p", 9)) == "within 9 steps (times 0.9 for each step): p"
     assert paraphrase(patterns.recurrence_within("p", 9)) == (

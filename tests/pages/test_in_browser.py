@@ -140,6 +140,7 @@ def test_formulas_are_completed_and_errors_have_a_caret(playing):
     assert text.input_value() == "F(key & eventually"
     playing.locator("pre.error:visible").wait_for()
     assert "^" in playing.inner_text("pre.error:visible")
+    assert playing.inner_text("#lint p") == "Pair 2 has an error."
     text.fill("F(key & eventually goal)")
     until(playing, "playground.board.signals.has('goal')")
     playing.locator("pre.error").nth(1).wait_for(state="hidden")

@@ -177,6 +177,24 @@ def test_a_spec_file_is_copied_with_its_atoms():
     assert loads_spec(playground.answer(content)["toml"]).atom_functions["fast"].text == "v > 1"
 
 
+def test_an_atom_that_the_opened_file_does_not_have_is_told_as_check_does():
+    content = playground.content_of_toml(
+        'observation = ["v"]\natoms.crashed = "v > 3"\npairs = [["G !crashed", 1], [\'F "v > 1"\', 1]]\n'
+    )
+    assert playground.answer(content)["lint"] == []
+    content["pairs"][0]["formula"] = "G !crashd"
+    told = {finding["rule"]: finding for finding in playground.answer(content)["lint"]}
+    assert told["undefined-atom"]["remedy"] == "Did you mean 'crashed'?"
+    assert set(told) == {"undefined-atom", "unused-atom"}
+    assert compiled("G !crashd")["lint"] == []  # without a file, any name will do
+
+
+def test_a_spec_with_a_formula_that_cannot_be_read_is_not_said_to_look_right():
+    assert compiled("G(a ->", "F b")["unlinted"] == "Pair 1 has an error."
+    assert compiled("F b", "G(a ->", "F")["unlinted"] == "Pairs 2, 3 have errors."
+    assert compiled("F b")["unlinted"] is None
+
+
 def test_texts_in_a_spec_file_stay_what_they_are_in_python():
     name = 'a\\b """ c'
     content = playground.request_of(rs.Spec([rs.Pair("F near", 1, name=name)]), {"atoms": {"near": "next_obs[0] > 1"}})

@@ -14,6 +14,7 @@ from rewardspec.spec.lint.findings import Finding, LintedSpec
 from rewardspec.spec.lint.linter import RULES, findings_of, lint
 from rewardspec.spec.veto_conditions import veto_program
 from rewardspec.synthesis.quantitative.synthesize import synthesize
+from rewardspec.wrappers.first_states import warn_of_violation
 from tests.strategies import formulas
 
 MANY = [f"p{k}" for k in range(14)]
@@ -98,10 +99,15 @@ def test_constant(formula, severity, value):
     assert f"the value {value} on every trace" in finding.message
 
 
-def test_a_constant_cost_for_each_step_is_only_warned_about():
-    (finding,) = lint(Spec([("F G true", -1)]))
+def test_a_fixed_cost_of_every_step_is_no_mistake():
+    assert lint(Spec([("F G true", -1)])) == []
+    assert lint(Spec([("F goal", 1), Pair("F G true", -0.1, payment="value")], payment="delta")) == []
+
+
+def test_a_cost_that_only_looks_as_if_it_depended_on_an_atom_is_warned_about():
+    (finding,) = lint(Spec([("F G(slow | true)", -1)]))
     assert (finding.severity, finding.rule) == ("warning", "constant")
-    assert "Keep it only if a fixed cost" in finding.remedy
+    assert finding.remedy.startswith("For a fixed cost of every step, write 'F G true'.")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +165,28 @@ def test_violated_at_reset_by_what_was_sampled():
     (finding,) = found(spec, "violated-at-reset", initial_labels={"safe": np.array([1.0, 0.0, 0.5, 0.0])})
     assert finding.severity == "error"
     assert "in 2 of 4 sampled episodes" in finding.message
-    assert "'WX G …'" in finding.remedy
+    state = "The first state itself violates it, and no agent can avoid it. Set veto=False in its pair, or write "
+    assert finding.remedy.startswith(f"{state}`now safe`, which judges each step by itself")
+
+
+@pytest.mark.parametrize(
+    ("atom", "starts_later"),
+    [
+        ("next_obs[0] > 1", False),
+        ({"expression": "action == 1", "at_reset": 0}, True),
+        ("abs(next_obs[0] - obs[0]) > 0", True),
+        (lambda obs, action, next_obs: next_obs[..., 0] > 1, False),
+        (lambda obs, action, next_obs: action is not None and action == 1, True),
+    ],
+)
+def test_a_later_start_is_proposed_only_for_atoms_that_read_more_than_the_state(atom, starts_later):
+    spec = Spec([("G right", 1)], atoms={"right": atom})
+    (finding,) = found(spec, "violated-at-reset", initial_labels={"right": np.zeros(3)})
+    assert ("`WX G right`" in finding.remedy) is starts_later
+    assert "Set veto=False in its pair, or write `now right`" in finding.remedy
+    with pytest.warns(UserWarning, match="veto=False") as caught:
+        warn_of_violation(spec, {"right": 0.0}, 1)
+    assert finding.remedy in str(caught[0].message)
 
 
 def test_not_violated_at_reset_by_what_was_sampled():
@@ -199,6 +226,38 @@ def test_not_violated_at_reset_as_far_as_can_be_told_without_samples(formula):
 
 def test_no_safety_objective_no_violation():
     assert found(Spec([("a & F b", 1), Pair("a & G b", 1, veto=False)]), "violated-at-reset") == []
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("G !crashed", 1), ("G(change -> H[1,5] !change)", 0.1)],
+        [("F goal", 1), ("G(change -> H[1,5] !change)", 0.5)],
+        [("G !crashed", 4), ("G calm", 2)],
+        [Pair("G !crashed", 1, veto=True), ("G far", 0.2)],
+    ],
+)
+def test_small_veto(pairs):
+    (finding,) = found(Spec(pairs), "small-veto")
+    assert (finding.severity, finding.pair) == ("warning", 1)
+    assert "once violated, every step pays 0" in finding.message
+    assert finding.remedy == "If it is a preference, set veto=False; if the veto is meant, veto=True."
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("F goal", 10), ("G !crashed", 1)],  # a hazard on the way to a task
+        [("G !crashed", 1), ("G calm", 0.6)],
+        [("G !crashed", 1), Pair("G(change -> H[1,5] !change)", 0.1, veto=False)],
+        [("G !crashed", 1), Pair("G(change -> H[1,5] !change)", 0.1, veto=True)],
+        [("G !crashed", 1), Pair("G calm", 0.1, penalty=-5)],  # who gives a penalty means the veto
+        [("G !crashed", 1), ("G(call -> F[0,5] answer)", 0.1)],  # which is told as deadline-vetoes
+        [("G(change -> H[1,5] !change)", 0.1)],
+    ],
+)
+def test_not_small_veto(pairs):
+    assert found(Spec(pairs), "small-veto") == []
 
 
 def test_negative_veto():
@@ -262,20 +321,12 @@ def test_a_veto_that_may_pay_among_too_many_atoms_to_try():
 def test_a_veto_that_ends_a_cost_of_every_step_is_told():
     cost = Pair("F G true", -1, payment="value")
     spec = Spec([("F goal", 10), ("G safe", 1), cost], payment="delta", penalty=-5)
-    assert [finding.rule for finding in lint(spec)] == ["veto-pays", "constant"]
+    assert [finding.rule for finding in lint(spec)] == ["veto-pays"]
     (finding,) = found(spec, "veto-pays")
     assert "a step pays down to -1, for `F G true`, and from its violation on 0." in finding.message
     assert finding.remedy.startswith("Its penalty, -5, counts once, and should outweigh what all steps that are left")
     (finding,) = found(spec.replace(pairs=[("F goal", 10), ("G safe", 1), ("F far", -9)]), "veto-pays")
     assert "the level that 'delta' pays by is down to -8, for `F far`" in finding.message
-
-
-def test_a_cost_of_every_step_that_is_paid_by_its_value_is_what_it_looks_like():
-    (finding,) = lint(Spec([("F goal", 1), Pair("F G true", -1, payment="value")], payment="delta"))
-    assert (finding.rule, finding.remedy) == (
-        "constant",
-        "Keep it only if a fixed cost for each step is what you want.",
-    )
 
 
 def test_the_same_formula_paid_in_two_ways_is_not_redundant():
@@ -413,13 +464,13 @@ def test_too_large():
 
 
 def test_errors_come_first_and_pairs_are_named():
-    findings = lint(Spec([("F G true", -1), Pair("G !crash", -1, name="no crash")]))
+    findings = lint(Spec([("F G true", 1), Pair("G !crash", -1, name="no crash")]))
     assert [finding.severity for finding in findings] == ["error", "warning"]
     assert str(findings[0]).startswith("error [opposite-sign]: Pair 2 (no crash), `G !crash`, is a safety formula")
 
 
 def test_findings_print_one_a_line_and_are_a_table_in_a_notebook():
-    findings = lint(Spec([("F G true", -1), ("G !(crash & burn)", -1)]))
+    findings = lint(Spec([("F G true", 1), ("G !(crash & burn)", -1)]))
     assert str(findings).splitlines() == [str(finding) for finding in findings]
     assert findings._repr_html_().count("<tr>") == 3
     assert "G !(crash &amp; burn)" in findings._repr_html_()
@@ -428,7 +479,7 @@ def test_findings_print_one_a_line_and_are_a_table_in_a_notebook():
 
 
 def test_printed_findings_name_the_pairs_that_end_all_pay():
-    findings = lint(Spec([("F goal", 1), ("G(change -> H[1,5] !change)", 0.5), Pair("G !crash", 1, veto=False)]))
+    findings = lint(Spec([("F goal", 1), ("G(change -> H[1,5] !change)", 0.9), Pair("G !crash", 1, veto=False)]))
     assert findings == []
     note = "Once `G(change -> H[1,5] !change)` is violated, every step pays 0, whatever the other pairs are worth."
     assert str(findings) == f"nothing that looks wrong\n{note} If that is not meant, set veto=False in its pair."

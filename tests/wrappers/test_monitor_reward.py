@@ -431,7 +431,7 @@ def pushes(obs: Any, action: Any, next_obs: Any) -> Any:
 
 def test_a_reset_that_vetoes_the_episode_warns_once() -> None:
     env = MonitorReward(cartpole(), Spec([("F G true", 2), Pair("G pushes", 1, penalty=-3)], atoms={"pushes": pushes}))
-    message = r"`G pushes` is violated by the state after reset, where pushes is 0, .* penalty, -3, .*`X G pushes`.*WX"
+    message = r"`G pushes` is violated by the state after reset, where pushes is 0, .* penalty, -3, .*`WX G pushes`"
     with pytest.warns(UserWarning, match=message) as caught:
         _, info = env.reset(seed=0)
     assert info["violated"]
@@ -443,7 +443,7 @@ def test_the_warning_names_the_pair_that_is_violated() -> None:
     atoms = {"a": lambda obs, action, next_obs: 1.0, "b": lambda obs, action, next_obs: 0.0}
     pairs = [("G a", 1), ("X G b", 1), Pair("a & b", 1, name="both")]
     env = MonitorReward(cartpole(), Spec(pairs, atoms=atoms))
-    with pytest.warns(UserWarning, match=r"`a & b` \(both\) is violated .* where a is 1, b is 0, .*`X\(a & b\)`"):
+    with pytest.warns(UserWarning, match=r"`a & b` \(both\) is violated .* where a is 1, b is 0, .*veto=False"):
         env.reset(seed=0)
 
 

@@ -101,6 +101,48 @@ def test_the_recipe_for_averages_counts_by_what_it_pays_in_all() -> None:
     assert "hardly-counts" not in {finding.rule for finding in seen.findings}
 
 
+def test_vetoes_of_several_pairs_that_leave_no_episode_are_told_together() -> None:
+    functions = {
+        "left": lambda obs, action, next_obs: next_obs < 9,
+        "right": lambda obs, action, next_obs: next_obs > 12,
+        "hit": lambda obs, action, next_obs: next_obs == 20,
+    }
+    spec = rs.Spec([("G !left", 1), ("G !right", 1), ("G !hit", 1)], atoms=functions)
+    seen = probe(Corridor(), spec, episodes=10, max_steps=60)
+    assert max(len(pair.violated_at) for pair in seen.pairs) < 10
+    (finding,) = (finding for finding in seen.findings if finding.rule == "always-vetoed")
+    most = max((0, 1), key=lambda number: len(seen.pairs[number].violated_at))
+    times, steps = len(seen.pairs[most].violated_at), [k for pair in seen.pairs for k in pair.violated_at]
+    assert finding.pair == most
+    assert finding.message == (
+        f"Every episode was vetoed, most often by pair {most + 1}, `{spec.pairs[most].formula}` ({times} times), after "
+        f"{int(np.median(steps))} steps at the median."
+    )
+    assert finding.remedy.endswith("veto=False.")
+    alone = probe(Corridor(), spec.replace(pairs=spec.pairs[:1]), episodes=10, max_steps=60)
+    assert "always-vetoed" not in {finding.rule for finding in alone.findings}
+
+
+@pytest.mark.parametrize("veto", [None, False])
+def test_what_is_still_due_at_the_end_is_told_with_the_formula_that_forgives_it(veto: bool | None) -> None:
+    functions = {
+        "home": lambda obs, action, next_obs: next_obs == 10,
+        "right": lambda obs, action, next_obs: next_obs > 10,
+    }
+    text = "G(!home -> F[0,9] home)"
+    spec = rs.Spec([rs.Pair(text, 1, veto=veto), ("F right", 1)], atoms=functions)
+    seen = probe(Corridor(), spec, episodes=3, max_steps=6, policy=lambda place: 1)
+    assert (seen.pairs[0].last, [pair.pending for pair in seen.pairs]) == (0.0, [3, 0])
+    (finding,) = (finding for finding in seen.findings if finding.rule == "pending-at-end")
+    assert "was still open when 3 of 3 episodes ended" in finding.message
+    forgiven = "G(!home -> F[0,9] home | WX[9] false)"
+    assert finding.remedy == f"To count only missed deadlines, write `{forgiven}`."
+    again = probe(Corridor(), spec.replace(pairs=[(forgiven, 1)]), episodes=3, max_steps=6, policy=lambda place: 1)
+    assert again.pairs[0].last == 1.0
+    missed = probe(Corridor(), spec, episodes=3, max_steps=30, policy=lambda place: 1)
+    assert (missed.pairs[0].last, missed.pairs[0].pending) == (0.0, 0)
+
+
 def test_a_veto_at_reset_is_an_error_and_no_warning_of_python() -> None:
     spec = rs.Spec([("G moving", 1)], atoms={"moving": lambda obs, action, next_obs: 0.0 if action is None else 1.0})
     seen = probe(Corridor(), spec, episodes=2, max_steps=4)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from rewardspec import __version__
-from rewardspec.errors import Error
+from rewardspec.errors import Error, did_you_mean
 
 _COMMANDS = {
     "check": "rewardspec.cli.check",
@@ -76,4 +76,8 @@ def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     named = [word for word in words[:1] if word in _COMMANDS]
     for name in named or _COMMANDS:
         importlib.import_module(_COMMANDS[name]).add_parser(commands)
+    for word in words[:1] if not named else ():
+        hint = " `rewardspec check` lints." if word == "lint" else did_you_mean(word, _COMMANDS)
+        if hint and not word.startswith("-"):
+            parser.error(f"there is no command {word!r}.{hint}")
     return parser

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -249,6 +249,9 @@ def _missing_components(draft: SpecDraft, env_id: str, firsts: list[FirstState])
         if why is not None:
             message = f"The observation component {name!r} cannot be read in {env_id}: it is {why}."
             remedy = "Correct `observation` in the file, or give the environment that it was written for."
+            key, _, inner = name.partition(".")
+            if isinstance(firsts[0][0], Mapping) and key not in firsts[0][0] and inner in firsts[0][0]:
+                remedy = f"Did you mean {inner} = {{ {key} = {path[-1]!r} }}?"  # nested the wrong way round
             yield Finding("missing-component", "error", None, message, remedy)
 
 

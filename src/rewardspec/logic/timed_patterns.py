@@ -66,6 +66,9 @@ def not_before(event: FormulaLike, steps: int) -> Formula:
 def response_within(cause: FormulaLike, effect: FormulaLike, steps: int, discount: float = 1.0) -> Formula:
     """Whenever the cause happens, the effect happens within `steps` steps.
 
+    An effect that is still due when the episode ends counts as missed; `G(cause -> F[0,20] effect | WX[20] false)`
+    forgives it.
+
     Args:
         cause: What asks for the effect.
         effect: What should follow.

@@ -30,13 +30,24 @@ def paraphrase(formula: FormulaLike) -> str | None:
         'for every box: at every step: if held(box) then sooner or later: placed(box)'
         >>> paraphrase("!a U (a & F b)")
         'not a until (a, and from then on sooner or later: b), which must come'
+        >>> paraphrase("now fast"), paraphrase("F G fast")
+        ('at the current step: fast', 'at the last step: fast')
     """
     formula = as_formula(formula)
     if formula.size > _LONGEST:
         return None
     if isinstance(formula, Quantified):
-        return f"{_OVER[type(formula)]} {formula.variable}: {formula.body.fold(_words)}"
-    return formula.fold(_words)
+        return f"{_OVER[type(formula)]} {formula.variable}: {_sentence(formula.body)}"
+    return _sentence(formula)
+
+
+def _sentence(formula: Formula) -> str:
+    """The words of a formula that is part of no other: of an episode so far, the last step is the current one."""
+    text = formula.fold(_words)
+    match formula:
+        case fm.Eventually(args=(fm.And(args=(first, *_)),)) if formula.is_plain and first == fm.LAST:
+            return text.replace("at the last step: ", "at the current step: ", 1)
+    return text
 
 
 def _words(formula: Formula, args: tuple[str, ...]) -> str:
@@ -82,7 +93,7 @@ def _at_last(formula: Formula, args: tuple[str, ...]) -> str | None:
             plain = isinstance(formula, fm.Timed) and formula.is_plain and inner.is_plain
             return args[0].partition(": ")[2] if plain else None
         case fm.Eventually(args=(fm.And(args=(first, *_)),)) if formula.is_plain and first == fm.LAST:
-            return args[0].removeprefix(f"{_NAMED[fm.LAST]} and ")
+            return args[0].removeprefix(_NAMED[fm.LAST]).removeprefix(", and from then on ").removeprefix(" and ")
     return None
 
 

@@ -24,11 +24,14 @@ from rewardspec.logic.quantifiers import Quantified
 from rewardspec.logic.words import paraphrase
 from rewardspec.pages.first_trace import first_trace
 from rewardspec.pages.machine_views import machine_view
+from rewardspec.spec.atoms.functions import AtomFunction, looks_like_a_comparison
+from rewardspec.spec.lint.findings import LintedSpec
+from rewardspec.spec.lint.linter import findings_of
 from rewardspec.spec.pairs import Pair, about_any
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.spec.sorts import NAMES, Sorts, as_sorts
 from rewardspec.spec.spec import Spec
-from rewardspec.spec.toml_reading import SpecDraft, draft_of_text
+from rewardspec.spec.toml_reading import NotImported, SpecDraft, draft_of_text
 from rewardspec.spec.toml_writing import dumps_spec
 from rewardspec.spec.veto_and_reward import reward_head
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
@@ -144,6 +147,7 @@ def answer(request: Json) -> JsonObject:
         pairs.append(pair)
         modules.append(module)
     result: JsonObject = {"pairs": answers, "lint": [], "python": None, "toml": None, "error": None}
+    result["unlinted"] = None
     specs = "null"
     whole = [pair for pair in pairs if pair is not None]
     if len(whole) == len(pairs):
@@ -154,11 +158,20 @@ def answer(request: Json) -> JsonObject:
             spec = Spec(whole, sorts=_sorts(whole, further.pop("sorts", None)), **options)
             toml = _toml_of(spec, further)
             python = _python_of_toml(toml) if further or spec.sorts else python_of(spec)
-            result |= {"lint": _lint(spec.replace(max_registers=MOST_REGISTERS)), "python": python, "toml": toml}
+            findings = _lint(spec.replace(max_registers=MOST_REGISTERS), further.get("atoms"))
+            result |= {"lint": findings, "python": python, "toml": toml}
         except Error as error:
             result["error"] = str(error)
+    else:
+        result["unlinted"] = _why_unlinted([number for number, pair in enumerate(pairs, start=1) if pair is None])
     result["module"] = f"export const monitors = [{', '.join(modules)}];\nexport const specs = {specs};\n"
     return result
+
+
+def _why_unlinted(wrong: Sequence[int]) -> str:
+    """Say which pairs have an error, so that nothing can be said about the spec."""
+    numbers = ", ".join(map(str, wrong))
+    return f"Pair {numbers} has an error." if len(wrong) == 1 else f"Pairs {numbers} have errors."
 
 
 def _further(request: JsonObject) -> JsonObject:
@@ -293,5 +306,10 @@ def specs_under_each_payment(spec: Spec) -> str:
     return f"{{ {', '.join(ways)} }}"
 
 
-def _lint(spec: Spec) -> list[JsonObject]:
-    return [dataclasses.asdict(finding) for finding in spec.lint()]
+def _lint(spec: Spec, entries: Json) -> list[JsonObject]:
+    """What looks wrong with a spec; where a file has atoms, also with the names of others."""
+    atoms: dict[str, AtomFunction] | None = None
+    if isinstance(entries, dict) and entries:
+        names = [*entries, *(name for name in spec.atoms if looks_like_a_comparison(name))]
+        atoms = {name: NotImported(name) for name in names}
+    return [dataclasses.asdict(finding) for finding in findings_of(LintedSpec(spec, atoms))]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 
-from rewardspec.logic.formulas import Next, WeakNext
-from rewardspec.logic.quantifiers import inside
 from rewardspec.spec import Pair, Spec
+from rewardspec.spec.lint.findings import remedy_at_reset
 from rewardspec.spec.spec import alone
 
 _MOST_NAMED = 12  # labels in a warning: a formula about many things reads many
@@ -22,10 +21,8 @@ def warn_of_violation(spec: Spec, labels: Mapping[str, float], stacklevel: int) 
     named = f"`{pair.formula}`" if pair.name is None else f"`{pair.formula}` ({pair.name})"
     warnings.warn(
         f"The safety objective {named} is violated by the state after reset{f', where {read}' if read else ''}, so "
-        f"that the whole episode is worth the penalty, {penalty:g}, whatever the agent does. If the first state should "
-        f"not count, write `{inside(pair.formula, Next)}` or `{inside(pair.formula, WeakNext)}`; if it should not "
-        "veto, give its Pair veto=False; and where an atom reads the action, let its label satisfy the formula when "
-        "`action` is None.",
+        f"that the whole episode is worth the penalty, {penalty:g}, whatever the agent does. "
+        f"{remedy_at_reset(pair, spec.atom_functions, sometimes=False)}",
         UserWarning,
         stacklevel=stacklevel + 1,
     )

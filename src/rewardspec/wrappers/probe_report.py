@@ -6,38 +6,58 @@ Where the environment says after how many steps episodes end, what lint finds of
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.spec import Spec
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called, veto_notes
-from rewardspec.spec.lint.time_rules import bound_past_limit, out_of_time
+from rewardspec.spec.lint.time_rules import bound_past_limit, forgiving, out_of_time
 
 if TYPE_CHECKING:
     from rewardspec.wrappers.probing import AtomSeen, PairSeen, Probe
 
 _WIDTH = 100
+_NEARLY_ALL, _OFTEN = 0.9, 0.25  # shares of the episodes
+_NO_VETO = (
+    "That is what an agent sees of the spec at first. If a violation should cost what this pair pays, and no more, "
+    "give the pair veto=False."
+)
 _LITTLE = 0.05  # share of all that was paid, below which a pair hardly counts
 
 
+class Veto(NamedTuple):
+    """The first veto of an episode: its step, and the pair that was violated."""
+
+    step: int
+    pair: int
+
+
 def findings_about(
-    spec: Spec, atoms: Sequence[AtomSeen], pairs: Sequence[PairSeen], returns: NDArray[np.float64]
+    spec: Spec,
+    atoms: Sequence[AtomSeen],
+    pairs: Sequence[PairSeen],
+    vetoes: Sequence[Veto],
+    returns: NDArray[np.float64],
 ) -> Iterator[Finding]:
-    """Find likely mistakes of a spec in the behavior of its atoms and pairs and in each episode's reward."""
+    """Find likely mistakes of a spec in the behavior of its atoms and pairs and in each episode's veto and reward."""
+    if len(vetoes) >= _NEARLY_ALL * len(returns) and all(len(seen.violated_at) < len(returns) for seen in pairs):
+        yield _vetoed_together(spec, vetoes, len(returns))
     for number, (pair, seen) in enumerate(zip(spec.pairs, pairs, strict=True)):
         name = called(number, pair)
         if len(seen.violated_at) == len(returns):
             at_once = max(seen.violated_at) == 0
             when = "at reset" if at_once else f"after {int(np.median(seen.violated_at))} steps at the median"
             message = f"{name} was violated in every episode, {when}."
-            remedy = (
-                "That is what an agent sees of the spec at first. If a violation should cost what this pair pays, and "
-                "no more, give the pair veto=False."
-            )
-            yield Finding("always-vetoed", "error" if at_once else "warning", number, message, remedy)
+            yield Finding("always-vetoed", "error" if at_once else "warning", number, message, _NO_VETO)
+        if seen.pending and seen.pending >= _OFTEN * len(returns):
+            message = f"{name} was still open when {seen.pending} of {len(returns)} episodes ended: what is due then "
+            message += "counts as missed, so that its value was 0."
+            remedy = f"To count only missed deadlines, write `{forgiving(pair.formula)}`."
+            yield Finding("pending-at-end", "warning", number, message, remedy)
         if not pair.formula.atoms or (pair.vetoes and seen.least == 1.0):
             continue  # a constant pay for every step, or a danger that was never met
         if seen.least == seen.most == 1.0:
@@ -63,6 +83,15 @@ def findings_about(
         message = f"Every episode had a return of {returns[0]:g}, so that none is better than another."
         remedy = "Play with a policy that gets further, or pay for progress."
         yield Finding("same-return", "warning", None, message, remedy)
+
+
+def _vetoed_together(spec: Spec, vetoes: Sequence[Veto], episodes: int) -> Finding:
+    """What several pairs do together, or one pair in nearly every episode."""
+    number, times = Counter(veto.pair for veto in vetoes).most_common(1)[0]
+    which = "Every episode was" if len(vetoes) == episodes else f"{len(vetoes)} of {episodes} episodes were"
+    message = f"{which} vetoed, most often by pair {number + 1}, `{spec.pairs[number].formula}` ({times} times),"
+    message += f" after {int(np.median([veto.step for veto in vetoes]))} steps at the median."
+    return Finding("always-vetoed", "warning", number, message, _NO_VETO)
 
 
 def too_long_for(spec: Spec, limit: int | None) -> Iterator[Finding]:

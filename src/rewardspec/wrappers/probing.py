@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from rewardspec.errors import Error
 from rewardspec.spec import Spec
 from rewardspec.spec.lint.findings import Finding
+from rewardspec.spec.lint.time_rules import forgiving
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.types import Action, Environment, Observation
 from rewardspec.wrappers.monitor_reward import MonitorReward, episode_limit
-from rewardspec.wrappers.probe_report import findings_about, lines_of, too_long_for
+from rewardspec.wrappers.probe_report import Veto, findings_about, lines_of, too_long_for
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
@@ -62,6 +63,7 @@ class PairSeen:
         moves: Its share of all changes, from one step to the next, in what the pairs are worth: weight times value.
         paid: Its share of all that the pairs paid, rewards and penalties alike, in these episodes.
         violated_at: The step at which each episode violated it, for a vetoing pair; only those that did.
+        pending: In how many episodes its value at the end was 0 only because something was still due.
     """
 
     name: str
@@ -72,6 +74,7 @@ class PairSeen:
     moves: float
     paid: float
     violated_at: tuple[int, ...]
+    pending: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,6 +149,7 @@ def probe(
         for number in range(episodes):
             base_returns.append(play(wrapped, policy, seed + number, max_steps))
             seen.append(wrapped.explain())
+    vetoes = (next((Veto(row.step, row.vetoed_by) for row in rows if row.vetoed_by is not None), None) for rows in seen)
     atoms = tuple(_atom_seen(name, seen) for name in spec.atoms)
     numbers = range(len(spec.pairs))
     paid = [np.concatenate([_paid(spec, number, explanation) for explanation in seen]) for number in numbers]
@@ -163,7 +167,10 @@ def probe(
         np.array([len(explanation) - 1 for explanation in seen]),
         returns,
         np.array(base_returns),
-        (*findings_about(spec, atoms, pairs, returns), *too_long_for(spec, episode_limit(env))),
+        (
+            *findings_about(spec, atoms, pairs, [v for v in vetoes if v is not None], returns),
+            *too_long_for(spec, episode_limit(env)),
+        ),
     )
 
 
@@ -220,6 +227,7 @@ def _shares(amounts: Sequence[float]) -> list[float]:
 
 
 def _pair_seen(number: int, seen: Sequence[Explanation], pays: float, moves: float, paid: float) -> PairSeen:
+    pair = seen[0].spec.pairs[number]
     values = [[row.values[number] for row in explanation] for explanation in seen]
     vetoes = (next((row.step for row in rows if row.vetoed_by == number), None) for rows in seen)
     return PairSeen(
@@ -231,4 +239,14 @@ def _pair_seen(number: int, seen: Sequence[Explanation], pays: float, moves: flo
         moves,
         paid,
         tuple(step for step in vetoes if step is not None),
+        sum(_is_pending(number, rows) for rows in seen) if forgiving(pair.formula) != pair.formula else 0,
     )
+
+
+def _is_pending(number: int, explanation: Explanation) -> bool:
+    """Return whether a pair ended with the value 0, and more steps could still have made it larger."""
+    spec, last = explanation.spec, explanation[-1]
+    if last.values[number] > 0.0 or last.vetoed_by == number:
+        return False
+    alone = spec.replace(pairs=[dataclasses.replace(spec.pairs[number], veto=True)], atoms=None, payment="value")
+    return alone.explain(explanation.labels)[-1].vetoed_by is None

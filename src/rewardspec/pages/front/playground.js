@@ -162,7 +162,8 @@ function showLint(found) {
     element("p", {}, element("span", { class: severity === "error" ? "chip bad" : "chip" }, rule), ` ${message} `, element("span", { class: "soft" }, remedy)));
   if (found.error) list.unshift(element("p", {}, found.error));
   if (found.failed) list.splice(1, 0, element("button", { id: "again", onclick: compile }, "Try again"));
-  by("lint").replaceChildren(element("h2", {}, "Lint"), ...(list.length ? list : [element("p", { class: "soft" }, "nothing that looks wrong")]));
+  if (!list.length) list.push(element("p", { class: "soft" }, found.unlinted ?? "nothing that looks wrong"));
+  by("lint").replaceChildren(element("h2", {}, "Lint"), ...list);
 }
 
 function showMachines(step) {

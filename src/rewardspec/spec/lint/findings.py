@@ -9,8 +9,10 @@ from html import escape
 from typing import Literal
 
 from rewardspec.errors import SynthesisError
+from rewardspec.logic.formulas import Always, WeakNext, now
+from rewardspec.logic.quantifiers import atoms_of, inside
 from rewardspec.machines.monitor import Monitor
-from rewardspec.spec.atoms.functions import AtomFunction
+from rewardspec.spec.atoms.functions import AtomFunction, reads_only_the_state
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import PAYMENTS, Payment
 from rewardspec.spec.spec import Spec
@@ -159,6 +161,30 @@ veto=False in its pair.
 def once_violated(spec: Spec, penalty: float) -> str:
     """Return what is paid once a safety objective with this penalty is violated."""
     return PAYMENTS[spec.payment].once_violated.format(penalty=penalty)
+
+
+def remedy_at_reset(pair: Pair, functions: Mapping[str, AtomFunction] | None, sometimes: bool) -> str:
+    """What to do about a pair that the state after a reset violates.
+
+    `sometimes` says that only some resets do. Then, and where all atoms read only the state, a later start is no
+    remedy: what the agent finds there it can't change.
+    """
+    formula, known = pair.formula, functions or {}
+    judged_alone = ""
+    if isinstance(pair.body, Always) and pair.body.is_plain:
+        judged_alone = (
+            f", or write `{inside(formula, lambda body: now(body.args[0]))}`, which judges each step by itself"
+        )
+    unavoidable = f"no agent can avoid it. Set veto=False in its pair{judged_alone}, or start episodes elsewhere."
+    late = [repr(atom) for atom in atoms_of(formula) if not reads_only_the_state(known.get(atom))]
+    if sometimes or not late:
+        return f"The first state itself violates it, and {unavoidable}"
+    one = len(late) == 1
+    return (
+        f"If {' or '.join(late)} {'reads' if one else 'read'} the action, the state before or info that a reset lacks, "
+        f"start with `{inside(formula, WeakNext)}`, or let {'its label' if one else 'their labels'} at reset satisfy "
+        f"the formula. If the first state itself violates it, {unavoidable}"
+    )
 
 
 def value_range(monitor: Monitor) -> tuple[float, float] | None:

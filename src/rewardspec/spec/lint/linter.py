@@ -34,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     pair_rules.late_veto,
     pair_rules.infinite_value,
     spec_rules.veto_pays,
+    spec_rules.small_veto,
     spec_rules.redundant,
     pair_rules.no_progress,
     pair_rules.no_effect,

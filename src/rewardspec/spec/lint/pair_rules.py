@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from rewardspec.errors import SynthesisError
-from rewardspec.logic.formulas import Always, Not
+from rewardspec.logic.formulas import Always, Not, WeakNext
 from rewardspec.logic.fragments import is_cosafe, is_past, is_safe, unguarded_atoms, unguarded_past
 from rewardspec.logic.normal_form import to_nnf
+from rewardspec.logic.quantifiers import inside
 from rewardspec.logic.simplification import simplify
 from rewardspec.machines.expressions import ZERO
 from rewardspec.machines.monitor import Monitor
@@ -19,7 +20,7 @@ from rewardspec.machines.program import Semantics
 from rewardspec.spec.infinite_values import REMEDY as INFINITE_VALUE_REMEDY
 from rewardspec.spec.infinite_values import infinite_step, infinite_value_message
 from rewardspec.spec.lint.exploration import can_be_violated
-from rewardspec.spec.lint.findings import Finding, LintedSpec, called
+from rewardspec.spec.lint.findings import Finding, LintedSpec, called, remedy_at_reset
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.synthesis.quantitative.owed import holds_of_nothing
@@ -53,8 +54,10 @@ def constant(linted: LintedSpec) -> Iterator[Finding]:
             message = f"{message} Under payment {linted.payment_of(pair)!r} {once}."
             each = f"Pair({str(pair.formula)!r}, {pair.weight:g}, payment='value')"
             remedy = f"For a cost of every step, pay it by its value: {each}. Else remove it."
+        elif pair.weight < 0 and not pair.body.atoms:
+            continue  # a fixed cost of every step, written as what it is
         elif pair.weight < 0:
-            remedy = "Keep it only if a fixed cost for each step is what you want."
+            remedy = "For a fixed cost of every step, write 'F G true'. Else correct the formula, or remove the pair."
         yield Finding("constant", "warning", number, message, remedy)
 
 
@@ -192,7 +195,7 @@ def _violated_at_reset(linted: LintedSpec, number: int, pair: Pair, monitor: Mon
         lost = _lost_after(monitor, labels, linted.spec.semantics)
         if lost is not None and lost.any():
             message = f"{name} is violated at reset in {int(lost.sum())} of {len(lost)} sampled episodes."
-            remedy = "Start the objective later, as 'WX G …' does, or correct the atoms' labels at reset."
+            remedy = remedy_at_reset(pair, linted.atoms, sometimes=not lost.all())
             yield Finding("violated-at-reset", "error", number, message, remedy)
         return
     # What some letters lead to: the atoms in `fixed` as they are after every reset, the others true and false.
@@ -212,7 +215,8 @@ def _violated_at_reset(linted: LintedSpec, number: int, pair: Pair, monitor: Mon
     if fixed and lost.all():
         names = ", ".join(f"{atom!r} ({label:g})" for atom, label in fixed.items())
         message = f"{name} is violated in every episode before the first action, by the label at reset of {names}."
-        yield Finding("violated-at-reset", "error", number, message, "Correct at_reset, or start with 'WX G …'.")
+        remedy = f"Correct at_reset, or start with `{inside(pair.formula, WeakNext)}`."
+        yield Finding("violated-at-reset", "error", number, message, remedy)
     elif early and lost.reshape(2 ** len(early), -1).all(axis=1).any():
         names = ", ".join(map(repr, early))
         message = f"{name} can be violated before the first action, by {names} at the first state, whatever follows."

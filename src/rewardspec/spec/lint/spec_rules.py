@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rewardspec.errors import SynthesisError, did_you_mean
-from rewardspec.logic.formulas import FALSE, TRUE, Formula
+from rewardspec.logic.formulas import FALSE, TRUE, Always, Formula, Historically, Implies
 from rewardspec.logic.implication import Implication
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.quantifiers import AtomOf, Exists, Forall, Quantified, atoms_of
@@ -17,9 +17,12 @@ from rewardspec.logic.simplification import simplify
 from rewardspec.logic.unknown_atoms import operators_run_together
 from rewardspec.machines.monitor import Monitor
 from rewardspec.spec.lint.exploration import TWO, TooManyError, can_be_violated, compare, outcomes, relations
-from rewardspec.spec.lint.findings import Finding, LintedSpec, called, value_range
+from rewardspec.spec.lint.findings import Finding, LintedSpec, called, once_violated, value_range
+from rewardspec.spec.lint.time_rules import needs_bounds_to_be_safe
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.payments import Payment
+
+_CLEARLY_MORE = 2.0  # times the weight
 
 
 def no_pairs(linted: LintedSpec) -> Iterator[Finding]:
@@ -151,6 +154,33 @@ def veto_pays(linted: LintedSpec) -> Iterator[Finding]:
                     "cost; or let them be paid for: set veto=False."
                 )
             yield Finding("veto-pays", "warning", number, message, remedy)
+
+
+def small_veto(linted: LintedSpec) -> Iterator[Finding]:
+    """A pair that vetoes by default, and whose small weight looks like that of a preference."""
+    # A safety objective beside a task of more weight is common, and meant. So a weight is compared with that of other
+    # safety objectives, and with that of a task only where the formula is one of those that preferences have.
+    for number, pair in enumerate(linted.pairs):
+        if pair.veto is not None or not pair.vetoes or pair.penalty is not None or needs_bounds_to_be_safe(pair):
+            continue
+        others = [(k, other) for k, other in enumerate(linted.pairs) if other.vetoes or _is_pause(pair)]
+        heaviest, other = max(others, key=lambda each: each[1].weight)
+        if other.weight >= _CLEARLY_MORE * pair.weight:
+            after = once_violated(linted.spec, linted.penalty_of(pair))
+            message = (
+                f"{called(number, pair)} has the weight {pair.weight:g}, beside {other.weight:g} of pair "
+                f"{heaviest + 1}, `{other.formula}`, and vetoes all pairs: once violated, {after}."
+            )
+            remedy = "If it is a preference, set veto=False; if the veto is meant, veto=True."
+            yield Finding("small-veto", "warning", number, message, remedy)
+
+
+def _is_pause(pair: Pair) -> bool:
+    """Return whether a pair asks for a pause before something, as `G(change -> H[1,5] !change)` does."""
+    match pair.body:
+        case Always(args=(Implies(args=(_, Historically(high=int()))),)):
+            return True
+    return False
 
 
 def _lowest_level(linted: LintedSpec, way: Payment) -> tuple[float, bool]:

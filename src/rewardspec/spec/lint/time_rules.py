@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from rewardspec.logic import formulas as fm
 from rewardspec.logic.formulas import Formula, Timed
-from rewardspec.logic.fragments import is_safe
+from rewardspec.logic.fragments import is_past, is_safe
 from rewardspec.logic.normal_form import negate, to_nnf
 from rewardspec.logic.operators import PAST
 from rewardspec.logic.printing import to_string
+from rewardspec.logic.quantifiers import Quantified, inside
 from rewardspec.machines.program import Window
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
 from rewardspec.spec.atoms.functions import Thresholded
@@ -104,7 +105,7 @@ def deadline_vetoes(linted: LintedSpec) -> Iterator[Finding]:
         others = [other for other in linted.pairs if other is not pair and other.weight != 0]
         if pair.veto is not None or not pair.vetoes or not (others or linted.penalty_of(pair)):
             continue
-        if not is_safe(pair.formula.fold(_without_bounds)):
+        if needs_bounds_to_be_safe(pair):
             after = once_violated(linted.spec, linted.penalty_of(pair))
             message = (
                 f"{called(number, pair)} vetoes all pairs once one of its deadlines is missed, since a formula whose "
@@ -112,6 +113,11 @@ def deadline_vetoes(linted: LintedSpec) -> Iterator[Finding]:
             )
             remedy = "Set veto=False to lose what this pair pays and no more, or veto=True if that is what you mean."
             yield Finding("deadline-vetoes", "warning", number, message, remedy)
+
+
+def needs_bounds_to_be_safe(pair: Pair) -> bool:
+    """Return whether a formula is no safety formula once its bounds are left out, as one with a deadline is not."""
+    return not is_safe(pair.formula.fold(_without_bounds))
 
 
 def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
@@ -185,6 +191,34 @@ def least_steps(formula: Formula) -> float:
         (8, 0)
     """
     return formula.fold(_least)
+
+
+def forgiving(formula: Formula) -> Formula:
+    """Return a formula that forgives, under `G`, what is still due when the episode ends; the formula if it can't be.
+
+    Example:
+        >>> from rewardspec.logic.parsing import parse
+        >>> forgiving(parse("G(call -> F[0,3] answer)")), forgiving(parse("F[0,9] goal & G(call -> X answer)"))
+        (parse('G(call -> F[0,3] answer | WX[3] false)'), parse('F[0,9] goal & G(call -> WX answer)'))
+    """
+    if isinstance(formula, Quantified):
+        return inside(formula, forgiving)
+    if isinstance(formula, fm.And):
+        return formula.rebuild(*map(forgiving, formula.args))
+    return formula.rebuild(_met_at_end(formula.arg)) if isinstance(formula, fm.Always) else formula
+
+
+def _met_at_end(formula: Formula) -> Formula:
+    match formula:
+        case fm.Eventually(high=int() as high, discount=1.0) if high > 0 and is_past(formula.arg):
+            return formula | fm.WeakNext(fm.FALSE, high)
+        case fm.Next() if is_past(formula.arg):
+            return fm.WeakNext(formula.arg, formula.steps)
+        case fm.Implies(args=(cause, effect)):
+            return formula.rebuild(cause, _met_at_end(effect))
+        case fm.And() | fm.Or() | fm.Always():
+            return formula.rebuild(*map(_met_at_end, formula.args))
+    return formula
 
 
 def _least(part: Formula, args: tuple[float, ...]) -> float:
