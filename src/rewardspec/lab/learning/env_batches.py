@@ -170,13 +170,21 @@ def batched_infos(infos: Sequence[types.Info]) -> Info:
         if all(isinstance(value, Mapping) for value in given):
             batched[key] = batched_infos([info.get(key, {}) for info in infos]) or {}
         else:
-            first = np.asarray(given[0])
-            plain = first.dtype.kind in "biuf" and all(np.shape(value) == first.shape for value in given)
-            column = (
-                np.zeros((len(infos), *first.shape), np.result_type(*given)) if plain else np.full(len(infos), None)
-            )
-            for place, value in zip(np.flatnonzero(mask), given, strict=True):
-                column[place] = value
-            batched[key] = column
+            batched[key] = _column(len(infos), np.flatnonzero(mask), given)
         batched[f"_{key}"] = mask
     return batched
+
+
+def _column(count: int, places: NDArray[np.intp], given: Sequence[Any]) -> NDArray[Any]:
+    """Put values at their places in an array: of numbers, with zeros elsewhere, or of objects, with None elsewhere.
+
+    Like Gymnasium, it keeps tuples and lists, which may have any length, as objects; `BatchInfo` reads them as numbers.
+    """
+    column: NDArray[Any] = np.full(count, None)
+    if all(isinstance(value, (bool, int, float, np.generic, np.ndarray)) for value in given):
+        arrays = [np.asarray(value) for value in given]
+        if all(array.dtype.kind in "biuf" and array.shape == arrays[0].shape for array in arrays):
+            column = np.zeros((count, *arrays[0].shape), np.result_type(*(array.dtype for array in arrays)))
+    for place, value in zip(places.tolist(), given, strict=True):
+        column[place] = value
+    return column
