@@ -15,6 +15,7 @@ from rewardspec.lab.learning.spaces import batched
 from rewardspec.lab.tasks.measures import RecordMeasures
 from rewardspec.lab.tasks.task import Task
 from rewardspec.types import Action, AnySpace, Environment, InfoDict, Observation
+from rewardspec.wrappers.monitor_reward import reward_as_number
 
 Booleans = NDArray[np.bool_]
 Info = types.Info | None
@@ -121,7 +122,8 @@ class LoopedBatch:
         terminated, truncated = np.empty(count, dtype=bool), np.empty(count, dtype=bool)
         choices = actions.tolist() if actions.ndim == 1 else actions
         for k, env in enumerate(self.envs):
-            seen[k], reward[k], terminated[k], truncated[k], infos[k] = env.step(choices[k])
+            seen[k], paid, terminated[k], truncated[k], infos[k] = env.step(choices[k])
+            reward[k] = paid if paid.__class__ is float else reward_as_number(env, paid)
         self._steps += 1
         truncated |= self._steps >= self.limit
         truncated &= ~terminated
