@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _ENDS = ("base_reward", "terminated", "truncated")
 _STEPS = 10_000
+_LONG = 2_000  # steps of an episode, above which its length is told
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -147,8 +148,16 @@ def _played(arguments: argparse.Namespace) -> tuple[Explanation, list[Array] | N
         plays = player(arguments, task, policy, env, spec) or RandomActions(env, arguments.seed)
         play(wrapped, plays, arguments.seed, arguments.max_steps)
         explanation = wrapped.explain()
+        _tell_length(len(explanation) - 1, arguments.max_steps)
         frames = env.render() if drawn else None
         return explanation, frames if isinstance(frames, list) and len(frames) == len(explanation) else None
+
+
+def _tell_length(steps: int, most: int) -> None:
+    """Say how long an episode is if it is long, and how to shorten it."""
+    if steps > _LONG:
+        how = "as many as --max-steps allows" if steps == most else "and --max-steps N would keep only the first N"
+        print(f"The episode has {steps:,} steps, {how}.", file=sys.stderr)
 
 
 def _can_be_drawn(task: Task) -> bool:
