@@ -1,5 +1,6 @@
 """`rewardspec check SPEC.toml`."""
 
+import re
 import sys
 
 import pytest
@@ -228,6 +229,21 @@ def test_labels_outside_the_unit_interval_at_reset_exit_2(check):
     status, _, err = check(GOOD.replace('"proximity(x, 0, 2.4)"', '"x - 1"'), "--env", "CartPole-v1")
     assert status == 2
     assert "The label of 'near' at step 0 should be in [0, 1]" in err
+    assert (
+        "Scale it, for example with ramp, or have all labels clipped: Spec(…, clip=True), in a file clip = true." in err
+    )
+
+
+def test_labels_of_a_few_random_steps_are_checked(check):
+    spec = GOOD.replace('"proximity(x, 0, 2.4)"', '"1 - abs(x_dot)"')  # the cart stands nearly still at reset
+    status, _, err = check(spec, "--env", "CartPole-v1")
+    assert status == 2
+    assert re.search(r"The label of 'near' at step \d+ should be in \[0, 1\]", err)
+    assert check(f"clip = true\n{spec}", "--env", "CartPole-v1")[0] == 0
+    spec = GOOD.replace('"proximity(x, 0, 2.4)"', '{ expression = "info.far", at_reset = 0 }')
+    status, _, err = check(spec, "--env", "CartPole-v1")
+    assert status == 2
+    assert "The atom 'near' cannot be read at step 1" in err
 
 
 def test_an_environment_goes_with_a_spec(capsys):

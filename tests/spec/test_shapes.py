@@ -84,6 +84,46 @@ def test_distance_is_taken_over_the_last_axis():
     assert float(traced(jnp.asarray(points[1]))) == 0.5
 
 
+INTEGERS = {
+    "ramp up": lambda x, near, far: ramp(x, near, far),
+    "ramp down": lambda x, near, far: ramp(x, far, near),
+    "proximity": lambda x, near, far: proximity(x, far, 60),
+    "inside": lambda x, near, far: inside(x, near, far),
+    "inside, soft": lambda x, near, far: inside(x, near, far, margin=60),
+    "at least": lambda x, near, far: at_least(x, far),
+    "at least, soft": lambda x, near, far: at_least(x, far, margin=60),
+    "at most": lambda x, near, far: at_most(x, near),
+    "at most, soft": lambda x, near, far: at_most(x, near, margin=60),
+    "distance": lambda x, near, far: normalized_distance(x, far, 100),
+}
+INTEGER_TYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+
+
+@pytest.mark.parametrize("shape", INTEGERS.values(), ids=INTEGERS)
+@pytest.mark.parametrize("dtype", INTEGER_TYPES)
+@pytest.mark.parametrize("array", [np.array, jnp.array, torch.tensor], ids=["numpy", "jax", "torch"])
+@pytest.mark.filterwarnings("ignore:Explicitly requested dtype:UserWarning")  # of 64 bits, which JAX lacks
+def test_no_integer_wraps_around(shape, dtype, array):
+    low, high = (0, 1) if dtype == "bool" else (60, 120)
+    kind = getattr(torch, dtype) if array is torch.tensor else dtype
+    near, far = (array([limit], dtype=kind) for limit in (low, high))
+    for x in (0, 1) if dtype == "bool" else (0, 50, 60, 100, 120, 127):
+        wanted = np.atleast_1d(shape(np.array([float(x)]), float(low), float(high)))
+        given = array([x], dtype=kind)
+        for limits in ((low, high), (near, far)):
+            np.testing.assert_allclose(np.atleast_1d(np.asarray(shape(given, *limits))), wanted, atol=1e-6)
+        # One number, among limits of its own type; and a number of Python among them.
+        for number in (given[0], x) if shape is not INTEGERS["distance"] else ():
+            found = shape(number, near[0], far[0])
+            np.testing.assert_allclose(np.asarray(found), wanted[0], atol=1e-6)
+
+
+def test_floats_keep_their_type():
+    assert ramp(np.float32([0.5]), 0.0, 1.0).dtype == np.float32
+    assert proximity(torch.tensor([0.5], dtype=torch.float16), 0.0, 1.0).dtype == torch.float16
+    assert inside(jnp.array([0.5], dtype=jnp.bfloat16), 0.0, 1.0, margin=1.0).dtype == jnp.bfloat16
+
+
 def test_unit_keeps_what_is_inside():
     assert [unit(x) for x in (-math.inf, -0.5, 0.0, 0.25, 1.0, 7, math.inf)] == [0.0, 0.0, 0.0, 0.25, 1.0, 1.0, 1.0]
 

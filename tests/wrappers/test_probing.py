@@ -71,6 +71,37 @@ def test_numbers_are_those_of_the_episodes_played() -> None:
     assert sum(pair.moves for pair in seen.pairs) == pytest.approx(1.0)
 
 
+class Renewing(Corridor):
+    """Makes a new action space in every reset, and draws from it."""
+
+    def reset(self, **kwargs: Any) -> tuple[int, dict[str, Any]]:
+        place, _ = super().reset(**kwargs)
+        self.action_space = gym.spaces.Discrete(2)
+        return place, {"action": self.action_space.sample()}
+
+
+class Growing(Corridor):
+    """Has one more action in every episode."""
+
+    def reset(self, **kwargs: Any) -> tuple[int, dict[str, Any]]:
+        place, info = super().reset(**kwargs)
+        self.action_space = gym.spaces.Discrete(int(self.action_space.n) + 1)
+        return place, info
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        return self.place, float(action), False, False, {}
+
+
+def test_random_actions_depend_on_the_seed_alone() -> None:
+    wanted = probe(Corridor(), corridor(), episodes=3, max_steps=30, seed=5)
+    for _ in range(2):
+        seen = probe(Renewing(), corridor(), episodes=3, max_steps=30, seed=5)
+        assert str(seen) == str(wanted)
+    first, second = (probe(Growing(), corridor(), episodes=4, max_steps=50).base_returns for _ in range(2))
+    assert first.tolist() == second.tolist()
+    assert first[-1] > 1.5 * first[0]
+
+
 def test_a_policy_plays_and_episodes_that_do_not_end_are_cut_off() -> None:
     seen = probe(Corridor(), corridor(), episodes=3, max_steps=12, policy=lambda place: 1)
     assert seen.lengths.tolist() == [12, 12, 12]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import textwrap
-from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from rewardspec.cli.options import (
     importing_from_here,
     made,
 )
+from rewardspec.episodes.engine import Transition
+from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import FormulaError, SpecError, SynthesisError
 from rewardspec.logic import formulas as fm
 from rewardspec.logic.formulas import LAST, Formula
@@ -39,14 +42,30 @@ from rewardspec.spec.toml_reading import SpecDraft
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 from rewardspec.synthesis.diagnosis import warnings_about
 from rewardspec.synthesis.quantitative.synthesize import synthesize
-from rewardspec.types import Info, Number, Observation, Subparsers
+from rewardspec.types import Environment, Info, Number, Observation, Subparsers
 from rewardspec.wrappers.monitor_reward import episode_limit
+from rewardspec.wrappers.probing import RandomActions
 
 FirstState: TypeAlias = tuple[Observation, Info]
 
 _INDENT = 12
 _WIDTH = 88
 _RESETS = 100
+_STEPS = 20
+
+
+class Seen(NamedTuple):
+    """What an environment showed.
+
+    Attributes:
+        firsts: The observations after some resets, each with its info.
+        transitions: Some random steps, each with its number in its episode.
+        limit: The most steps of an episode, if known.
+    """
+
+    firsts: Sequence[FirstState] = ()
+    transitions: Sequence[tuple[int, Transition]] = ()
+    limit: int | None = None
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -61,15 +80,16 @@ def add_parser(commands: Subparsers) -> None:
         """,
         "An argument that ends in .toml is a spec file.\n"
         "Exit status: 0 when there is nothing worse than warnings, 1 when a spec has errors,\n"
-        "2 when the formula or the file cannot be read.",
+        "2 when the formula or the file cannot be read, or a label in the environment.",
     )
     add_formula(parser)
     add_no_references(parser)
     parser.add_argument(
         "--env",
         metavar="ID",
-        help="for a spec file: reset this Gymnasium environment, and look for named components that it does not have, "
-        "for safety objectives violated at once, and for bounds that its episodes do not reach",
+        help="for a spec file: reset this Gymnasium environment and play a few random steps, and look for named "
+        "components that it does not have, for labels out of range, for safety objectives violated at once, and for "
+        "bounds that its episodes do not reach",
     )
     add_env_arg(parser)
     parser.add_argument(
@@ -151,13 +171,13 @@ def _check_spec(arguments: argparse.Namespace) -> int:
     """Print what there is to know about the spec; 1 where it has errors, else 0."""
     with importing_from_here():
         draft = draft_in(arguments.formula, arguments)
-        firsts, limit = ([], None) if arguments.env is None else _first_states(arguments.env, arguments.resets)
-        missing = list(_missing_components(draft, arguments.env, firsts))
+        seen = Seen() if arguments.env is None else _seen(arguments.env, arguments.resets)
+        missing = list(_missing_components(draft, arguments.env, seen.firsts))
         # Where the observation is not what the file says, labels would be those of other numbers, or none at all.
-        initial_labels = _initial_labels(draft.spec(), firsts) if firsts and not missing else None
+        initial_labels = _initial_labels(draft.spec(), seen) if seen.firsts and not missing else None
         # Without its atoms' functions the spec can be made even where one is missing.
         spec = Spec(draft.pairs, **draft.options)
-        findings = missing + findings_of(LintedSpec(spec, draft.atoms, initial_labels, limit, arguments.observe))
+        findings = missing + findings_of(LintedSpec(spec, draft.atoms, initial_labels, seen.limit, arguments.observe))
         for title, text in _spec_report(arguments.formula, draft, spec, findings):
             print(section(title, text))
     return 1 if any(finding.severity == "error" for finding in findings) else 0
@@ -231,18 +251,32 @@ def _pair(pair: Pair, penalty: float, payment: Payment) -> str:
     return "\n".join(lines)
 
 
-def _first_states(env_id: str, resets: int) -> tuple[list[FirstState], int | None]:
-    """The observations after some resets of an environment, each with its info; and its episodes' limit, if any."""
+def _seen(env_id: str, resets: int) -> Seen:
+    """Reset an environment some times, and then play a few random steps."""
     if resets < 1:
         raise SpecError(f"--resets should be at least 1. Received {resets}.")
-    env = made(env_id)
-    try:
-        return [env.reset(seed=seed) for seed in range(resets)], episode_limit(env)
-    finally:
-        env.close()
+    with contextlib.closing(made(env_id)) as env:
+        firsts = [(copied(obs), info) for obs, info in (env.reset(seed=seed) for seed in range(resets))]
+        return Seen(firsts, list(_random_steps(env)), episode_limit(env))
 
 
-def _missing_components(draft: SpecDraft, env_id: str, firsts: list[FirstState]) -> Iterator[Finding]:
+def _random_steps(env: Environment) -> Iterator[tuple[int, Transition]]:
+    """Play a few random steps, in as many episodes as it takes."""
+    choose = RandomActions(env, seed=0)
+    over, number, episodes = True, 0, 0
+    for _ in range(_STEPS):
+        if over:
+            obs, info = env.reset(seed=episodes)
+            choose.begin(obs, info)
+            obs, number, episodes = copied(obs), 0, episodes + 1
+        action = choose(obs)
+        after, _, terminated, truncated, info = env.step(action)
+        number += 1
+        yield number, Transition(obs, action, copied(after), info)
+        obs, over = copied(after), terminated or truncated
+
+
+def _missing_components(draft: SpecDraft, env_id: str, firsts: Sequence[FirstState]) -> Iterator[Finding]:
     """Components that the file names and an environment's observations do not have."""
     for name, path in draft.components.items() if firsts else ():
         why = why_unreadable(firsts[0][0], path)
@@ -255,7 +289,9 @@ def _missing_components(draft: SpecDraft, env_id: str, firsts: list[FirstState])
             yield Finding("missing-component", "error", None, message, remedy)
 
 
-def _initial_labels(spec: Spec, firsts: list[FirstState]) -> dict[str, Number]:
-    """The labels of the states after some resets."""
-    rows = [spec.labels(obs, None, obs, info, step=0) for obs, info in firsts]
+def _initial_labels(spec: Spec, seen: Seen) -> dict[str, Number]:
+    """The labels of the states after the resets; an error if they, or those of the steps, cannot be read."""
+    rows = [spec.labels(obs, None, obs, info, step=0) for obs, info in seen.firsts]
+    for number, step in seen.transitions:
+        spec.labels(step.obs, step.action, step.next_obs, step.info, step=number)
     return {atom: np.array([row[atom] for row in rows]) for atom in spec.atoms}

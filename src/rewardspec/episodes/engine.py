@@ -24,7 +24,7 @@ from rewardspec.machines.namespaces import device_of, namespace_of, to_numpy
 from rewardspec.machines.scalar_code import ScalarState
 from rewardspec.spec.atoms.batch_info import BatchInfo
 from rewardspec.spec.atoms.batch_labeling import BatchPart
-from rewardspec.spec.atoms.labeling import StepNumber
+from rewardspec.spec.atoms.labeling import OUT_OF_RANGE, StepNumber
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.spec.sorts import ONE_EPISODE
 from rewardspec.spec.spec import Spec
@@ -281,8 +281,8 @@ class BatchEngine(_SpecEngine):
                 bounds = "in [0, 1]" if self.spec.semantics == "degree" else "finite"
                 raise LabelError(
                     f"The label of {atom!r} should be {bounds} and was not, in {len(where)} of {noted.size} "
-                    f"environments, such as {where[0].tolist()}. Scale it, or pass clip=True to the spec; call the "
-                    "atom on recorded observations to see its values."
+                    f"environments, such as {where[0].tolist()}. {OUT_OF_RANGE} Call the atom on recorded "
+                    "observations to see its values."
                 )
 
     def _read_first(

@@ -185,7 +185,7 @@ class MonitorReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             raise ResetNeeded("There is no episode for the spec to follow. Call reset() before step().")
         self._state = None  # until the labels are read: an episode with a letter missing must not go on
         if base_reward.__class__ is not float:
-            base_reward = _as_number(self.env, base_reward)
+            base_reward = reward_as_number(self.env, base_reward)
         self._elapsed += 1
         old = self._observation
         if self._fast:  # without a call between: each costs a share of the environment's own speed
@@ -312,15 +312,16 @@ def _require_one_environment(env: Any) -> None:
         layer = layer.env
 
 
-def _as_number(env: Environment, reward: SupportsFloat) -> float:
-    """Convert an environment's reward to a float."""
+def reward_as_number(env: Environment, reward: SupportsFloat) -> float:
+    """Convert an environment's own reward to a float, or raise an Error where it is not one number."""
     try:
         return float(reward)
     except (TypeError, ValueError):
         raise Error(
-            f"The reward of {type(env.unwrapped).__name__} should be one number. Received {reward!r}. Make it one "
-            "below this wrapper, for example with gymnasium.wrappers.TransformReward(env, lambda reward: "
-            "float(reward[0])); the spec pays for the other objectives."
+            f"The reward of {type(env.unwrapped).__name__} should be one number. Received {reward!r}. Wrap the "
+            "environment first so that it is one, for example in a function of yours that returns "
+            "gymnasium.wrappers.TransformReward(env, lambda reward: float(reward[0])); the spec pays for the other "
+            "objectives. Commands take this function as MODULE:FUNCTION."
         ) from None
 
 

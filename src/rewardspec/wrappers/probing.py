@@ -5,11 +5,12 @@ An audit solves an environment and needs its transition table; a probe only play
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from rewardspec.spec import Spec
 from rewardspec.spec.lint.findings import Finding
 from rewardspec.spec.lint.time_rules import forgiving
 from rewardspec.spec.payments import PAYMENTS
-from rewardspec.types import Action, Environment, Observation
+from rewardspec.types import Action, Environment, Info, Observation
 from rewardspec.wrappers.monitor_reward import MonitorReward, episode_limit
 from rewardspec.wrappers.probe_report import Veto, findings_about, lines_of, too_long_for
 
@@ -142,7 +143,7 @@ def probe(
         raise Error(f"`episodes` and `max_steps` should be at least 1. Received {episodes} and {max_steps}.")
     wrapped = MonitorReward(env, spec, record=True)
     spec = wrapped.reward_spec
-    env.action_space.seed(seed)
+    policy = RandomActions(env, seed) if policy is None else policy
     seen, base_returns = [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a first state that violates is among the findings
@@ -174,19 +175,55 @@ def probe(
     )
 
 
-def play(env: MonitorReward, policy: Callable[[Observation], Action] | None, seed: int, max_steps: int) -> float:
+class RandomActions:
+    """A policy of random actions, which depend on the seed and the action space alone.
+
+    Some environments make a new action space in every reset, with a random seed, or draw from it themselves. So this
+    draws from a copy.
+
+    Example:
+        >>> import gymnasium as gym
+        >>> choose = RandomActions(gym.make("CartPole-v1"), seed=0)
+        >>> [int(choose(None)) for _ in range(5)]
+        [1, 1, 1, 0, 0]
+    """
+
+    def __init__(self, env: Environment, seed: int) -> None:
+        self._env = env
+        self._copy(seed)
+
+    def _copy(self, seed: int) -> None:
+        self._copied = self._env.action_space
+        self._space = copy.deepcopy(self._copied)
+        self._space.seed(seed)
+
+    def begin(self, observation: Observation, info: Info) -> None:
+        """Start an episode, in which other actions may be possible."""
+        space = self._env.action_space
+        if space is not self._copied and space != self._space:
+            self._copy(int(self._space.np_random.integers(2**31)))
+
+    def __call__(self, observation: Observation) -> Action:
+        """Return a random action."""
+        return self._space.sample()
+
+    def saw(self, *step: Any) -> None:
+        """Learn of a step, which makes no difference."""
+
+
+def play(env: MonitorReward, policy: Callable[[Observation], Action], seed: int, max_steps: int) -> float:
     """Play one episode, and return the sum of the environment's own rewards; see `probe`."""
     observation, info = env.reset(seed=seed)
     base_return = 0.0
     remembers = hasattr(policy, "begin")
     if remembers:
-        policy.begin(observation, info)  # type: ignore[union-attr]
+        policy.begin(observation, info)  # type: ignore[attr-defined]
     for _ in range(max_steps):
-        action = env.action_space.sample() if policy is None else policy(observation)
+        action = policy(observation)
         after, _, terminated, truncated, info = env.step(action)
         base_return += info["base_reward"]
         if remembers:
-            policy.saw(  # type: ignore[union-attr]
+            policy.saw(  # type: ignore[attr-defined]
                 observation, action, after, info, info["base_reward"], terminated, truncated
             )
         observation = after

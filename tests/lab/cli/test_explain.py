@@ -57,6 +57,17 @@ def test_a_played_episode_is_explained_and_drawn(here, capsys):
     assert len(run(capsys, "pole.toml", "--env", "CartPole-v1", "--max-steps", "4", "--rows", "0").splitlines()) == 6
 
 
+def test_the_length_of_a_long_episode_is_told(capsys):
+    def told(steps, *options):
+        given = "--env", "Pendulum-v1", "--env-arg", f"max_episode_steps={steps}", *options
+        assert main(["explain", "still.toml", *given]) == 0
+        return capsys.readouterr().err
+
+    assert told(2000) == ""
+    assert told(2001) == "The episode has 2,001 steps, and --max-steps N would keep only the first N.\n"
+    assert told(9000, "--max-steps", "2500") == "The episode has 2,500 steps, as many as --max-steps allows.\n"
+
+
 def test_policies_play_and_probe(here, capsys):
     pytest.importorskip("stable_baselines3")
     small = ("--set", "n_steps=32", "--set", "batch_size=32", "--set", "n_epochs=1")

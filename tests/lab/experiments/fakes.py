@@ -24,6 +24,7 @@ class Settings:
     """What a learner's settings look like."""
 
     unit = "episodes"
+    total_steps = 100
     episodes: int = 5
     rate: float = 0.1
 

@@ -139,8 +139,23 @@ def test_what_is_done_is_skipped(tmp_path):
     display = Silent()
     second = reproduce(tmp_path / "results", jobs, Here(), work, display=display)
     assert (first.done, first.skipped, second.done, second.skipped) == (2, 0, 1, 2)
-    assert display.messages == ["2 of 3 jobs are done already."]
+    assert display.messages == [
+        "2 of 3 jobs are done already.",
+        "Training sokoban with base: 1 job, 2 runs of 100 steps.",
+    ]
+    display = Silent()
+    reproduce(tmp_path / "results", jobs, Here(), work, display=display)
+    assert display.messages == ["3 of 3 jobs are done already."]
     assert display.closed
+
+
+def test_what_is_trained_is_told_before_the_first_job_is_done(tmp_path, capsys):
+    def stop(job, advance):
+        assert capsys.readouterr().err == "Training 2 tasks with base: 3 jobs, 6 runs of 100 steps.\n"
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted):
+        reproduce(tmp_path / "results", several(3), Here(), stop)
 
 
 def test_a_damaged_result_is_done_again_and_nothing_else(tmp_path):

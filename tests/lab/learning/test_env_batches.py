@@ -9,8 +9,9 @@ from gymnasium import spaces
 
 from rewardspec import tasks
 from rewardspec.errors import Error, MissingExtraError
-from rewardspec.lab.learning.env_batches import LoopedBatch, make_batch
+from rewardspec.lab.learning.env_batches import LoopedBatch, batched_infos, make_batch
 from rewardspec.lab.learning.physics_env import PhysicsBatch
+from rewardspec.spec.atoms.batch_info import BatchInfo
 
 SEEDS = [3, 1, 4, 159]
 CLASSIC = ("acrobot", "cart_pole", "mountain_car", "pendulum")
@@ -150,3 +151,41 @@ def test_a_truncation_of_the_environments_own_counts():
     steps = [batch.step(np.array([0])) for _ in range(3)]
     assert [bool(step.truncated[0]) for step in steps] == [False, False, True]
     assert steps[2].obs["number"][0, 0, 0] == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        (3, 4, np.int64),
+        (True, False, np.bool_),
+        (1, 0.5, np.float64),
+        (np.uint8(1), np.uint8(2), np.uint8),
+        (np.float32([1, 2]), np.float32([3, 4]), np.float32),
+        (2**63, -1, np.float64),
+        ((np.uint32(1), np.uint32(2)), (np.uint32(3), np.uint32(4)), object),
+        ([1, 2], [3, 4], object),
+        ([1, 2], [3], object),
+        ([(1, 2), 3], [(1, 2), 3], object),
+        (np.zeros(2), np.zeros(3), object),
+        (1.5, None, object),
+        (None, None, object),
+        ({"a": 1}, None, object),
+        ({"a": 1}, [1], object),
+        ("x", "y", object),
+        (2**70, 1, object),
+        (1j, 2j, object),
+    ],
+)
+def test_anything_can_be_in_info(one, other, kind):
+    column = batched_infos([{"x": one}, {}, {"x": other}])["x"]
+    assert column.dtype == kind
+    for place, value in ((0, one), (2, other)):
+        assert column[place] is value if kind is object else np.all(column[place] == value)
+    assert column[1] is None if kind is object else not np.any(column[1])
+
+
+def test_tuples_and_lists_in_info_are_read_as_numbers():
+    infos = batched_infos([{"at": (1, 2), "nested": {"path": [3]}}, {"at": (5, 6), "nested": {"path": [4]}}])
+    seen = BatchInfo(infos, 2)
+    assert seen["at"].tolist() == [[1, 2], [5, 6]]
+    assert seen["nested"]["path"].tolist() == [[3], [4]]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _ENDS = ("base_reward", "terminated", "truncated")
 _STEPS = 10_000
+_LONG = 2_000  # steps of an episode, above which its length is told
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -134,7 +135,7 @@ def _recorded(arguments: argparse.Namespace) -> Explanation:
 def _played(arguments: argparse.Namespace) -> tuple[Explanation, list[Array] | None]:
     """Play an episode; for a page, also render its states if the environment can."""
     from rewardspec.wrappers.monitor_reward import MonitorReward
-    from rewardspec.wrappers.probing import play
+    from rewardspec.wrappers.probing import RandomActions, play
 
     if not arguments.formula.endswith(".toml"):
         raise Error("To play an episode, give a spec file: it says how atoms are read. A formula alone needs --trace.")
@@ -144,11 +145,19 @@ def _played(arguments: argparse.Namespace) -> tuple[Explanation, list[Array] | N
     drawn = Path(arguments.output or "").suffix.lower() == ".html" and _can_be_drawn(task)
     with contextlib.closing(task.make(**({"render_mode": "rgb_array_list"} if drawn else {}))) as env:
         wrapped = MonitorReward(env, spec, record=True)
-        env.action_space.seed(arguments.seed)
-        play(wrapped, player(arguments, task, policy, env, spec), arguments.seed, arguments.max_steps)
+        plays = player(arguments, task, policy, env, spec) or RandomActions(env, arguments.seed)
+        play(wrapped, plays, arguments.seed, arguments.max_steps)
         explanation = wrapped.explain()
+        _tell_length(len(explanation) - 1, arguments.max_steps)
         frames = env.render() if drawn else None
         return explanation, frames if isinstance(frames, list) and len(frames) == len(explanation) else None
+
+
+def _tell_length(steps: int, most: int) -> None:
+    """Say how long an episode is if it is long, and how to shorten it."""
+    if steps > _LONG:
+        how = "as many as --max-steps allows" if steps == most else "and --max-steps N would keep only the first N"
+        print(f"The episode has {steps:,} steps, {how}.", file=sys.stderr)
 
 
 def _can_be_drawn(task: Task) -> bool:

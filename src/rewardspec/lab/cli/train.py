@@ -223,14 +223,12 @@ def _train(
 
 
 def _summary(task: Task, name: str, config: Config, training: Training) -> Iterator[str]:
-    from rewardspec.lab.experiments.display import duration
+    from rewardspec.lab.experiments.display import budget, duration
     from rewardspec.lab.experiments.statistics import at_the_start, in_the_end, run_means
-    from rewardspec.lab.learning.settings import QLearning
 
     log = training.log
-    length = f"{config.episodes:,} episodes" if isinstance(config, QLearning) else f"{config.total_steps:,} steps"
     runs = f"{log.runs} runs" if log.runs > 1 else "1 run"
-    yield f"{task.words}, {name}: {runs} of {length} in {duration(training.seconds)}"
+    yield f"{task.words}, {name}: {runs} of {budget(config)} in {duration(training.seconds)}"
     if not len(log):
         yield "No episode was finished. Train for longer."
         return

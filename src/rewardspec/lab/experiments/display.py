@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from rewardspec.lab.experiments.engines import Advanced, Event, Failed, Finished, Lost, Started
 from rewardspec.lab.experiments.jobs import Job
+from rewardspec.lab.learning.settings import Config, QLearning
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -233,6 +234,34 @@ class Terminal:
 
 Display: TypeAlias = Plain | Terminal
 """Shows the progress of jobs."""
+
+
+def announcement(jobs: Sequence[Job]) -> str:
+    """Describe in a line what is about to be trained, because the first job may end much later.
+
+    Example:
+        >>> announcement([Job("frozen_lake", reward, 0, 5, QLearning(episodes=2000)) for reward in ("base", "boolean")])
+        'Training frozen_lake with base, boolean: 2 jobs, 10 runs of 2,000 episodes.'
+    """
+    tasks, rewards = (
+        list(dict.fromkeys(names)) for names in zip(*((job.task, job.reward) for job in jobs), strict=True)
+    )
+    where = tasks[0] if len(tasks) == 1 else f"{len(tasks)} tasks"
+    lengths = {budget(job.config) for job in jobs}
+    runs = sum(job.count for job in jobs)
+    each = f" of {lengths.pop()}" if len(lengths) == 1 else ""
+    counts = f"{len(jobs)} job{'s' * (len(jobs) != 1)}, {runs} run{'s' * (runs != 1)}{each}"
+    return f"Training {where} with {', '.join(rewards)}: {counts}."
+
+
+def budget(config: Config) -> str:
+    """Describe how long a run is.
+
+    Example:
+        >>> budget(QLearning(episodes=2000))
+        '2,000 episodes'
+    """
+    return f"{config.episodes:,} episodes" if isinstance(config, QLearning) else f"{config.total_steps:,} steps"
 
 
 def outcome(progress: JobProgress, event: Finished | Failed | Lost) -> str:

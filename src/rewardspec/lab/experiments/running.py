@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from rewardspec.errors import Error
 from rewardspec.lab.experiments import provenance
-from rewardspec.lab.experiments.display import Display, JobProgress, display_for
+from rewardspec.lab.experiments.display import Display, JobProgress, announcement, display_for
 from rewardspec.lab.experiments.engines import Engine, Failed, Finished, Work
 from rewardspec.lab.experiments.jobs import Job
 from rewardspec.lab.experiments.result_files import encode
@@ -60,6 +60,8 @@ def run_jobs(
             skipped = stored = len(jobs) - len(waiting)
             if skipped:
                 display.message(f"{skipped} of {len(jobs)} jobs are done already.")
+            if waiting:
+                display.message(announcement(waiting))
             progress = JobProgress(waiting, engine.workers, skipped)
             failed: list[Failed] = []
             with contextlib.closing(engine.run(waiting, work)) as events:  # type: ignore[type-var]

@@ -15,6 +15,7 @@ from rewardspec.lab.learning.spaces import batched
 from rewardspec.lab.tasks.measures import RecordMeasures
 from rewardspec.lab.tasks.task import Task
 from rewardspec.types import Action, AnySpace, Environment, InfoDict, Observation
+from rewardspec.wrappers.monitor_reward import reward_as_number
 
 Booleans = NDArray[np.bool_]
 Info = types.Info | None
@@ -121,7 +122,8 @@ class LoopedBatch:
         terminated, truncated = np.empty(count, dtype=bool), np.empty(count, dtype=bool)
         choices = actions.tolist() if actions.ndim == 1 else actions
         for k, env in enumerate(self.envs):
-            seen[k], reward[k], terminated[k], truncated[k], infos[k] = env.step(choices[k])
+            seen[k], paid, terminated[k], truncated[k], infos[k] = env.step(choices[k])
+            reward[k] = paid if paid.__class__ is float else reward_as_number(env, paid)
         self._steps += 1
         truncated |= self._steps >= self.limit
         truncated &= ~terminated
@@ -170,13 +172,21 @@ def batched_infos(infos: Sequence[types.Info]) -> Info:
         if all(isinstance(value, Mapping) for value in given):
             batched[key] = batched_infos([info.get(key, {}) for info in infos]) or {}
         else:
-            first = np.asarray(given[0])
-            plain = first.dtype.kind in "biuf" and all(np.shape(value) == first.shape for value in given)
-            column = (
-                np.zeros((len(infos), *first.shape), np.result_type(*given)) if plain else np.full(len(infos), None)
-            )
-            for place, value in zip(np.flatnonzero(mask), given, strict=True):
-                column[place] = value
-            batched[key] = column
+            batched[key] = _column(len(infos), np.flatnonzero(mask), given)
         batched[f"_{key}"] = mask
     return batched
+
+
+def _column(count: int, places: NDArray[np.intp], given: Sequence[Any]) -> NDArray[Any]:
+    """Put values at their places in an array: of numbers, with zeros elsewhere, or of objects, with None elsewhere.
+
+    Like Gymnasium, it keeps tuples and lists, which may have any length, as objects; `BatchInfo` reads them as numbers.
+    """
+    column: NDArray[Any] = np.full(count, None)
+    if all(isinstance(value, (bool, int, float, np.generic, np.ndarray)) for value in given):
+        arrays = [np.asarray(value) for value in given]
+        if all(array.dtype.kind in "biuf" and array.shape == arrays[0].shape for array in arrays):
+            column = np.zeros((count, *arrays[0].shape), np.result_type(*(array.dtype for array in arrays)))
+    for place, value in zip(places.tolist(), given, strict=True):
+        column[place] = value
+    return column

@@ -17,6 +17,7 @@ from rewardspec.machines.effort_limit import DEFAULT_REGISTERS
 from rewardspec.renamed import renamed_constructor
 from rewardspec.spec.spec import Spec
 from rewardspec.types import Action, Environment, Info, InfoDict, Number, Observation, ResetOptions
+from rewardspec.wrappers.monitor_reward import reward_as_number
 
 if TYPE_CHECKING:
     from rewardspec.lab.tasks.task import Task
@@ -166,7 +167,7 @@ class RecordMeasures(gym.Wrapper[Observation, Action, Observation, Action], gym.
         """Step the environment; add the measures to `info` when the episode ends."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         self._length += 1
-        self._return += float(reward)
+        self._return += reward_as_number(self.env, reward)
         if self._engine is not None:
             self._state, _ = self._engine.advance(self._state, Transition(self._obs, action, obs, info))
             self._obs = copied(obs)

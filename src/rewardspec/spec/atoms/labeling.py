@@ -160,9 +160,13 @@ def _described(name: str, value: Number) -> str:
     return f"{name} is {textwrap.shorten(str(value), 80)}, of type {type(value).__name__}."
 
 
+OUT_OF_RANGE = "Scale it, for example with ramp, or have all labels clipped: Spec(…, clip=True), in a file clip = true."
+"""What to do about a label that is not in [0, 1]."""
+
+
 def out_of_range(name: str, where: str, value: float, semantics: Semantics = "degree") -> LabelError:
     """The error for a label that is not in [0, 1] or, as robustness, not finite."""
-    hint = "Scale it, or pass clip=True to the spec."
+    hint = OUT_OF_RANGE
     if not math.isfinite(value) and (value != value or semantics == "robustness"):
         hint = (
             "A division by zero, or the root or logarithm of a negative number, gives that: keep them out of the atom."

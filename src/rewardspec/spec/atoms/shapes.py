@@ -1,8 +1,9 @@
 """Ready-made label shapes: from a measured quantity to a label in [0, 1].
 
-Each takes a number or an array of NumPy, JAX or torch, and gives a label of the same kind.  NaN stays NaN, so that the
-label check can report it instead of a shape hiding it.  Limits may be arrays too; where they make no sense is an error,
-and in compiled code, which cannot raise one, NaN:
+Each takes a number or an array of NumPy, JAX or torch, and gives a label of the same kind.  Integers of any type are
+read as floats, so that no difference wraps around.  NaN stays NaN, so that the label check can report it instead of a
+shape hiding it.  Limits may be arrays too; where they make no sense is an error, and in compiled code, which cannot
+raise one, NaN:
 
     >>> ramp(0.75, zero_at=0.5, one_at=1.5)
     0.25
@@ -29,6 +30,8 @@ def ramp(x: Array, zero_at: Array, one_at: Array) -> Number:
         >>> ramp(3.0, 0.0, 4.0), ramp(3.0, 4.0, 0.0), ramp(-1.0, 0.0, 4.0)
         (0.75, 0.25, 0.0)
     """
+    if type(x) is not float or type(one_at) is not float:
+        x, zero_at, one_at = _real(x), _real(zero_at), _real(one_at)
     rises = _require(
         zero_at != one_at,
         "A ramp rises between two different numbers. Received {} for both. For a step at one number use at_least or "
@@ -45,6 +48,8 @@ def proximity(x: Array, target: Array, tolerance: Array) -> Number:
         >>> proximity(0.5, target=0.0, tolerance=2.0), proximity(-3.0, target=0.0, tolerance=2.0)
         (0.75, 0.0)
     """
+    if type(x) is not float:
+        x, target, tolerance = _real(x), _real(target), _real(tolerance)
     positive = _require_positive(tolerance, "tolerance", "proximity")
     return unit(1.0 - abs(x - target) / tolerance) * positive
 
@@ -57,6 +62,8 @@ def at_least(x: Array, bound: Array, margin: float = 0.0) -> Number:
         (1.0, 0.0, 0.75)
     """
     _require_margin(margin, "at_least")
+    if type(x) is not float:
+        x, bound = _real(x), _real(bound)
     return unit(1.0 - (bound - x) / margin) if margin else _step(x - bound)
 
 
@@ -68,6 +75,8 @@ def at_most(x: Array, bound: Array, margin: float = 0.0) -> Number:
         (1.0, 0.0, 0.75)
     """
     _require_margin(margin, "at_most")
+    if type(x) is not float:
+        x, bound = _real(x), _real(bound)
     return unit(1.0 - (x - bound) / margin) if margin else _step(bound - x)
 
 
@@ -79,6 +88,8 @@ def inside(x: Array, low: Array, high: Array, margin: float = 0.0) -> Number:
         (1.0, 0.0, 0.75)
     """
     _require_margin(margin, "inside")
+    if type(x) is not float:
+        x, low, high = _real(x), _real(low), _real(high)
     ordered = _require(low <= high, "inside takes the low end first. Received {} and {}. Exchange them.", low, high)
     # One of the two is 1 everywhere, so the product is the other, exactly.
     return at_least(x, low, margin) * at_most(x, high, margin) * ordered
@@ -102,7 +113,8 @@ def normalized_distance(point: Array, target: Array, farthest: Array) -> Number:
     xp = namespace_of(point)
     if xp is None:
         point, xp = np.asarray(point, dtype=np.float64), np
-    differences = point - (xp.as_tensor(target, device=point.device) if _is_torch(xp) else xp.asarray(target))
+    target = xp.as_tensor(target, device=point.device) if _is_torch(xp) else xp.asarray(target)
+    differences = _real(point) - _real(target)
     distance = xp.sqrt((differences * differences).sum(-1))
     return unit((distance if distance.ndim else _as_number(distance)) / farthest) * positive
 
@@ -118,6 +130,18 @@ def unit(x: Array) -> Number:
     if xp is None:
         return x if 0.0 <= x <= 1.0 or x != x else 0.0 if x < 0.0 else 1.0
     return xp.clamp(x, 0.0, 1.0) if _is_torch(xp) else xp.clip(x, 0.0, 1.0)
+
+
+def _real(x: Array) -> Number:
+    """Integers of NumPy, JAX and torch as floats, whose differences do not wrap around; other numbers as they are.
+
+    The shapes do without where they can: the difference of a float and any number is a float.
+    """
+    if isinstance(x, (float, np.floating, int)):  # faster than a union
+        return x
+    dtype = getattr(x, "dtype", None)
+    is_float = getattr(dtype, "kind", "") == "f" or getattr(dtype, "is_floating_point", False)  # the latter in torch
+    return x if is_float else x * 1.0
 
 
 def _step(surplus: Array) -> Number:
