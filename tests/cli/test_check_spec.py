@@ -194,6 +194,7 @@ def test_a_component_that_is_nested_the_wrong_way_round_is_told_with_the_right_o
     box = "gym.spaces.Box(-1, 1, (3,))"
     lines += (f"    observation_space = gym.spaces.Dict(achieved_goal={box}, desired_goal={box})",)
     lines += ("    def reset(self, **kwargs): return self.observation_space.sample(), {}",)
+    lines += ("    def step(self, action): return self.observation_space.sample(), 0.0, True, False, {}",)
     (tmp_path / "reaching.py").write_text("\n".join(lines))
     spec = (
         'observation = { x = { achieved_goal = 0 } }\natoms.near = "abs(x.achieved_goal) < 1"\npairs = [["F near", 1]]'
