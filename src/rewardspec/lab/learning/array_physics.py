@@ -18,8 +18,8 @@ from rewardspec.lab.tasks.task import Task
 from rewardspec.spec.atoms.label_functions import namespace
 from rewardspec.types import Action, Array, Number
 
-Draw: TypeAlias = Callable[[Array, Array], Array]
-"""Draw uniform random numbers between `low` and `high`, two numbers or two arrays of the same shape."""
+Draw: TypeAlias = Callable[[Array, Array, int | None], Array]
+"""Draw `size` uniform random numbers from `low` to `high`; without a size, as many as `low` and `high` have."""
 GRAVITY = 9.8
 
 
@@ -52,7 +52,7 @@ class CartPole(Physics):
 
     def begin(self, draw: Draw) -> Array:
         """Start near the middle, nearly upright."""
-        return draw(np.full(4, -0.05), np.full(4, 0.05))
+        return draw(-0.05, 0.05, 4)
 
     def move(self, state: Array, action: Action) -> tuple[Array, Number, Number]:
         """Terminate when the cart leaves the track or the pole leans by more than 12 degrees."""
@@ -63,7 +63,7 @@ class CartPole(Physics):
         push = (force + 0.05 * spin * spin * sin) / 1.1
         angular = (GRAVITY * sin - cos * push) / (0.5 * (4.0 / 3.0 - 0.1 * (cos * cos) / 1.1))
         linear = push - 0.05 * angular * cos / 1.1
-        after = state + 0.02 * xp.stack([speed, linear, spin, angular])
+        after = state + 0.02 * xp.array([speed, linear, spin, angular])
         terminated = (abs(after[0]) > 2.4) | (abs(after[2]) > 12 * 2 * math.pi / 360)
         return after, 1.0, terminated
 
@@ -73,7 +73,7 @@ class MountainCar(Physics):
 
     def begin(self, draw: Draw) -> Array:
         """Start at rest near the bottom."""
-        position = draw(-0.6, -0.4)
+        position = draw(-0.6, -0.4, None)
         return namespace(position).stack([position, position * 0.0])
 
     def move(self, state: Array, action: Action) -> tuple[Array, Number, Number]:
@@ -83,7 +83,7 @@ class MountainCar(Physics):
         speed = xp.clip(speed + (action - 1) * 0.001 - xp.cos(3.0 * position) * 0.0025, -0.07, 0.07)
         position = xp.clip(position + speed, -1.2, 0.6)
         speed = xp.where((position == -1.2) & (speed < 0.0), 0.0, speed)
-        return xp.stack([position, speed]), -1.0, (position >= 0.5) & (speed >= 0.0)
+        return xp.array([position, speed]), -1.0, (position >= 0.5) & (speed >= 0.0)
 
 
 class Pendulum(Physics):
@@ -91,7 +91,7 @@ class Pendulum(Physics):
 
     def begin(self, draw: Draw) -> Array:
         """Start at any angle, turning slowly."""
-        return draw(np.array([-math.pi, -1.0]), np.array([math.pi, 1.0]))
+        return draw(np.array([-math.pi, -1.0]), np.array([math.pi, 1.0]), None)
 
     def move(self, state: Array, action: Action) -> tuple[Array, Number, Number]:
         """Never terminate; each step costs by angle, speed and torque."""
@@ -100,7 +100,7 @@ class Pendulum(Physics):
         torque = xp.clip(action[..., 0], -2.0, 2.0)
         cost = ((angle + math.pi) % (2.0 * math.pi) - math.pi) ** 2 + 0.1 * speed**2 + 0.001 * torque**2
         speed = xp.clip(speed + (15.0 * xp.sin(angle) + 3.0 * torque) * 0.05, -8.0, 8.0)
-        return xp.stack([angle + speed * 0.05, speed]), -cost, False
+        return xp.array([angle + speed * 0.05, speed]), -cost, False
 
     def observe(self, state: Array) -> Array:
         """Return cosine and sine of the angle, and the speed."""
@@ -113,7 +113,7 @@ class Acrobot(Physics):
 
     def begin(self, draw: Draw) -> Array:
         """Start hanging, nearly at rest."""
-        return draw(np.full(4, -0.1), np.full(4, 0.1)).astype(np.float32)
+        return draw(-0.1, 0.1, 4).astype(np.float32)
 
     def move(self, state: Array, action: Action) -> tuple[Array, Number, Number]:
         """Terminate when the free end is above the line."""
@@ -127,7 +127,7 @@ class Acrobot(Physics):
         angle1, angle2 = _into_one_turn(angle1), _into_one_turn(angle2)
         spin1, spin2 = xp.clip(spin1, -4 * math.pi, 4 * math.pi), xp.clip(spin2, -9 * math.pi, 9 * math.pi)
         terminated = -xp.cos(angle1) - xp.cos(angle1 + angle2) > 1.0
-        return xp.stack([angle1, angle2, spin1, spin2]), xp.where(terminated, 0.0, -1.0), terminated
+        return xp.array([angle1, angle2, spin1, spin2]), xp.where(terminated, 0.0, -1.0), terminated
 
     @staticmethod
     def _slope(state: Array, torque: Array) -> Array:
@@ -141,7 +141,7 @@ class Acrobot(Physics):
         weight1 = weight2 + 1.5 * GRAVITY * xp.sin(angle1) - 0.5 * sin2 * spin2 * (spin2 + 2.0 * spin1)
         share = coupling / inertia
         turn2 = (torque + share * weight1 - 0.5 * spin1 * spin1 * sin2 - weight2) / (1.25 - coupling * share)
-        return xp.stack([spin1, spin2, -(coupling * turn2 + weight1) / inertia, turn2])
+        return xp.array([spin1, spin2, -(coupling * turn2 + weight1) / inertia, turn2])
 
     def observe(self, state: Array) -> Array:
         """Return cosine and sine of both angles, and the speeds."""

@@ -54,8 +54,8 @@ class PhysicsEnv:
         """Return a first state, shape (numbers,), and its observation, shape (size,)."""
         import jax
 
-        def draw(low: Any, high: Any) -> Array:
-            return jax.random.uniform(key, np.shape(low), np.float32, low, high)
+        def draw(low: Any, high: Any, size: int | None) -> Array:
+            return jax.random.uniform(key, np.shape(low) if size is None else (size,), np.float32, low, high)
 
         state = self.physics.begin(draw)
         return state, self.physics.observe(state)
