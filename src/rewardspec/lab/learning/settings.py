@@ -121,7 +121,8 @@ class PPO:
         bootstrap_truncated: Whether to bootstrap the value of truncated episodes; otherwise they count as terminated,
             as in CleanRL and in the paper.
         scale_actions: Whether outputs in [-1, 1] are mapped onto the bounds of the actions, where these are finite;
-            otherwise outputs are the actions themselves. Both are clipped to the bounds.
+            otherwise outputs are the actions themselves. Both are clipped to the bounds. `rewardspec train` and
+            `compare` switch it on for Box actions, except in the tasks of the paper.
     """
 
     unit: ClassVar[Unit] = "steps"
