@@ -75,11 +75,21 @@ def test_ones_own_study_takes_any_environment_and_any_spec():
     ]
     assert jobs[0].config == PPO.continuous(total_steps=4096, scale_actions=True)
     assert own_study("FrozenLake-v1", {}).jobs()[0].config == QLearning(max_steps=100)
-    assert [contrast.name for contrast in study.contrasts] == ["far_and_base", "near_and_base"]
+    assert [contrast.name for contrast in study.contrasts] == ["far_and_base", "near_and_base", "near_and_far"]
     with pytest.raises(Error, match="nothing to compare"):
         own_study("CartPole-v1", {}, base=False)
     with pytest.raises(Error, match="cannot make 'CartPole-v9'"):
         own_study("CartPole-v9", {})
+
+
+def test_specs_are_compared_with_each_other_where_there_are_few():
+    def pairs(count, **options):
+        study = own_study("MountainCar-v0", dict.fromkeys("abcd"[:count], SPEC), **options)
+        return [contrast.name.replace("_and_", " ") for contrast in study.contrasts]
+
+    assert pairs(3) == ["a base", "b base", "c base", "b a", "c a", "c b"]
+    assert pairs(4) == ["a base", "b base", "c base", "d base"]
+    assert pairs(3, base=False) == ["b a", "c a", "c b"]
 
 
 def test_another_text_of_a_spec_gives_its_results_another_name():
