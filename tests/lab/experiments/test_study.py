@@ -92,6 +92,15 @@ def test_specs_are_compared_with_each_other_where_there_are_few():
     assert pairs(3, base=False) == ["b a", "c a", "c b"]
 
 
+@pytest.mark.parametrize(
+    ("measure", "graded"), [("F near", True), ("near", True), ("F far", False), ("far", False), ("now near", False)]
+)
+def test_a_degree_is_said_to_be_no_share_of_episodes(measure, graded):
+    spec = 'atoms.far = "next_obs[0] > 0.4"\natoms.near = "clip(next_obs[0], 0, 1)"\npairs = [["F far", 1]]'
+    study = own_study("MountainCar-v0", {"spec": spec}, measure=measure)
+    assert study.definition.endswith("it is a degree, in percent; not a share of episodes.") is graded
+
+
 def test_another_text_of_a_spec_gives_its_results_another_name():
     one, two = (own_study("MountainCar-v0", {"far": SPEC.replace("0.4", limit)}) for limit in ("0.4", "0.3"))
     assert [a.key == b.key for a, b in zip(one.jobs(), two.jobs(), strict=True)] == [True, False]

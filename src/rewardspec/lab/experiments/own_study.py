@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import itertools
 import tomllib
 import zlib
@@ -19,6 +20,7 @@ from rewardspec.lab.tasks.task import Task
 from rewardspec.logic import patterns
 from rewardspec.logic.formulas import Atom, Formula, as_formula
 from rewardspec.logic.quantifiers import Quantified
+from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.toml_reading import loads_spec, spec_to_show
 from rewardspec.types import JsonObject
@@ -125,6 +127,12 @@ def measured_by(task: Task, measure: str | None) -> Task:
     last = isinstance(formula, Atom)
     words = f"The last label of `{measure}` in an episode." if last else ""
     success = Measure.from_formula(patterns.reach_and_stay(formula), words) if last else Measure.from_rule(formula)
+    read = [task.atoms.get(atom) for atom in formula.atoms]
+    if not success.mean and any(isinstance(function, ExpressionAtom) and not function.is_boolean for function in read):
+        words = (
+            f"{success.words} Labels may lie between 0 and 1, so it is a degree, in percent; not a share of episodes."
+        )
+        success = dataclasses.replace(success, words=words)
     return task.replace(measures={"success": success})
 
 
