@@ -101,6 +101,17 @@ def test_a_later_spec_may_define_an_atom_differently(here, capsys, in_this_proce
     assert "F goal" not in rules  # whose goal it would be, nobody could tell
 
 
+def test_few_episodes_at_the_end_are_said_to_be_few(here, capsys, in_this_process):
+    specs = ("--spec", "goal.toml", "--spec", "both.toml")
+    for episodes, few in (("20", True), ("60", False)):
+        options = ("--seeds", "3", "--episodes", episodes, "--workers", "1", "-o", f"out{episodes}")
+        assert main(["compare", "FrozenLake-v1", *specs, *options]) == 0
+        said = "Only 12 episodes ended in the last tenth of 6 runs (goal, both), too few to judge by. Train for longer."
+        page = (here / f"out{episodes}" / "report.html").read_text(encoding="utf-8")
+        assert (said in " ".join(capsys.readouterr().out.split())) is few
+        assert (said in " ".join(page.split())) is few
+
+
 def test_specs_without_atoms_are_compared(here, capsys, in_this_process):
     (here / "true.toml").write_text('pairs = [["F G true", 2]]')
     options = ("--seeds", "1", "--episodes", "20", "--workers", "1", "-o", "out")

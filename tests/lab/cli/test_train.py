@@ -145,7 +145,7 @@ def test_the_ends_of_training_are_those_of_the_report():
         (["Blackjack-v1", "--reward", "boolean"], "Blackjack-v1 has no spec 'boolean'; it has: none."),
         (["taxi", "--steps", "100"], "counted in episodes. Give --episodes."),
         (["acrobot", "--episodes", "100"], "counted in steps. Give --steps."),
-        (["acrobot", "--steps", "100"], "`--steps` should be at least one rollout, 512"),
+        (["acrobot", "--steps", "100"], "`--steps` should be at least one rollout of 512 steps"),
         (["taxi", "--episodes", "0"], "`--episodes` should be at least 1"),
         (["taxi", "--reward", "bool"], "Taxi has no spec 'bool'; it has: boolean, quantitative"),
         (["taxi", "--seeds", "0"], "`--seeds` should be at least 1"),

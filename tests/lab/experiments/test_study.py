@@ -75,11 +75,30 @@ def test_ones_own_study_takes_any_environment_and_any_spec():
     ]
     assert jobs[0].config == PPO.continuous(total_steps=4096, scale_actions=True)
     assert own_study("FrozenLake-v1", {}).jobs()[0].config == QLearning(max_steps=100)
-    assert [contrast.name for contrast in study.contrasts] == ["far_and_base", "near_and_base"]
+    assert [contrast.name for contrast in study.contrasts] == ["far_and_base", "near_and_base", "near_and_far"]
     with pytest.raises(Error, match="nothing to compare"):
         own_study("CartPole-v1", {}, base=False)
     with pytest.raises(Error, match="cannot make 'CartPole-v9'"):
         own_study("CartPole-v9", {})
+
+
+def test_specs_are_compared_with_each_other_where_there_are_few():
+    def pairs(count, **options):
+        study = own_study("MountainCar-v0", dict.fromkeys("abcd"[:count], SPEC), **options)
+        return [contrast.name.replace("_and_", " ") for contrast in study.contrasts]
+
+    assert pairs(3) == ["a base", "b base", "c base", "b a", "c a", "c b"]
+    assert pairs(4) == ["a base", "b base", "c base", "d base"]
+    assert pairs(3, base=False) == ["b a", "c a", "c b"]
+
+
+@pytest.mark.parametrize(
+    ("measure", "graded"), [("F near", True), ("near", True), ("F far", False), ("far", False), ("now near", False)]
+)
+def test_a_degree_is_said_to_be_no_share_of_episodes(measure, graded):
+    spec = 'atoms.far = "next_obs[0] > 0.4"\natoms.near = "clip(next_obs[0], 0, 1)"\npairs = [["F far", 1]]'
+    study = own_study("MountainCar-v0", {"spec": spec}, measure=measure)
+    assert study.definition.endswith("it is a degree, in percent; not a share of episodes.") is graded
 
 
 def test_another_text_of_a_spec_gives_its_results_another_name():

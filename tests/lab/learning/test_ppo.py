@@ -276,7 +276,10 @@ def test_it_learns_to_balance_a_pole():
     [
         ({"envs": 0}, "`envs` should be at least 1"),
         ({"minibatches": 7}, "cannot be divided into 7"),
-        ({"total_steps": 100}, "at least one rollout, 512"),
+        (
+            {"total_steps": 100},
+            r"at least one rollout of 512 steps \(4 envs × 128 rollout_steps\).* --set rollout_steps=…",
+        ),
         ({"discount": 1.5}, "`discount` should be in the interval"),
     ],
 )

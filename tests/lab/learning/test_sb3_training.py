@@ -161,7 +161,7 @@ def test_transitions_of_several_tasks_are_learned_in_the_other_tasks_too(discret
     [
         ("CartPole-v1", "sb3:PPO", "registers", "needs a learner with a replay buffer, such as sb3:DQN"),
         ("CartPole-v1", "sb3:DQN", None, "needs the registers to be observed"),
-        ("FrozenLake-v1", "sb3:DQN", "registers", "needs observations that are a flat Box"),
+        ("FrozenLake-v1", "sb3:DQN", "registers", "needs observations that are a flat Box.*MODULE:FUNCTION"),
     ],
 )
 def test_what_has_no_counterfactual_experience_is_told(env, learner, observe, message):
@@ -199,7 +199,12 @@ def test_observations_are_flattened_and_texts_left_out():
         ("sb3:PPOO", {}, "no algorithm 'PPOO'; known: A2C, .*Did you mean 'PPO'"),
         ("sb3:SAC", {}, "SAC cannot be made for this environment"),
         ("sb3:PPO", {"n_stepz": 4}, "unexpected keyword argument 'n_stepz'"),
-        ("ppo", {"n_steps": 4}, "PPO has no setting 'n_steps'"),
+        ("ppo", {"n_steps": 4}, "PPO has no setting 'n_steps'. Did you mean 'rollout_steps'"),
+        (
+            "ppo",
+            {"zzz": 1},
+            "PPO has no setting 'zzz'. Its settings: anneal, .*, rollout_steps, .*, value_coefficient.",
+        ),
         ("sb3:PPO", {"envs": 0}, "`envs` should be at least 1"),
         ("dqn", {}, "ppo, q-learning, or sb3:NAME"),
         ("q-learning", {}, "has no transition table"),

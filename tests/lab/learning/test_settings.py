@@ -1,12 +1,18 @@
 """Learners' settings: what cannot be is refused where it is given."""
 
+import dataclasses
+import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rewardspec.errors import Error
-from rewardspec.lab.learning.settings import PPO, QLearning
+from rewardspec.lab.learning.settings import _OTHER_NAMES, PPO, QLearning
+
+GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "learners.md"
 
 
 @pytest.mark.parametrize(
@@ -43,3 +49,24 @@ def test_a_setting_that_cannot_be_is_named(learner, setting, complaint):
 def test_settings_at_the_edge_are_taken():
     PPO(learning_rate=0.0, clip=math.inf, max_grad_norm=math.inf, entropy_coefficient=0, total_steps=np.int64(512))
     QLearning(episodes=np.int64(3), learning_rate=1, epsilon=np.float32(0.5))
+
+
+@pytest.mark.parametrize(
+    ("title", "defaults"),
+    [("PPO | Discrete | Box", [PPO.discrete(), PPO.continuous()]), ("Q-learning | Default", [QLearning()])],
+)
+def test_the_guide_has_the_defaults(title, defaults):
+    _, _, table = GUIDE.read_text(encoding="utf-8").partition(f"| {title} | What it is |\n")
+    rows = [
+        re.findall("`(.*?)`", line.rpartition("|")[0].rpartition("|")[0]) for line in table.split("\n\n")[0].split("\n")
+    ]
+    rows = [row for row in rows if row]
+    assert len(rows) > 5
+    for name, *shown in rows:
+        assert [json.loads(text) for text in shown] == [getattr(config, name) for config in defaults]
+
+
+def test_names_of_other_libraries_lead_to_settings_and_are_none_themselves():
+    known = {field.name for learner in (PPO, QLearning) for field in dataclasses.fields(learner)}
+    assert set(_OTHER_NAMES.values()) <= known
+    assert known.isdisjoint(_OTHER_NAMES)

@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from rewardspec.lab.learning.training_log import TrainingLog
     from rewardspec.lab.tasks.task import Task
 
-FEW_EPISODES = 5
-"""Episodes a run in the last tenth, below which the summary says that they are too few."""
-
 
 def add_parser(commands: Subparsers) -> None:
     """Add the parser of the command."""
@@ -224,7 +221,7 @@ def _train(
 
 def _summary(task: Task, name: str, config: Config, training: Training) -> Iterator[str]:
     from rewardspec.lab.experiments.display import budget, duration
-    from rewardspec.lab.experiments.statistics import at_the_start, in_the_end, run_means
+    from rewardspec.lab.experiments.statistics import at_the_start, few_words, in_the_end, run_means
 
     log = training.log
     runs = f"{log.runs} runs" if log.runs > 1 else "1 run"
@@ -245,11 +242,8 @@ def _summary(task: Task, name: str, config: Config, training: Training) -> Itera
         means = (run_means(log, values, part).mean() for part in (first, last))
         rows.append((title, *(form.format(float(mean)) for mean in means)))
     yield from aligned(rows)
-    if (ended := int(last.sum())) < FEW_EPISODES * log.runs:
-        yield (
-            f"Only {ended} episode{'s' * (ended != 1)} ended in the last tenth of {runs}, too few to judge by. "
-            "Play more with `rewardspec probe --policy`, or train for longer."
-        )
+    if few := few_words(int(last.sum()), log.runs):
+        yield f"{few} Play more with `rewardspec probe --policy`, or train for longer."
 
 
 def _best_run(log: TrainingLog, unit: Unit) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
+import itertools
 import tomllib
 import zlib
 from collections.abc import Mapping
@@ -18,9 +20,13 @@ from rewardspec.lab.tasks.task import Task
 from rewardspec.logic import patterns
 from rewardspec.logic.formulas import Atom, Formula, as_formula
 from rewardspec.logic.quantifiers import Quantified
+from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
 from rewardspec.spec.atoms.functions import AtomFunction
 from rewardspec.spec.toml_reading import loads_spec, spec_to_show
 from rewardspec.types import JsonObject
+
+MOST_IN_PAIRS = 4
+"""The most rewards of which all pairs are compared. Of more, each is compared with the first alone."""
 
 
 def own_study(
@@ -61,7 +67,9 @@ def own_study(
     rewards = {**({BASE: "Base"} if base else {}), **{name: name for name in task.specs}}
     if not rewards:
         raise Error("There is nothing to compare. Give a spec, or the environment's own reward.")
-    first, *others = rewards
+    pairs = list(itertools.combinations(rewards, 2))  # those with the first reward come first
+    if len(rewards) > MOST_IN_PAIRS:
+        pairs = pairs[: len(rewards) - 1]
     description = {"base": base, "observe": observe, "measure": measure, "seeds": seeds, "config": dict(config or {})}
     description |= {} if learner is None else {"learner": learner}
 
@@ -81,7 +89,7 @@ def own_study(
         budget=budget,
         reward=reward_of,
         contrasts=tuple(
-            Contrast(f"{name}_and_{first}", f"{name} − {rewards[first]}", name, (first,)) for name in others
+            Contrast(f"{name}_and_{other}", f"{name} − {rewards[other]}", name, (other,)) for other, name in pairs
         ),
         rivals=tuple(rewards),
         success=measure or "",
@@ -119,6 +127,12 @@ def measured_by(task: Task, measure: str | None) -> Task:
     last = isinstance(formula, Atom)
     words = f"The last label of `{measure}` in an episode." if last else ""
     success = Measure.from_formula(patterns.reach_and_stay(formula), words) if last else Measure.from_rule(formula)
+    read = [task.atoms.get(atom) for atom in formula.atoms]
+    if not success.mean and any(isinstance(function, ExpressionAtom) and not function.is_boolean for function in read):
+        words = (
+            f"{success.words} Labels may lie between 0 and 1, so it is a degree, in percent; not a share of episodes."
+        )
+        success = dataclasses.replace(success, words=words)
     return task.replace(measures={"success": success})
 
 

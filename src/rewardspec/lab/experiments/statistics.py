@@ -26,6 +26,8 @@ WINDOW = 21
 """The paper's window for smoothing curves, in episodes."""
 FEWEST_RUNS = 3
 """The fewest runs of which an interval says anything: of two it is 13 times as wide as their difference."""
+FEW_EPISODES = 5
+"""Episodes a run in the last tenth, below which they are too few to judge by."""
 RESAMPLES = 2000
 """Number of bootstrap samples."""
 
@@ -110,6 +112,25 @@ def in_the_end(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> Bool
     late = position > (1.0 - share) * total
     late[np.searchsorted(log.run, np.unique(log.run), side="right") - 1] = True
     return np.asarray(late)
+
+
+def few_words(ended: int, runs: int, rewards: str = "") -> str:
+    """Say that too few episodes ended in the last tenth of runs to judge by; nothing if they are enough.
+
+    `rewards` follows the number of runs.
+
+    Example:
+        >>> few_words(9, 2, " (Base)")
+        'Only 9 episodes ended in the last tenth of 2 runs (Base), too few to judge by.'
+        >>> few_words(10, 2)
+        ''
+    """
+    if ended >= FEW_EPISODES * runs:
+        return ""
+    return (
+        f"Only {ended} episode{'s' * (ended != 1)} ended in the last tenth of {runs} run{'s' * (runs != 1)}{rewards}, "
+        "too few to judge by."
+    )
 
 
 def at_the_start(log: TrainingLog, unit: Unit, share: float = FINAL_SHARE) -> Bools:

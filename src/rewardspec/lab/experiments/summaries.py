@@ -33,6 +33,7 @@ class Summary(Provenance):
         completion: Mean task completion over all episodes of all runs; the interval treats episodes as independent.
         completion_over_runs: Mean of the runs' means, with the interval over runs.
         iqm: Interquartile mean of the runs' means, with a bootstrapped interval.
+        final_episodes: Number of finished episodes in the last tenth of training, of all runs.
         final: Task completion in the last tenth of training: mean of the runs' means, with the interval over runs.
         final_reward: Mean return of the learner in the last tenth, over all its episodes.
         final_base_reward: Mean return by the environment's own reward in the last tenth, likewise.
@@ -55,6 +56,7 @@ class Summary(Provenance):
     completion: Estimate
     completion_over_runs: Estimate
     iqm: Estimate
+    final_episodes: int
     final: Estimate
     final_reward: float
     final_base_reward: float
@@ -100,6 +102,7 @@ def summarize(cell: Cell, study: Study) -> Summary:
         completion=pooled_mean(log.task_completion),
         completion_over_runs=mean_over_runs(scores),
         iqm=bootstrapped_iqm([scores]),
+        final_episodes=int(late.sum()),
         final=mean_over_runs(final_scores),
         final_reward=float(log.reward[late].mean()),
         final_base_reward=float(log.base_reward[late].mean()),

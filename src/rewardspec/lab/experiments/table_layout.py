@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, TypeAlias
 
-from rewardspec.lab.experiments.statistics import Estimate
+from rewardspec.lab.experiments.statistics import Estimate, few_words
 from rewardspec.lab.experiments.study import Reference, Study
 from rewardspec.lab.experiments.summaries import Summaries, Summary
 from rewardspec.lab.tasks.task import Task
@@ -110,6 +110,7 @@ def completion_table(results: Summaries) -> Table:
             *filter(None, [study.definition]),
             "Mean over runs of a run's mean over its episodes in the last tenth of training, and in all of it, "
             f"{results.interval_words()}. Episodes are those of training, exploration included.{_best_words(results)}",
+            *filter(None, [_few_words(results)]),
         ]
     return _table(results, _measured(study), groups, notes)
 
@@ -324,6 +325,16 @@ def _best_words(results: Summaries) -> str:
     if len(results.study.rewards) < 2 or not results.has_intervals:
         return ""
     return " Bold: the best of the row, where its interval lies above those of all others."
+
+
+def _few_words(results: Summaries) -> str:
+    """Say of which rewards too few episodes ended to judge by; nothing if they are enough of each."""
+    cells = [cell for cell in results.all() if few_words(cell.final_episodes, cell.runs)]
+    if not cells:
+        return ""
+    rewards = ", ".join(dict.fromkeys(results.study.rewards[cell.reward] for cell in cells))
+    ended, runs = sum(cell.final_episodes for cell in cells), sum(cell.runs for cell in cells)
+    return f"{few_words(ended, runs, f' ({rewards})')} Train for longer."
 
 
 def _published(study: Study, name: str, groups: list[_Group]) -> Line:

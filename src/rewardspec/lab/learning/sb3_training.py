@@ -119,7 +119,8 @@ def counterfactual_options(task: Task, spec: Spec | None, observe: str | None, c
             raise Error(
                 f"`counterfactual` needs observations that are a flat Box. {task.title} has {env.observation_space} "
                 "with the registers. Put gymnasium.wrappers.FlattenObservation around the environment; the atoms then "
-                "read the flat observation."
+                "read the flat observation. On the command line, write a function that returns "
+                "FlattenObservation(gym.make(…)) in a module, and name it as MODULE:FUNCTION."
             )
     return {"replay_buffer_class": CounterfactualReplayBuffer, "replay_buffer_kwargs": arguments}
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from rewardspec.errors import Error
+from rewardspec.errors import Error, did_you_mean
 from rewardspec.types import JsonObject
 
 Unit: TypeAlias = Literal["episodes", "steps"]
@@ -18,6 +19,30 @@ LARGEST_EXACT = 2**24
 The number of an outcome and the length of an episode must be exact. The step at which an episode ended may exceed this
 limit in a long run: it is only used to look up the time, with a relative error below 1e-7.
 """
+
+_OTHER_NAMES = {
+    "alpha": "learning_rate",
+    "anneal_lr": "anneal",
+    "clip_coef": "clip",
+    "clip_range": "clip",
+    "ent_coef": "entropy_coefficient",
+    "exploration_final_eps": "epsilon_min",
+    "exploration_initial_eps": "epsilon",
+    "gamma": "discount",
+    "lr": "learning_rate",
+    "max_episode_steps": "max_steps",
+    "n_envs": "envs",
+    "n_epochs": "epochs",
+    "n_steps": "rollout_steps",
+    "norm_adv": "normalize_advantages",
+    "num_envs": "envs",
+    "num_minibatches": "minibatches",
+    "num_steps": "rollout_steps",
+    "total_timesteps": "total_steps",
+    "update_epochs": "epochs",
+    "vf_coef": "value_coefficient",
+}
+"""Settings by their names in other libraries, such as Stable-Baselines3 and CleanRL."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -96,7 +121,8 @@ class PPO:
         bootstrap_truncated: Whether to bootstrap the value of truncated episodes; otherwise they count as terminated,
             as in CleanRL and in the paper.
         scale_actions: Whether outputs in [-1, 1] are mapped onto the bounds of the actions, where these are finite;
-            otherwise outputs are the actions themselves. Both are clipped to the bounds.
+            otherwise outputs are the actions themselves. Both are clipped to the bounds. `rewardspec train` and
+            `compare` switch it on for Box actions, except in the tasks of the paper.
     """
 
     unit: ClassVar[Unit] = "steps"
@@ -135,7 +161,11 @@ class PPO:
                 f"A rollout of {size} steps cannot be divided into {self.minibatches} equal minibatches of at least 2."
             )
         if self.total_steps < size:
-            raise Error(f"`total_steps` should be at least one rollout, {size}. Received {self.total_steps!r}.")
+            raise Error(
+                f"`total_steps` should be at least one rollout of {size} steps ({self.envs} envs × "
+                f"{self.rollout_steps} rollout_steps). Received {self.total_steps!r}. Shorten it by a smaller "
+                "`rollout_steps`; on the command line: --set rollout_steps=…"
+            )
 
     @classmethod
     def discrete(cls, **changes: Any) -> PPO:
@@ -192,6 +222,19 @@ class SB3:
 
 Config: TypeAlias = QLearning | PPO | SB3
 """Settings of a learner."""
+
+
+def setting_hint(name: str, known: Iterable[str]) -> str:
+    """A hint for a setting that is not known: what it is called here, the nearest one, or else all of them.
+
+    Example:
+        >>> setting_hint("lr", ["discount", "learning_rate"]), setting_hint("zzz", ["learning_rate", "discount"])
+        (" Did you mean 'learning_rate'?", ' Its settings: discount, learning_rate.')
+    """
+    names = sorted(known)
+    if _OTHER_NAMES.get(name) in names:
+        return f" Did you mean {_OTHER_NAMES[name]!r}?"
+    return did_you_mean(name, names) or f" Its settings: {', '.join(names)}."
 
 
 def learner_words(learner: str) -> str:

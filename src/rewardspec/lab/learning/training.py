@@ -21,7 +21,7 @@ from rewardspec.lab.learning.finite_tables import TABLE_OBSERVE, finite_tables
 from rewardspec.lab.learning.policies import Policy
 from rewardspec.lab.learning.ppo import learn_actors
 from rewardspec.lab.learning.q_learning import learn_tables
-from rewardspec.lab.learning.settings import PPO, SB3, Config, QLearning, learner_words
+from rewardspec.lab.learning.settings import PPO, SB3, Config, QLearning, learner_words, setting_hint
 from rewardspec.lab.learning.spaces import NETWORK_OBSERVE, Actions, observation_size
 from rewardspec.lab.learning.training_log import Progress, TrainingLog
 from rewardspec.lab.tasks.task import Task
@@ -174,7 +174,7 @@ def default_config(task: Task, changes: Mapping[str, Any] | None = None, *, quic
         changes["options"] = {**config.options, **options}
     for name in changes:
         if name not in known:
-            raise Error(f"{learner_words(task.learner)} has no setting {name!r}.{did_you_mean(name, known)}")
+            raise Error(f"{learner_words(task.learner)} has no setting {name!r}.{setting_hint(name, known)}")
     return dataclasses.replace(config, **changes)
 
 
