@@ -182,6 +182,39 @@ def test_the_part_that_needs_the_window_is_named():
     assert "for `F[0,9] q`" in finding.message
 
 
+@pytest.mark.parametrize(
+    ("formula", "observe", "counts"),
+    [
+        ("F(key & F door)", "nothing", "(2 registers)"),
+        ("G(a -> F b)", "nothing", "(1 register)"),
+        ("G(door -> O key)", "nothing", "(2 registers)"),
+        ("F a & F b", "values", "(1 register)"),
+        ("F(a & X b)", "control", "register"),
+        ("F[0,3] a", "nothing", "(1 register, 5 control states)"),
+    ],
+)
+def test_what_happened_before_and_the_agent_does_not_see(formula, observe, counts):
+    (finding,) = found(Spec([(formula, 1)]), "unseen-register", observe=observe)
+    assert counts in finding.message
+    assert f"observe={observe!r}" in finding.message
+    assert (finding.severity, finding.remedy) == ("warning", "Pass observe='registers'.")
+    assert not found(Spec([(formula, 1)]), "unseen-register", observe="registers")
+    assert not found(Spec([(formula, 1)]), "unseen-register")
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["now a", "F G a", "G F a", "F a", "G !a", "WX G !a", "X a", "!b U a", "b R a", "a W b", "F a & G !b"],
+)
+def test_formulas_of_which_nothing_needs_to_be_seen(formula):
+    assert not found(Spec([(formula, 1)]), "unseen-register", observe="nothing")
+
+
+def test_a_window_that_is_not_seen_is_reported_once():
+    findings = Spec([("G(a -> F[0,90] b)", 1)]).lint(observe="nothing")
+    assert [finding.rule for finding in findings] == ["unseen-window"]
+
+
 def test_a_delay_of_one_step_is_seen():
     assert not found(Spec([("G(change -> H[1,1] !change)", 1)]), "unseen-window", observe="registers")
     (finding,) = found(Spec([("G(change -> H[1,5] !change)", 1)]), "unseen-window", observe="registers")

@@ -95,7 +95,8 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument(
         "--observe",
         choices=OBSERVE_CHOICES,
-        help="for a spec file: what of the monitors the learner will see; look for windows that it does not see",
+        help="for a spec file: what of the monitors the learner will see; look for windows and registers "
+        "that it does not see",
     )
     parser.add_argument(
         "--resets", metavar="N", type=int, default=_RESETS, help="how many resets to look at (default: %(default)s)"

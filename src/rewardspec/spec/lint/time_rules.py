@@ -1,4 +1,4 @@
-"""The rules of lint about time: bounds, deadlines, and windows that an agent does not see."""
+"""The rules of lint about time: bounds, deadlines, and what an agent does not see of windows and registers."""
 
 from __future__ import annotations
 
@@ -145,6 +145,47 @@ def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
             )
             remedy = "Leave it so if labels are 0 or 1. Else give it a policy with memory, or the last observations."
         yield Finding("unseen-window", "warning", number, message, remedy)
+
+
+def unseen_register(linted: LintedSpec) -> Iterator[Finding]:
+    """A formula whose pay depends on earlier steps that the agent does not see."""
+    if linted.observe is None or linted.observe == "registers":
+        return
+    for number, pair, monitor in linted.monitored:
+        program = monitor.program
+        registers, controls = len(program.registers), len(program.steps)
+        if linted.observe == "values":  # which show one of the registers
+            registers -= registers > 0
+        hidden = {"register": registers, "control state": 0 if linted.observe == "control" else controls}
+        # What a window hides is a finding of its own.
+        if program.windows or not (registers or hidden["control state"] > 1) or _only_latches(pair.body):
+            continue
+        counts = [f"{n} {noun}{'s' * (n != 1)}" for noun, n in hidden.items() if n > (noun == "control state")]
+        message = (
+            f"{called(number, pair)} depends on what happened before ({', '.join(counts)}), which the agent does not "
+            f"see with observe={linted.observe!r}."
+        )
+        yield Finding("unseen-register", "warning", number, message, "Pass observe='registers'.")
+
+
+def _only_latches(formula: Formula) -> bool:
+    """Return whether all there is to remember is that a formula is decided, after which no action counts for it.
+
+    Example:
+        >>> from rewardspec.logic.parsing import parse
+        >>> [_only_latches(parse(f)) for f in ("F a & G !b", "WX G !b", "!b U a", "F a & F b", "F(a & F b)")]
+        [True, True, True, False, False]
+    """
+    formula = to_nnf(formula)
+    while isinstance(formula, fm.Next | fm.WeakNext):
+        formula = formula.arg
+    parts = [part for part in (formula.args if isinstance(formula, fm.And) else (formula,)) if part.is_temporal]
+    goals = [part for part in parts if isinstance(part, fm.Eventually | fm.Until | fm.StrongRelease)]
+    others = [part for part in parts if isinstance(part, fm.Always | fm.Release | fm.WeakUntil)]
+    if len(goals) > 1 or len(goals) + len(others) < len(parts):
+        return False
+    timed = any(isinstance(part, Timed) and not part.is_plain for part in parts)
+    return not timed and not any(arg.is_temporal for part in parts for arg in part.args)
 
 
 def _looked_through(pair: Pair, window: Window) -> Formula:
