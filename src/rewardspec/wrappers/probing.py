@@ -22,7 +22,7 @@ from rewardspec.spec.lint.time_rules import forgiving
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.types import Action, Environment, Info, Observation
 from rewardspec.wrappers.monitor_reward import MonitorReward, episode_limit
-from rewardspec.wrappers.probe_report import Veto, findings_about, lines_of, too_long_for
+from rewardspec.wrappers.probe_report import Veto, early_ends, findings_about, lines_of, too_long_for
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
@@ -144,11 +144,13 @@ def probe(
     wrapped = MonitorReward(env, spec, record=True)
     spec = wrapped.reward_spec
     policy = RandomActions(env, seed) if policy is None else policy
-    seen, base_returns = [], []
+    seen, base_returns, terminated = [], [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a first state that violates is among the findings
         for number in range(episodes):
-            base_returns.append(play(wrapped, policy, seed + number, max_steps))
+            base_return, ended = play(wrapped, policy, seed + number, max_steps)
+            base_returns.append(base_return)
+            terminated.append(ended)
             seen.append(wrapped.explain())
     vetoes = (next((Veto(row.step, row.vetoed_by) for row in rows if row.vetoed_by is not None), None) for rows in seen)
     atoms = tuple(_atom_seen(name, seen) for name in spec.atoms)
@@ -170,6 +172,7 @@ def probe(
         np.array(base_returns),
         (
             *findings_about(spec, atoms, pairs, [v for v in vetoes if v is not None], returns),
+            *early_ends(spec, seen, np.array(terminated), returns),
             *too_long_for(spec, episode_limit(env)),
         ),
     )
@@ -211,10 +214,10 @@ class RandomActions:
         """Learn of a step, which makes no difference."""
 
 
-def play(env: MonitorReward, policy: Callable[[Observation], Action], seed: int, max_steps: int) -> float:
-    """Play one episode, and return the sum of the environment's own rewards; see `probe`."""
+def play(env: MonitorReward, policy: Callable[[Observation], Action], seed: int, max_steps: int) -> tuple[float, bool]:
+    """Play one episode; return the sum of the environment's own rewards, and whether it terminated; see `probe`."""
     observation, info = env.reset(seed=seed)
-    base_return = 0.0
+    base_return, terminated = 0.0, False
     remembers = hasattr(policy, "begin")
     if remembers:
         policy.begin(observation, info)  # type: ignore[attr-defined]
@@ -229,7 +232,7 @@ def play(env: MonitorReward, policy: Callable[[Observation], Action], seed: int,
         observation = after
         if terminated or truncated:
             break
-    return base_return
+    return base_return, terminated
 
 
 def _atom_seen(name: str, seen: Sequence[Explanation]) -> AtomSeen:
