@@ -142,6 +142,10 @@ def test_no_deadline_that_makes_a_veto(pairs):
         ("G(a -> F[0,9] b)", "nothing", "a window of 9 steps, for `F[0,9] b`, of which the agent sees nothing"),
         ("G(a -> F[0,9] b)", "values", "of which the agent sees nothing"),
         ("G(a -> F[0,9] b)", "registers", "the extremum and how long it will last"),
+        ("G(c -> H[1,3] !c)", "nothing", "a window that reaches 3 steps back, for `H[1,3] !c`, of which the agent"),
+        ("G(c -> H[1,1] !c)", "nothing", "a window that reaches 1 step back, for `H[1,1] !c`, of which the agent"),
+        ("G(c -> H[1,9] !c)", "registers", "a window that reaches 9 steps back, for `H[1,9] !c`, of which the agent"),
+        ("now O[4,4] a", "registers", "a window that reaches 4 steps back"),
         ("now O[4,4] a", "registers", "only the oldest entry of this window"),
     ],
 )
@@ -175,7 +179,7 @@ def test_the_part_that_needs_the_window_is_named():
     crisp, between = {"p": "next_obs[0] > 1"}, {"p": "clip(next_obs[0], 0, 1)"}
     for formula, part in (("F(H[0,9] p & Y[9] true)", "H[0,9] p"), ("G(O[0,9] p | WY[9] false)", "O[0,9] p")):
         (finding,) = found(Spec([(formula, 1)], between), "unseen-window", observe="registers")
-        assert f"a window of 9 steps, for `{part}`" in finding.message
+        assert f"a window that reaches 9 steps back, for `{part}`" in finding.message
         assert "the extremum and how long it will last" in finding.message
         assert not found(Spec([(formula, 1)], crisp), "unseen-window", observe="registers")
     (finding,) = found(Spec([("G(p -> F[0,9] q)", 1)]), "unseen-window", observe="registers")

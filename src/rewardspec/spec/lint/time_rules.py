@@ -130,8 +130,8 @@ def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
             continue
         delays = [window for window in windows if window.op == "last"]
         longest = max(delays or windows, key=lambda window: window.length)
-        part = to_string(_looked_through(pair, longest), longest=80)
-        looks = f"{called(number, pair)} depends on a window of {longest.length} steps, for `{part}`"
+        part = _looked_through(pair, longest)
+        looks = f"{called(number, pair)} depends on {_extent(part, longest)}, for `{to_string(part, longest=80)}`"
         if linted.observe != "registers":
             message = f"{looks}, of which the agent sees nothing: what it is paid is no function of what it sees."
             remedy = "Pass observe='registers'."
@@ -195,6 +195,13 @@ def _looked_through(pair: Pair, window: Window) -> Formula:
         part for part in parts if isinstance(part, PAST) and window.name.endswith(f"[{operand_text(part)}]")
     ]
     return max(past or [part for part in parts if not isinstance(part, PAST)] or [pair.body], key=_reach)
+
+
+def _extent(part: Formula, window: Window) -> str:
+    """How far a window reaches; for a part about the past, which may need several, how far they do together."""
+    back = _reach(part) if isinstance(part, PAST) else 0
+    steps = back or window.length
+    return f"a window {'that reaches' if back else 'of'} {steps} step{'s' * (steps != 1)}{' back' * (back > 0)}"
 
 
 def _reach(part: Formula) -> int:
