@@ -204,6 +204,18 @@ def test_what_is_the_same_until_the_end_pays_but_moves_nothing() -> None:
     assert crashed.pays == 3.0  # the steps before the fourth
 
 
+def test_a_violation_moves_what_a_spec_pays() -> None:
+    functions = {
+        "crash": lambda obs, action, next_obs: next_obs == 14,
+        "right": lambda obs, action, next_obs: action is not None and next_obs > obs,
+    }
+    spec = rs.Spec([("G !crash", 1), ("now right", 0.5)], atoms=functions)
+    crash, right = probe(Corridor(), spec, episodes=2, max_steps=8, policy=lambda place: 1).pairs
+    assert (crash.moves, right.moves) == pytest.approx((2 / 3, 1 / 3))  # from 1 to 0, and from 0 to 0.5 at the start
+    alone = probe(Corridor(), spec.replace(pairs=spec.pairs[:1]), episodes=2, max_steps=8, policy=lambda place: 1)
+    assert alone.pairs[0].moves == 1.0
+
+
 @pytest.mark.parametrize("payment", ["value", "delta", "final"])
 def test_what_the_pairs_pay_adds_up_to_the_return(payment: Any) -> None:
     spec = cartpole_spec().replace(payment=payment, penalty=0.0)

@@ -61,7 +61,8 @@ class PairSeen:
         most: The greatest value of its formula.
         last: The mean of its value at the end of an episode.
         pays: What it paid in an episode, on average; penalties after a veto are not part of it.
-        moves: Its share of all changes, from one step to the next, in what the pairs are worth: weight times value.
+        moves: Its share of all changes, from one step to the next, in what the pairs are worth: weight times value. In
+            the step of a veto only the change of the violated pair counts, and later steps do not.
         paid: Its share of all that the pairs paid, rewards and penalties alike, in these episodes.
         violated_at: The step at which each episode violated it, for a vetoing pair; only those that did.
         pending: In how many episodes its value at the end was 0 only because something was still due.
@@ -137,7 +138,7 @@ def probe(
         upright      0  0.643  0.995    4%    0%
         <BLANKLINE>
         formula          values  at the end   pays  moves    vetoes
-        G upright    0 to 0.993           0  15.28    40%  10 of 10
+        G upright    0 to 0.993           0  15.28    43%  10 of 10
     """
     if episodes < 1 or max_steps < 1:
         raise Error(f"`episodes` and `max_steps` should be at least 1. Received {episodes} and {max_steps}.")
@@ -157,7 +158,7 @@ def probe(
     numbers = range(len(spec.pairs))
     paid = [np.concatenate([_paid(spec, number, explanation) for explanation in seen]) for number in numbers]
     amounts = _shares([float(np.abs(column).sum()) for column in paid])
-    moves = _shares([sum(float(np.abs(np.diff(_worth(spec, number, e))).sum()) for e in seen) for number in numbers])
+    moves = _shares([sum(_moved(spec, number, explanation) for explanation in seen) for number in numbers])
     pairs = tuple(
         _pair_seen(number, seen, float(paid[number].sum()) / episodes, moves[number], amounts[number])
         for number in numbers
@@ -260,6 +261,14 @@ def _paid(spec: Spec, number: int, explanation: Explanation) -> NDArray[np.float
 def _worth(spec: Spec, number: int, explanation: Explanation) -> NDArray[np.float64]:
     """Weight times value of a pair at reset and at each step, up to a veto."""
     return spec.weights[number] * np.array([row.values[number] for row in explanation if row.vetoed_by is None])
+
+
+def _moved(spec: Spec, number: int, explanation: Explanation) -> float:
+    """The changes in a pair's weight times value up to a veto; a violation is a change of the violated pair."""
+    worth = _worth(spec, number, explanation)
+    if len(worth) < len(explanation) and explanation[len(worth)].vetoed_by == number:
+        worth = np.append(worth, spec.weights[number] * explanation[len(worth)].values[number])
+    return float(np.abs(np.diff(worth)).sum())
 
 
 def _shares(amounts: Sequence[float]) -> list[float]:
