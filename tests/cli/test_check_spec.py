@@ -283,6 +283,15 @@ def test_windows_are_counted_and_bounds_compared_with_the_environments_limit(che
 
 
 @pytest.mark.parametrize(
+    ("resets", "read"), [("1", "first state of 1 reset and 20"), ("2", "first states of 2 resets and 20")]
+)
+def test_what_was_read_of_the_environment_is_told(check, resets, read):
+    out = check(IN_TIME, "--env", "CartPole-v1", "--resets", resets)[1]
+    assert f"Environment CartPole-v1: {read} random steps read\n" in out
+    assert "Environment" not in check(IN_TIME)[1]
+
+
+@pytest.mark.parametrize(
     ("payment", "effect"),
     [
         ("value", "every step pays -1"),

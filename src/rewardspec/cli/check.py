@@ -179,7 +179,8 @@ def _check_spec(arguments: argparse.Namespace) -> int:
         # Without its atoms' functions the spec can be made even where one is missing.
         spec = Spec(draft.pairs, **draft.options)
         findings = missing + findings_of(LintedSpec(spec, draft.atoms, initial_labels, seen.limit, arguments.observe))
-        for title, text in _spec_report(arguments.formula, draft, spec, findings):
+        looked_at = "" if initial_labels is None else f"{arguments.env}: {_looked_at(seen)}"
+        for title, text in _spec_report(arguments.formula, draft, spec, findings, looked_at):
             print(section(title, text))
     return 1 if any(finding.severity == "error" for finding in findings) else 0
 
@@ -208,7 +209,16 @@ def kind_of(formula: Formula) -> str:
     return "mixed: neither safety nor goal, it can still turn either way"
 
 
-def _spec_report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding]) -> Iterator[tuple[str, str]]:
+def _looked_at(seen: Seen) -> str:
+    """What of an environment the labels were read from."""
+    resets, steps = len(seen.firsts), len(seen.transitions)
+    states = "state of 1 reset" if resets == 1 else f"states of {resets} resets"
+    return f"first {states} and {steps} random steps read"
+
+
+def _spec_report(
+    path: str, draft: SpecDraft, spec: Spec, findings: list[Finding], looked_at: str
+) -> Iterator[tuple[str, str]]:
     yield "Spec", path
     labels = "" if draft.threshold is None else f"; labels from {draft.threshold:g} on count as 1, others as 0"
     yield "Payment", f"{spec.payment}{labels}"
@@ -219,6 +229,8 @@ def _spec_report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding
         yield "Machine", sizes_of(spec.program)
     except SynthesisError as error:
         yield "Machine", textwrap.fill(f"refused: {error}", _WIDTH)
+    if looked_at:
+        yield "Environment", looked_at
     for finding in findings:
         text = f"[{finding.rule}] {finding.message} {finding.remedy}"
         yield finding.severity.capitalize(), textwrap.fill(text, _WIDTH, break_on_hyphens=False)
