@@ -253,7 +253,11 @@ def _pair(pair: Pair, penalty: float, payment: Payment) -> str:
     kind = kind_of(pair.formula)
     if not pair.vetoes:
         kind = kind.removesuffix(", so it can veto a reward")
-    lines = [f"{name}{pair.formula}", f"weight {pair.weight:g}{paid}; {kind}"]
+    in_words = paraphrase(pair.formula)
+    lines = [f"{name}{pair.formula}"]
+    if in_words is not None:
+        lines.append(textwrap.fill(f"in words: {in_words}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+    lines += [f"weight {pair.weight:g}{paid}; {kind}"]
     if pair.vetoes:
         charged = penalty if pair.penalty is None else pair.penalty
         lines.append(f"safety objective: once violated, {PAYMENTS[payment].once_violated.format(penalty=charged)}")
