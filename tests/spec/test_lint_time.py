@@ -208,7 +208,20 @@ def test_what_happened_before_and_the_agent_does_not_see(formula, observe, count
 
 @pytest.mark.parametrize(
     "formula",
-    ["now a", "F G a", "G F a", "F a", "G !a", "WX G !a", "X a", "!b U a", "b R a", "a W b", "F a & G !b"],
+    [
+        "now a",
+        "F G a",
+        "G F a",
+        "F a",
+        "G !a",
+        "WX G !a",
+        "X a",
+        "!b U a",
+        "b R a",
+        "a W b",
+        "F a & G !b",
+        "(F G a | G F b) & G !c",
+    ],
 )
 def test_formulas_of_which_nothing_needs_to_be_seen(formula):
     assert not found(Spec([(formula, 1)]), "unseen-register", observe="nothing")

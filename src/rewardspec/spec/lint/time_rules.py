@@ -180,12 +180,23 @@ def _only_latches(formula: Formula) -> bool:
     while isinstance(formula, fm.Next | fm.WeakNext):
         formula = formula.arg
     parts = [part for part in (formula.args if isinstance(formula, fm.And) else (formula,)) if part.is_temporal]
+    parts = [part for part in parts if not _reads_the_last_step(part)]
     goals = [part for part in parts if isinstance(part, fm.Eventually | fm.Until | fm.StrongRelease)]
     others = [part for part in parts if isinstance(part, fm.Always | fm.Release | fm.WeakUntil)]
     if len(goals) > 1 or len(goals) + len(others) < len(parts):
         return False
     timed = any(isinstance(part, Timed) and not part.is_plain for part in parts)
     return not timed and not any(arg.is_temporal for part in parts for arg in part.args)
+
+
+def _reads_the_last_step(formula: Formula) -> bool:
+    """Return whether a formula in normal form needs no memory, as `F G a | G F b` does not."""
+    match formula:
+        case fm.And() | fm.Or():
+            return all(map(_reads_the_last_step, formula.args))
+        case fm.Eventually(args=(fm.Always() as inner,)) | fm.Always(args=(fm.Eventually() as inner,)):
+            return formula.is_plain and inner.is_plain and not inner.arg.is_temporal
+    return False
 
 
 def _looked_through(pair: Pair, window: Window) -> Formula:
