@@ -46,8 +46,10 @@ def test_it_tells_what_a_person_wants_to_know(check):
         "Payment     value\n"
         "Atoms       near, balanced\n"
         "Pair 1      stay near: F G near\n"
+        "            in words: at the last step: near\n"
         "            weight 2; mixed: neither safety nor goal, it can still turn either way\n"
         "Pair 2      G balanced\n"
+        "            in words: at every step: balanced\n"
         "            weight 4; safety: asks only that something bad never happens, so it can veto a reward\n"
         "            safety objective: once violated, every step pays -1, whatever the other pairs are worth\n"
         "            with veto = false, a violation would cost what this pair pays, and no more\n"
@@ -280,6 +282,24 @@ def test_windows_are_counted_and_bounds_compared_with_the_environments_limit(che
     assert "[bound-past-limit]" in out
     assert "[unseen-window]" in out
     assert "[bound-past-limit]" not in check(IN_TIME)[1]
+
+
+def test_each_pair_is_said_in_words(check):
+    out = check(IN_TIME)[1]
+    assert (
+        "G(left -> F[0,600] right)\n            in words: at every step: if left then within 600 steps: right\n" in out
+    )
+    long = " & ".join(f"F a{k}" for k in range(30))
+    assert "in words" not in check(f'pairs = [["{long}", 1]]')[1]
+
+
+@pytest.mark.parametrize(
+    ("resets", "read"), [("1", "first state of 1 reset and 20"), ("2", "first states of 2 resets and 20")]
+)
+def test_what_was_read_of_the_environment_is_told(check, resets, read):
+    out = check(IN_TIME, "--env", "CartPole-v1", "--resets", resets)[1]
+    assert f"Environment CartPole-v1: {read} random steps read\n" in out
+    assert "Environment" not in check(IN_TIME)[1]
 
 
 @pytest.mark.parametrize(

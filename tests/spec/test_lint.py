@@ -235,6 +235,9 @@ def test_no_safety_objective_no_violation():
         [("F goal", 1), ("G(change -> H[1,5] !change)", 0.5)],
         [("G !crashed", 4), ("G calm", 2)],
         [Pair("G !crashed", 1, veto=True), ("G far", 0.2)],
+        [("F goal", 1), ("G(change -> H[1,3] !change)", 1)],  # an action too soon, at any weight
+        [("F goal", 1), ("G(change -> H[1,3] !change)", 3)],
+        [("F goal", 1), ("G(!slow -> H[1,3] slow)", 1)],
     ],
 )
 def test_small_veto(pairs):
@@ -254,10 +257,20 @@ def test_small_veto(pairs):
         [("G !crashed", 1), Pair("G calm", 0.1, penalty=-5)],  # who gives a penalty means the veto
         [("G !crashed", 1), ("G(call -> F[0,5] answer)", 0.1)],  # which is told as deadline-vetoes
         [("G(change -> H[1,5] !change)", 0.1)],
+        [("F goal", 1), Pair("G(change -> H[1,3] !change)", 1, veto=False)],
+        [("F goal", 1), Pair("G(change -> H[1,3] !change)", 1, veto=True)],
+        [("F goal", 1), ("G(brake -> H[1,3] quiet)", 1)],  # of two things
     ],
 )
 def test_not_small_veto(pairs):
     assert found(Spec(pairs), "small-veto") == []
+
+
+def test_a_pause_of_the_same_weight_is_a_preference_unless_its_atom_reads_the_state_alone():
+    pairs = [("F goal", 1), ("G(change -> H[1,3] !change)", 1)]
+    of_action = {"goal": "next_obs[0] > 1", "change": {"expression": "action == 1", "at_reset": 0}}
+    assert found(Spec(pairs, of_action), "small-veto")
+    assert not found(Spec(pairs, {**of_action, "change": "next_obs[1] > 1"}), "small-veto")
 
 
 def test_negative_veto():
@@ -479,9 +492,9 @@ def test_findings_print_one_a_line_and_are_a_table_in_a_notebook():
 
 
 def test_printed_findings_name_the_pairs_that_end_all_pay():
-    findings = lint(Spec([("F goal", 1), ("G(change -> H[1,5] !change)", 0.9), Pair("G !crash", 1, veto=False)]))
+    findings = lint(Spec([("F goal", 1), ("G(change -> H[1,5] quiet)", 0.9), Pair("G !crash", 1, veto=False)]))
     assert findings == []
-    note = "Once `G(change -> H[1,5] !change)` is violated, every step pays 0, whatever the other pairs are worth."
+    note = "Once `G(change -> H[1,5] quiet)` is violated, every step pays 0, whatever the other pairs are worth."
     assert str(findings) == f"nothing that looks wrong\n{note} If that is not meant, set veto=False in its pair."
     assert "is violated, every step pays 0" in findings._repr_html_()
     assert "is violated" not in str(lint(Spec([("G !crash", 1)])))  # there is no other pair

@@ -142,6 +142,10 @@ def test_no_deadline_that_makes_a_veto(pairs):
         ("G(a -> F[0,9] b)", "nothing", "a window of 9 steps, for `F[0,9] b`, of which the agent sees nothing"),
         ("G(a -> F[0,9] b)", "values", "of which the agent sees nothing"),
         ("G(a -> F[0,9] b)", "registers", "the extremum and how long it will last"),
+        ("G(c -> H[1,3] !c)", "nothing", "a window that reaches 3 steps back, for `H[1,3] !c`, of which the agent"),
+        ("G(c -> H[1,1] !c)", "nothing", "a window that reaches 1 step back, for `H[1,1] !c`, of which the agent"),
+        ("G(c -> H[1,9] !c)", "registers", "a window that reaches 9 steps back, for `H[1,9] !c`, of which the agent"),
+        ("now O[4,4] a", "registers", "a window that reaches 4 steps back"),
         ("now O[4,4] a", "registers", "only the oldest entry of this window"),
     ],
 )
@@ -175,11 +179,57 @@ def test_the_part_that_needs_the_window_is_named():
     crisp, between = {"p": "next_obs[0] > 1"}, {"p": "clip(next_obs[0], 0, 1)"}
     for formula, part in (("F(H[0,9] p & Y[9] true)", "H[0,9] p"), ("G(O[0,9] p | WY[9] false)", "O[0,9] p")):
         (finding,) = found(Spec([(formula, 1)], between), "unseen-window", observe="registers")
-        assert f"a window of 9 steps, for `{part}`" in finding.message
+        assert f"a window that reaches 9 steps back, for `{part}`" in finding.message
         assert "the extremum and how long it will last" in finding.message
         assert not found(Spec([(formula, 1)], crisp), "unseen-window", observe="registers")
     (finding,) = found(Spec([("G(p -> F[0,9] q)", 1)]), "unseen-window", observe="registers")
     assert "for `F[0,9] q`" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("formula", "observe", "counts"),
+    [
+        ("F(key & F door)", "nothing", "(2 registers)"),
+        ("G(a -> F b)", "nothing", "(1 register)"),
+        ("G(door -> O key)", "nothing", "(2 registers)"),
+        ("F a & F b", "values", "(1 register)"),
+        ("F(a & X b)", "control", "register"),
+        ("F[0,3] a", "nothing", "(1 register, 5 control states)"),
+    ],
+)
+def test_what_happened_before_and_the_agent_does_not_see(formula, observe, counts):
+    (finding,) = found(Spec([(formula, 1)]), "unseen-register", observe=observe)
+    assert counts in finding.message
+    assert f"observe={observe!r}" in finding.message
+    assert (finding.severity, finding.remedy) == ("warning", "Pass observe='registers'.")
+    assert not found(Spec([(formula, 1)]), "unseen-register", observe="registers")
+    assert not found(Spec([(formula, 1)]), "unseen-register")
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "now a",
+        "F G a",
+        "G F a",
+        "F a",
+        "G !a",
+        "WX G !a",
+        "X a",
+        "!b U a",
+        "b R a",
+        "a W b",
+        "F a & G !b",
+        "(F G a | G F b) & G !c",
+    ],
+)
+def test_formulas_of_which_nothing_needs_to_be_seen(formula):
+    assert not found(Spec([(formula, 1)]), "unseen-register", observe="nothing")
+
+
+def test_a_window_that_is_not_seen_is_reported_once():
+    findings = Spec([("G(a -> F[0,90] b)", 1)]).lint(observe="nothing")
+    assert [finding.rule for finding in findings] == ["unseen-window"]
 
 
 def test_a_delay_of_one_step_is_seen():

@@ -204,6 +204,18 @@ def test_what_is_the_same_until_the_end_pays_but_moves_nothing() -> None:
     assert crashed.pays == 3.0  # the steps before the fourth
 
 
+def test_a_violation_moves_what_a_spec_pays() -> None:
+    functions = {
+        "crash": lambda obs, action, next_obs: next_obs == 14,
+        "right": lambda obs, action, next_obs: action is not None and next_obs > obs,
+    }
+    spec = rs.Spec([("G !crash", 1), ("now right", 0.5)], atoms=functions)
+    crash, right = probe(Corridor(), spec, episodes=2, max_steps=8, policy=lambda place: 1).pairs
+    assert (crash.moves, right.moves) == pytest.approx((2 / 3, 1 / 3))  # from 1 to 0, and from 0 to 0.5 at the start
+    alone = probe(Corridor(), spec.replace(pairs=spec.pairs[:1]), episodes=2, max_steps=8, policy=lambda place: 1)
+    assert alone.pairs[0].moves == 1.0
+
+
 @pytest.mark.parametrize("payment", ["value", "delta", "final"])
 def test_what_the_pairs_pay_adds_up_to_the_return(payment: Any) -> None:
     spec = cartpole_spec().replace(payment=payment, penalty=0.0)
@@ -218,3 +230,43 @@ def test_a_spec_may_be_the_path_of_its_file(tmp_path: Any) -> None:
     seen = probe(Corridor(), path, episodes=2, max_steps=4)
     assert str(seen) == str(probe(Corridor(), rs.Spec.load(path), episodes=2, max_steps=4))
     assert probe(Corridor(), str(path), episodes=1, max_steps=4).spec.names == ("F goal",)
+
+
+class Ending(Corridor):
+    """Terminates one place to the right of the start, in every other episode; truncated after 20 steps."""
+
+    ends = False
+
+    def reset(self, **kwargs: Any) -> tuple[int, dict[str, Any]]:
+        self.ends, self.steps = not self.ends, 0
+        return super().reset(**kwargs)
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        self.steps += 1
+        self.place = 10 + (self.ends and self.steps > 2)
+        return self.place, 0.0, self.place == 11, self.steps == 20, {}
+
+
+def early_ends(episodes: int = 6, payment: Any = "value", formula: str = "F near", **options: Any) -> list[Any]:
+    functions = {"near": lambda obs, action, next_obs: (next_obs == 11) * 0.5 + (next_obs >= 10) * 0.5}
+    spec = rs.Spec([rs.Pair(formula, 2, **options)], payment=payment, atoms=functions)
+    findings = probe(Ending(), spec, episodes=episodes).findings
+    return [finding for finding in findings if finding.rule == "early-end-paid-less"]
+
+
+def test_a_goal_that_ends_the_episode_and_is_paid_less_than_waiting_is_told() -> None:
+    (finding,) = early_ends()
+    assert finding.pair == 0
+    assert finding.message == (
+        "Pair 1, `F near`, had its largest value, 1, where 3 episodes ended, and they were paid 4 on average. The 3 "
+        "that went on to the last step were paid 20."
+    )
+    assert "payment='delta'" in finding.remedy
+
+
+def test_an_early_end_is_told_of_goals_that_values_pay_for_and_of_two_episodes_at_least() -> None:
+    assert not early_ends(episodes=3)
+    assert early_ends(episodes=4)
+    assert not early_ends(payment="delta")
+    assert not early_ends(payment="final")
+    assert not early_ends(formula="G near", veto=False)

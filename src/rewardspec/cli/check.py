@@ -95,7 +95,8 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument(
         "--observe",
         choices=OBSERVE_CHOICES,
-        help="for a spec file: what of the monitors the learner will see; look for windows that it does not see",
+        help="for a spec file: what of the monitors the learner will see; look for windows and registers "
+        "that it does not see",
     )
     parser.add_argument(
         "--resets", metavar="N", type=int, default=_RESETS, help="how many resets to look at (default: %(default)s)"
@@ -178,7 +179,8 @@ def _check_spec(arguments: argparse.Namespace) -> int:
         # Without its atoms' functions the spec can be made even where one is missing.
         spec = Spec(draft.pairs, **draft.options)
         findings = missing + findings_of(LintedSpec(spec, draft.atoms, initial_labels, seen.limit, arguments.observe))
-        for title, text in _spec_report(arguments.formula, draft, spec, findings):
+        looked_at = "" if initial_labels is None else f"{arguments.env}: {_looked_at(seen)}"
+        for title, text in _spec_report(arguments.formula, draft, spec, findings, looked_at):
             print(section(title, text))
     return 1 if any(finding.severity == "error" for finding in findings) else 0
 
@@ -207,7 +209,16 @@ def kind_of(formula: Formula) -> str:
     return "mixed: neither safety nor goal, it can still turn either way"
 
 
-def _spec_report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding]) -> Iterator[tuple[str, str]]:
+def _looked_at(seen: Seen) -> str:
+    """What of an environment the labels were read from."""
+    resets, steps = len(seen.firsts), len(seen.transitions)
+    states = "state of 1 reset" if resets == 1 else f"states of {resets} resets"
+    return f"first {states} and {steps} random steps read"
+
+
+def _spec_report(
+    path: str, draft: SpecDraft, spec: Spec, findings: list[Finding], looked_at: str
+) -> Iterator[tuple[str, str]]:
     yield "Spec", path
     labels = "" if draft.threshold is None else f"; labels from {draft.threshold:g} on count as 1, others as 0"
     yield "Payment", f"{spec.payment}{labels}"
@@ -218,6 +229,8 @@ def _spec_report(path: str, draft: SpecDraft, spec: Spec, findings: list[Finding
         yield "Machine", sizes_of(spec.program)
     except SynthesisError as error:
         yield "Machine", textwrap.fill(f"refused: {error}", _WIDTH)
+    if looked_at:
+        yield "Environment", looked_at
     for finding in findings:
         text = f"[{finding.rule}] {finding.message} {finding.remedy}"
         yield finding.severity.capitalize(), textwrap.fill(text, _WIDTH, break_on_hyphens=False)
@@ -240,7 +253,11 @@ def _pair(pair: Pair, penalty: float, payment: Payment) -> str:
     kind = kind_of(pair.formula)
     if not pair.vetoes:
         kind = kind.removesuffix(", so it can veto a reward")
-    lines = [f"{name}{pair.formula}", f"weight {pair.weight:g}{paid}; {kind}"]
+    in_words = paraphrase(pair.formula)
+    lines = [f"{name}{pair.formula}"]
+    if in_words is not None:
+        lines.append(textwrap.fill(f"in words: {in_words}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+    lines += [f"weight {pair.weight:g}{paid}; {kind}"]
     if pair.vetoes:
         charged = penalty if pair.penalty is None else pair.penalty
         lines.append(f"safety objective: once violated, {PAYMENTS[payment].once_violated.format(penalty=charged)}")

@@ -500,8 +500,8 @@ class Spec(SpecArguments):
             initial_labels: Labels of states after reset, an array for each atom, as `labels` gives them. With them, a
                 vetoing pair that any of these states violates is an error.
             max_episode_steps: After how many steps episodes end. With it, bounds are found that no episode reaches.
-            observe: What of the monitors the agent will see, as wrappers take it, or `"nothing"`. With it, windows are
-                found that it does not see all of.
+            observe: What of the monitors the agent will see, as wrappers take it, or `"nothing"`. With it, windows and
+                registers are found that it does not see all of.
 
         Example:
             >>> [finding.rule for finding in Spec([("F G true & !reach_goal", -1)]).lint()]

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardspec.logic.fragments import is_cosafe, is_propositional
 from rewardspec.spec import Spec
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called, veto_notes
 from rewardspec.spec.lint.time_rules import bound_past_limit, forgiving, out_of_time
 
 if TYPE_CHECKING:
+    from rewardspec.episodes.explanation import Explanation
     from rewardspec.wrappers.probing import AtomSeen, PairSeen, Probe
 
 _WIDTH = 100
@@ -92,6 +94,30 @@ def _vetoed_together(spec: Spec, vetoes: Sequence[Veto], episodes: int) -> Findi
     message = f"{which} vetoed, most often by pair {number + 1}, `{spec.pairs[number].formula}` ({times} times),"
     message += f" after {int(np.median([veto.step for veto in vetoes]))} steps at the median."
     return Finding("always-vetoed", "warning", number, message, _NO_VETO)
+
+
+def early_ends(
+    spec: Spec, episodes: Sequence[Explanation], terminated: NDArray[np.bool_], returns: NDArray[np.float64]
+) -> Iterator[Finding]:
+    """Goals at which an episode ends and is paid less than those that go on; given whether each terminated."""
+    for number, (pair, payment) in enumerate(zip(spec.pairs, spec.payments, strict=True)):
+        if payment != "value" or pair.weight <= 0.0 or not is_cosafe(pair.body) or is_propositional(pair.body):
+            continue
+        most = max(row.values[number] for rows in episodes for row in rows)
+        best = [rows[-1].values[number] == most > rows[0].values[number] for rows in episodes]
+        unharmed = [rows[-1].vetoed_by is None for rows in episodes]
+        ended, others = returns[terminated & best & unharmed], returns[~terminated]
+        if min(len(ended), len(others)) < 2:
+            continue
+        error = np.sqrt(ended.var(ddof=1) / len(ended) + others.var(ddof=1) / len(others))
+        if others.mean() - ended.mean() > max(2.0 * error, _LITTLE * abs(others.mean())):
+            message = (
+                f"{called(number, pair)} had its largest value, {most:.3g}, where {len(ended)} episodes ended, and "
+            )
+            message += f"they were paid {ended.mean():.4g} on average. The {len(others)} that went on to the last step "
+            message += f"were paid {others.mean():.4g}."
+            remedy = "If the goal should pay more than waiting beside it, set payment='delta'."
+            yield Finding("early-end-paid-less", "warning", number, message, remedy)
 
 
 def too_long_for(spec: Spec, limit: int | None) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from rewardspec.spec.lint.time_rules import forgiving
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.types import Action, Environment, Info, Observation
 from rewardspec.wrappers.monitor_reward import MonitorReward, episode_limit
-from rewardspec.wrappers.probe_report import Veto, findings_about, lines_of, too_long_for
+from rewardspec.wrappers.probe_report import Veto, early_ends, findings_about, lines_of, too_long_for
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
@@ -61,7 +61,8 @@ class PairSeen:
         most: The greatest value of its formula.
         last: The mean of its value at the end of an episode.
         pays: What it paid in an episode, on average; penalties after a veto are not part of it.
-        moves: Its share of all changes, from one step to the next, in what the pairs are worth: weight times value.
+        moves: Its share of all changes, from one step to the next, in what the pairs are worth: weight times value. In
+            the step of a veto only the change of the violated pair counts, and later steps do not.
         paid: Its share of all that the pairs paid, rewards and penalties alike, in these episodes.
         violated_at: The step at which each episode violated it, for a vetoing pair; only those that did.
         pending: In how many episodes its value at the end was 0 only because something was still due.
@@ -137,25 +138,27 @@ def probe(
         upright      0  0.643  0.995    4%    0%
         <BLANKLINE>
         formula          values  at the end   pays  moves    vetoes
-        G upright    0 to 0.993           0  15.28    40%  10 of 10
+        G upright    0 to 0.993           0  15.28    43%  10 of 10
     """
     if episodes < 1 or max_steps < 1:
         raise Error(f"`episodes` and `max_steps` should be at least 1. Received {episodes} and {max_steps}.")
     wrapped = MonitorReward(env, spec, record=True)
     spec = wrapped.reward_spec
     policy = RandomActions(env, seed) if policy is None else policy
-    seen, base_returns = [], []
+    seen, base_returns, terminated = [], [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a first state that violates is among the findings
         for number in range(episodes):
-            base_returns.append(play(wrapped, policy, seed + number, max_steps))
+            base_return, ended = play(wrapped, policy, seed + number, max_steps)
+            base_returns.append(base_return)
+            terminated.append(ended)
             seen.append(wrapped.explain())
     vetoes = (next((Veto(row.step, row.vetoed_by) for row in rows if row.vetoed_by is not None), None) for rows in seen)
     atoms = tuple(_atom_seen(name, seen) for name in spec.atoms)
     numbers = range(len(spec.pairs))
     paid = [np.concatenate([_paid(spec, number, explanation) for explanation in seen]) for number in numbers]
     amounts = _shares([float(np.abs(column).sum()) for column in paid])
-    moves = _shares([sum(float(np.abs(np.diff(_worth(spec, number, e))).sum()) for e in seen) for number in numbers])
+    moves = _shares([sum(_moved(spec, number, explanation) for explanation in seen) for number in numbers])
     pairs = tuple(
         _pair_seen(number, seen, float(paid[number].sum()) / episodes, moves[number], amounts[number])
         for number in numbers
@@ -170,6 +173,7 @@ def probe(
         np.array(base_returns),
         (
             *findings_about(spec, atoms, pairs, [v for v in vetoes if v is not None], returns),
+            *early_ends(spec, seen, np.array(terminated), returns),
             *too_long_for(spec, episode_limit(env)),
         ),
     )
@@ -211,10 +215,10 @@ class RandomActions:
         """Learn of a step, which makes no difference."""
 
 
-def play(env: MonitorReward, policy: Callable[[Observation], Action], seed: int, max_steps: int) -> float:
-    """Play one episode, and return the sum of the environment's own rewards; see `probe`."""
+def play(env: MonitorReward, policy: Callable[[Observation], Action], seed: int, max_steps: int) -> tuple[float, bool]:
+    """Play one episode; return the sum of the environment's own rewards, and whether it terminated; see `probe`."""
     observation, info = env.reset(seed=seed)
-    base_return = 0.0
+    base_return, terminated = 0.0, False
     remembers = hasattr(policy, "begin")
     if remembers:
         policy.begin(observation, info)  # type: ignore[attr-defined]
@@ -229,7 +233,7 @@ def play(env: MonitorReward, policy: Callable[[Observation], Action], seed: int,
         observation = after
         if terminated or truncated:
             break
-    return base_return
+    return base_return, terminated
 
 
 def _atom_seen(name: str, seen: Sequence[Explanation]) -> AtomSeen:
@@ -257,6 +261,14 @@ def _paid(spec: Spec, number: int, explanation: Explanation) -> NDArray[np.float
 def _worth(spec: Spec, number: int, explanation: Explanation) -> NDArray[np.float64]:
     """Weight times value of a pair at reset and at each step, up to a veto."""
     return spec.weights[number] * np.array([row.values[number] for row in explanation if row.vetoed_by is None])
+
+
+def _moved(spec: Spec, number: int, explanation: Explanation) -> float:
+    """The changes in a pair's weight times value up to a veto; a violation is a change of the violated pair."""
+    worth = _worth(spec, number, explanation)
+    if len(worth) < len(explanation) and explanation[len(worth)].vetoed_by == number:
+        worth = np.append(worth, spec.weights[number] * explanation[len(worth)].values[number])
+    return float(np.abs(np.diff(worth)).sum())
 
 
 def _shares(amounts: Sequence[float]) -> list[float]:

@@ -44,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     time_rules.cut_short,
     time_rules.deadline_vetoes,
     time_rules.unseen_window,
+    time_rules.unseen_register,
 )
 
 
@@ -64,8 +65,8 @@ def lint(
             a vetoing pair that any of these states violates is an error. Without, only what no knowledge of the
             environment is needed for is found: `G safe` can be violated at reset, but seldom is.
         max_episode_steps: After how many steps episodes end. With it, bounds are found that no episode reaches.
-        observe: What of the monitors the agent will see, as wrappers take it, or `"nothing"`. With it, windows are
-            found that it does not see all of.
+        observe: What of the monitors the agent will see, as wrappers take it, or `"nothing"`. With it, windows
+            and registers are found that it does not see all of.
 
     Example:
         >>> print(lint(Spec([("F goal", 10), ("G !hole", -10)])))

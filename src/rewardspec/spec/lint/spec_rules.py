@@ -11,11 +11,12 @@ import numpy as np
 from rewardspec.errors import SynthesisError, did_you_mean
 from rewardspec.logic.formulas import FALSE, TRUE, Always, Formula, Historically, Implies
 from rewardspec.logic.implication import Implication
-from rewardspec.logic.normal_form import to_nnf
+from rewardspec.logic.normal_form import negate, to_nnf
 from rewardspec.logic.quantifiers import AtomOf, Exists, Forall, Quantified, atoms_of
 from rewardspec.logic.simplification import simplify
 from rewardspec.logic.unknown_atoms import operators_run_together
 from rewardspec.machines.monitor import Monitor
+from rewardspec.spec.atoms.functions import reads_only_the_state
 from rewardspec.spec.lint.exploration import TWO, TooManyError, can_be_violated, compare, outcomes, relations
 from rewardspec.spec.lint.findings import Finding, LintedSpec, called, once_violated, value_range
 from rewardspec.spec.lint.time_rules import needs_bounds_to_be_safe
@@ -157,15 +158,19 @@ def veto_pays(linted: LintedSpec) -> Iterator[Finding]:
 
 
 def small_veto(linted: LintedSpec) -> Iterator[Finding]:
-    """A pair that vetoes by default, and whose small weight looks like that of a preference."""
+    """A pair that vetoes by default, and looks like a preference: by a small weight, or as a pause between actions."""
     # A safety objective beside a task of more weight is common, and meant. So a weight is compared with that of other
-    # safety objectives, and with that of a task only where the formula is one of those that preferences have.
+    # safety objectives, and with that of a task only where the formula is one of those that preferences have. An action
+    # that should not be taken again too soon is a preference whatever its weight is.
     for number, pair in enumerate(linted.pairs):
         if pair.veto is not None or not pair.vetoes or pair.penalty is not None or needs_bounds_to_be_safe(pair):
             continue
         others = [(k, other) for k, other in enumerate(linted.pairs) if other.vetoes or _is_pause(pair)]
+        least = _CLEARLY_MORE * pair.weight
+        if _spaces_out_actions(linted, pair) and any(other.weight > 0.0 for other in linted.pairs if other is not pair):
+            others, least = [(k, other) for k, other in others if other is not pair], 0.0
         heaviest, other = max(others, key=lambda each: each[1].weight)
-        if other.weight >= _CLEARLY_MORE * pair.weight:
+        if other.weight >= least:
             after = once_violated(linted.spec, linted.penalty_of(pair))
             message = (
                 f"{called(number, pair)} has the weight {pair.weight:g}, beside {other.weight:g} of pair "
@@ -180,6 +185,15 @@ def _is_pause(pair: Pair) -> bool:
     match pair.body:
         case Always(args=(Implies(args=(_, Historically(high=int()))),)):
             return True
+    return False
+
+
+def _spaces_out_actions(linted: LintedSpec, pair: Pair) -> bool:
+    """Return whether a pair asks for a pause between two of the same, not known to be of the state alone."""
+    match pair.body:
+        case Always(args=(Implies(args=(cause, Historically(low=low, high=int(), args=(held,)))),)) if low > 0:
+            again = to_nnf(held) == negate(cause)
+            return again and not all(reads_only_the_state((linted.atoms or {}).get(atom)) for atom in cause.atoms)
     return False
 
 

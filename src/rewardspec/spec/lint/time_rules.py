@@ -1,4 +1,4 @@
-"""The rules of lint about time: bounds, deadlines, and windows that an agent does not see."""
+"""The rules of lint about time: bounds, deadlines, and what an agent does not see of windows and registers."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
             continue
         delays = [window for window in windows if window.op == "last"]
         longest = max(delays or windows, key=lambda window: window.length)
-        part = to_string(_looked_through(pair, longest), longest=80)
-        looks = f"{called(number, pair)} depends on a window of {longest.length} steps, for `{part}`"
+        part = _looked_through(pair, longest)
+        looks = f"{called(number, pair)} depends on {_extent(part, longest)}, for `{to_string(part, longest=80)}`"
         if linted.observe != "registers":
             message = f"{looks}, of which the agent sees nothing: what it is paid is no function of what it sees."
             remedy = "Pass observe='registers'."
@@ -147,6 +147,58 @@ def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
         yield Finding("unseen-window", "warning", number, message, remedy)
 
 
+def unseen_register(linted: LintedSpec) -> Iterator[Finding]:
+    """A formula whose pay depends on earlier steps that the agent does not see."""
+    if linted.observe is None or linted.observe == "registers":
+        return
+    for number, pair, monitor in linted.monitored:
+        program = monitor.program
+        registers, controls = len(program.registers), len(program.steps)
+        if linted.observe == "values":  # which show one of the registers
+            registers -= registers > 0
+        hidden = {"register": registers, "control state": 0 if linted.observe == "control" else controls}
+        # What a window hides is a finding of its own.
+        if program.windows or not (registers or hidden["control state"] > 1) or _only_latches(pair.body):
+            continue
+        counts = [f"{n} {noun}{'s' * (n != 1)}" for noun, n in hidden.items() if n > (noun == "control state")]
+        message = (
+            f"{called(number, pair)} depends on what happened before ({', '.join(counts)}), which the agent does not "
+            f"see with observe={linted.observe!r}."
+        )
+        yield Finding("unseen-register", "warning", number, message, "Pass observe='registers'.")
+
+
+def _only_latches(formula: Formula) -> bool:
+    """Return whether all there is to remember is that a formula is decided, after which no action counts for it.
+
+    Example:
+        >>> from rewardspec.logic.parsing import parse
+        >>> [_only_latches(parse(f)) for f in ("F a & G !b", "WX G !b", "!b U a", "F a & F b", "F(a & F b)")]
+        [True, True, True, False, False]
+    """
+    formula = to_nnf(formula)
+    while isinstance(formula, fm.Next | fm.WeakNext):
+        formula = formula.arg
+    parts = [part for part in (formula.args if isinstance(formula, fm.And) else (formula,)) if part.is_temporal]
+    parts = [part for part in parts if not _reads_the_last_step(part)]
+    goals = [part for part in parts if isinstance(part, fm.Eventually | fm.Until | fm.StrongRelease)]
+    others = [part for part in parts if isinstance(part, fm.Always | fm.Release | fm.WeakUntil)]
+    if len(goals) > 1 or len(goals) + len(others) < len(parts):
+        return False
+    timed = any(isinstance(part, Timed) and not part.is_plain for part in parts)
+    return not timed and not any(arg.is_temporal for part in parts for arg in part.args)
+
+
+def _reads_the_last_step(formula: Formula) -> bool:
+    """Return whether a formula in normal form needs no memory, as `F G a | G F b` does not."""
+    match formula:
+        case fm.And() | fm.Or():
+            return all(map(_reads_the_last_step, formula.args))
+        case fm.Eventually(args=(fm.Always() as inner,)) | fm.Always(args=(fm.Eventually() as inner,)):
+            return formula.is_plain and inner.is_plain and not inner.arg.is_temporal
+    return False
+
+
 def _looked_through(pair: Pair, window: Window) -> Formula:
     """The part of a formula that needs a window: by the window's name, or the one that looks furthest ahead."""
     parts = [part for part in to_nnf(pair.body).subformulas() if isinstance(part, Timed | fm.Shift)]
@@ -154,6 +206,13 @@ def _looked_through(pair: Pair, window: Window) -> Formula:
         part for part in parts if isinstance(part, PAST) and window.name.endswith(f"[{operand_text(part)}]")
     ]
     return max(past or [part for part in parts if not isinstance(part, PAST)] or [pair.body], key=_reach)
+
+
+def _extent(part: Formula, window: Window) -> str:
+    """How far a window reaches; for a part about the past, which may need several, how far they do together."""
+    back = _reach(part) if isinstance(part, PAST) else 0
+    steps = back or window.length
+    return f"a window {'that reaches' if back else 'of'} {steps} step{'s' * (steps != 1)}{' back' * (back > 0)}"
 
 
 def _reach(part: Formula) -> int:
