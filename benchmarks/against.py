@@ -12,6 +12,7 @@ import contextlib
 import importlib
 import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -193,7 +194,12 @@ def main():
     # As in an installed package, modules are compiled once; the first round does it.
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     inherited["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp()
-    print("| | before | now | ratio |\n|---|---|---|---|")
+    before, now = (
+        subprocess.run(["git", "-C", where, "log", "-1", "--format=%h"], capture_output=True, text=True).stdout.strip()
+        for where in (options.other, OWN)
+    )
+    print(f"Before: {before}. Now: {now}. Processor time, the least of {options.rounds} rounds in which both")
+    print(f"take turns (Python {platform.python_version()}).\n\n| | before | now | ratio |\n|---|---|---|---|")
     for measure in MEASURES:
         if options.only and measure.__name__ not in options.only:
             continue
