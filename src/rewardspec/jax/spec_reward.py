@@ -14,7 +14,7 @@ from rewardspec.episodes.engine import BatchEngine
 from rewardspec.episodes.features import Features, Observe
 from rewardspec.errors import Error, SpecError
 from rewardspec.jax.environment import ActionSpace, Environment, EnvState, observation_struct
-from rewardspec.jax.observations import extended, flattened
+from rewardspec.jax.extended_observations import extended, flattened
 from rewardspec.jax.trees import apart, chosen, strong
 from rewardspec.machines.array_code import State as MonitorState
 from rewardspec.machines.label_checks import TOLERANCE
@@ -66,7 +66,8 @@ class SpecReward:
         num_envs: Number of environments. None for one environment without a batch axis, for code that calls `vmap`
             itself; windows are slower that way.
         observe: What to add to the observations: None, `"control"`, `"values"` or `"registers"`; see
-            `rewardspec.episodes.features` for what each holds and `rewardspec.jax.observations` for where it goes.
+            `rewardspec.episodes.features` for what each holds, and `rewardspec.jax.extended_observations` for where it
+            goes.
         limit: Number of steps after which an episode is truncated; None to leave that to the environment.
         auto_reset: Where episodes begin. `"fresh"` resets every environment in every step and uses the result where an
             episode ended, so that each episode has a first state of its own. `"first"` returns to the first state of
