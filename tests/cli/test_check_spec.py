@@ -306,7 +306,7 @@ def test_what_was_read_of_the_environment_is_told(check, resets, read):
     ("payment", "effect"),
     [
         ("value", "every step pays -1"),
-        ("delta", "what all pairs were paid is taken back, down to -1"),
+        ("delta", "what was paid by delta is taken back, down to -1"),
         ("potential", "the level of all pairs together is -1"),
         ("final", "the episode pays -1 at its end"),
     ],

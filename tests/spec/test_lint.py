@@ -504,7 +504,7 @@ def test_printed_findings_name_the_pairs_that_end_all_pay():
     ("payment", "words"),
     [
         ("value", "every step pays -1"),
-        ("delta", "what all pairs were paid is taken back, down to -1"),
+        ("delta", "what was paid by delta is taken back, down to -1"),
         ("potential", "the level of all pairs together is -1"),
         ("final", "the episode pays -1 at its end"),
     ],

@@ -120,6 +120,19 @@ def test_it_finds_what_looks_wrong() -> None:
     assert "same-return" in found
 
 
+def test_a_pair_that_hardly_counts_behind_a_veto_is_not_to_be_given_more_weight() -> None:
+    functions = {
+        "left": lambda obs, action, next_obs: next_obs < 7,
+        "far": lambda obs, action, next_obs: (20 - next_obs) / 2000,
+    }
+    spec = rs.Spec([("G !left", 1), rs.Pair("F far", 1)], atoms=functions)
+    seen = probe(Corridor(), spec, episodes=4, max_steps=8, policy=lambda place: 0)
+    remedies = {finding.rule: finding.remedy for finding in seen.findings}
+    assert remedies["hardly-counts"] == (
+        "A veto ended the pay in 4 of 4 episodes. Look at that first, before you give the pair more weight."
+    )
+
+
 def test_the_recipe_for_averages_counts_by_what_it_pays_in_all() -> None:
     functions = {
         "far": lambda obs, action, next_obs: next_obs / 20,

@@ -77,7 +77,7 @@ PAYMENTS: dict[str, PaymentRule] = {
     "delta": PaymentRule(
         LEVEL - BEFORE,
         "the level's change, so that an episode's rewards add up to its final level",
-        "what all pairs were paid is taken back, down to {penalty:g}, and nothing more is paid",
+        "what was paid by delta is taken back, down to {penalty:g}, and nothing more is paid",
         starts_at_zero=True,
         if_constant="it is paid once, at the first step, and not in every step",
     ),

@@ -75,6 +75,11 @@ def findings_about(
             message = f"{name} paid {_share(seen.paid)} of all that was paid, and made {_share(seen.moves)} of the"
             message += " changes in the reward from step to step."
             remedy = "If it should guide an agent, give it more weight."
+            if 2 * len(vetoes) > len(returns):
+                remedy = (
+                    f"A veto ended the pay in {len(vetoes)} of {len(returns)} episodes. Look at that first, before you "
+                    "give the pair more weight."
+                )
             yield Finding("hardly-counts", "warning", number, message, remedy)
     for atom in atoms:
         if atom.least == atom.most:

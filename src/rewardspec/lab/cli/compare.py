@@ -45,7 +45,10 @@ def add_parser(commands: Subparsers) -> None:
     )
     add_measure(parser)
     parser.add_argument(
-        "--observe", choices=OBSERVE_CHOICES, default="registers", help="what of the monitors the learner sees"
+        "--observe",
+        choices=OBSERVE_CHOICES,
+        default="registers",
+        help="what of the monitors the learner sees (default: registers)",
     )
     parser.add_argument("--seeds", type=int, default=10, metavar="N", help="runs of each reward (default: %(default)s)")
     add_learner_options(parser)
