@@ -290,3 +290,17 @@ def test_a_rollout_sharded_over_devices_pays_the_same():
         [sys.executable, "-c", SHARDED], capture_output=True, text=True, check=False, env=os.environ | flags
     )
     assert ran.stdout.split() == ["equal", "True"], ran.stderr
+
+
+def test_a_spec_without_atoms_has_no_labels_to_check():
+    env = rs.jax.FunctionalEnvironment(
+        lambda key: (jnp.float32(0), jnp.zeros(1)),
+        lambda key, x, action: (x + 1, jnp.stack([x]), x, x > 3, jnp.bool_(False), {}),
+        rs.jax.Discrete(2),
+    )
+    envs = rs.jax.SpecReward(env, rs.Spec([("F G true", 1)]), num_envs=2)
+    state, _ = envs.reset(jax.random.key(0))
+    state, _, reward, *_ = envs.step(jax.random.key(1), state, jnp.zeros(2, jnp.int32))
+    assert reward.tolist() == [1.0, 1.0]
+    assert envs.invalid_labels(state) == {}
+    envs.check_labels(state)

@@ -295,7 +295,7 @@ class Spec(SpecArguments):
             >>> spec.invalid_labels(state)
             {'goal': tensor([False,  True])}
         """
-        return self.machine.invalid_labels(state)
+        return self.machine.invalid_labels(state) if self.atoms else {}
 
     def reset_baseline(self, state: MachineState, where: Array = None) -> Any:
         """Set the level before the first step to 0, so that the payment `delta` pays the first level in full.
