@@ -210,7 +210,7 @@ def kind_of(formula: Formula) -> str:
 
 
 def _looked_at(seen: Seen) -> str:
-    """What of an environment the labels were read from."""
+    """Return the sentence about the states and steps whose labels were read."""
     resets, steps = len(seen.firsts), len(seen.transitions)
     states = "state of 1 reset" if resets == 1 else f"states of {resets} resets"
     return f"first {states} and {steps} random steps read"

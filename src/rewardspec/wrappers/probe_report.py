@@ -93,7 +93,7 @@ def findings_about(
 
 
 def _vetoed_together(spec: Spec, vetoes: Sequence[Veto], episodes: int) -> Finding:
-    """What several pairs do together, or one pair in nearly every episode."""
+    """Return the finding that nearly every episode was vetoed, by one pair or by several."""
     number, times = Counter(veto.pair for veto in vetoes).most_common(1)[0]
     which = "Every episode was" if len(vetoes) == episodes else f"{len(vetoes)} of {episodes} episodes were"
     message = f"{which} vetoed, most often by pair {number + 1}, `{spec.pairs[number].formula}` ({times} times),"
@@ -104,7 +104,14 @@ def _vetoed_together(spec: Spec, vetoes: Sequence[Veto], episodes: int) -> Findi
 def early_ends(
     spec: Spec, episodes: Sequence[Explanation], terminated: NDArray[np.bool_], returns: NDArray[np.float64]
 ) -> Iterator[Finding]:
-    """Goals at which an episode ends and is paid less than those that go on; given whether each terminated."""
+    """Find goals at which episodes end, and are paid less than episodes that go on.
+
+    Args:
+        spec: The spec.
+        episodes: The explanation of each episode.
+        terminated: Whether each episode terminated, shape (episodes,).
+        returns: What each episode was paid, shape (episodes,).
+    """
     for number, (pair, payment) in enumerate(zip(spec.pairs, spec.payments, strict=True)):
         if payment != "value" or pair.weight <= 0.0 or not is_cosafe(pair.body) or is_propositional(pair.body):
             continue

@@ -189,7 +189,7 @@ def _is_pause(pair: Pair) -> bool:
 
 
 def _spaces_out_actions(linted: LintedSpec, pair: Pair) -> bool:
-    """Return whether a pair asks for a pause between two of the same, not known to be of the state alone."""
+    """Return whether a pair asks for a pause between two equal events that may be actions."""
     match pair.body:
         case Always(args=(Implies(args=(cause, Historically(low=low, high=int(), args=(held,)))),)) if low > 0:
             again = to_nnf(held) == negate(cause)
