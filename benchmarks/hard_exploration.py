@@ -8,7 +8,8 @@
     python benchmarks/hard_exploration.py --out RESULTS.jsonl --curves CURVES.svg
 
 Needs the extras `jax-envs` and `learn`. Each call trains what the file of results does not have yet, and can be
-interrupted. All seeds of a job are one compiled program; several jobs share the device. RESULTS.jsonl is committed as
+interrupted. All seeds of a job are one compiled program, or `--together` of them; several jobs share the device. On a
+processor, train a seed at a time: `--together 1 --workers 2 --only LockedRoom progress`. RESULTS.jsonl is committed as
 `benchmarks/results/hard_exploration.jsonl`: a copy of it goes on from there.
 
 Success is the environment's own criterion: it paid a reward at the end of the episode. After training, the policies
@@ -22,6 +23,7 @@ picking up the ball pays 1 and ends the episode, and the time limit is MiniGrid'
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -306,9 +308,33 @@ def _job(stage: str, env: str, reward: str, settings: str, seeds: list[int], ste
     return {"stage": stage, "env": env, "reward": reward, "settings": settings, "seeds": seeds, "steps": steps}
 
 
+def parts(job: Job, results: list[dict[str, Any]], together: int) -> list[Job]:
+    """Return a job in parts of so many seeds, without the seeds that have a result."""
+    done = {seed for one in results if _but_seeds(one["job"]) == _but_seeds(job) for seed in one["job"]["seeds"]}
+    left = [seed for seed in job["seeds"] if seed not in done]
+    return [{**job, "seeds": left[k : k + together]} for k in range(0, len(left), together)]
+
+
+def load_all_seeds(path: Path) -> list[dict[str, Any]]:
+    """Return the results in a file, those of different seeds of a job as one."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in sorted(load(path), key=lambda one: min(one["job"]["seeds"])):
+        first = found.setdefault(json.dumps(_but_seeds(one["job"])), one)
+        if first is not one:
+            for name in ("length", "success", "training_success", "curve", "seconds"):
+                first[name] += one[name]
+            first["job"]["seeds"] += one["job"]["seeds"]
+            first["machine"] = "; ".join(sorted({first["machine"], one["machine"]}))
+    return list(found.values())
+
+
+def _but_seeds(job: Job) -> Job:
+    return {name: value for name, value in job.items() if name != "seeds"}
+
+
 def report(path: Path, tuning_steps: int) -> None:
     """Print the tables."""
-    results = load(path)
+    results = load_all_seeds(path)
     print(
         f"PPO in XLand-MiniGrid and Navix, {NUM_ENVS:,} environments. Success is the environment's own criterion: it "
         f"paid a\nreward at the end of the episode. Every policy plays {PLAYED} new episodes after training. Formula: "
@@ -348,7 +374,7 @@ def draw_curves(path: Path, picture: Path) -> None:
     """Draw success during training: the mean over seeds, and each seed."""
     import matplotlib.pyplot as plt
 
-    rows = [one for one in load(path) if one["job"]["stage"] in ("main", "corridor")]
+    rows = [one for one in load_all_seeds(path) if one["job"]["stage"] in ("main", "corridor")]
     names = [name for name in (ENVS | CORRIDORS) if any(one["job"]["env"] == name for one in rows)]
     figure, axes = plt.subplots(1, len(names), figsize=(3 * len(names), 2.6), sharey=True, squeeze=False)
     for axis, name in zip(axes[0], names, strict=True):
@@ -371,6 +397,8 @@ def main() -> int:
     options.add_argument("--stage", choices=("tuning", "main", "ablation", "corridor"), default="main")
     options.add_argument("--tuning-steps", type=int, default=10_000_000, help="steps of the tuning to choose by")
     options.add_argument("--settings", choices=list(SETTINGS), help="for all rewards, without tuning")
+    options.add_argument("--only", nargs="*", default=[], help="only jobs with all these texts in their names")
+    options.add_argument("--together", type=int, default=10, help="seeds in one program")
     options.add_argument("--curves", type=Path, help="draw success during training into this file")
     arguments = options.parse_args()
     if arguments.report:
@@ -394,9 +422,11 @@ def main() -> int:
             jobs = jobs_of(arguments.stage, settings, arguments.steps, arguments.seeds)
         if arguments.envs is not None:
             jobs = [{**job, "envs": arguments.envs} for job in jobs]
+        jobs = [job for job in jobs if all(text in json.dumps(job) for text in arguments.only)]
+        jobs = [part for job in jobs for part in parts(job, load(arguments.out), arguments.together)]
 
     def one(job: Job) -> dict[str, Any]:
-        filmed = (job["stage"], job["env"], job["reward"]) == ("main", "LockedRoom", PROGRESS)
+        filmed = (job["stage"], job["env"], job["reward"]) == ("main", "LockedRoom", PROGRESS) and 0 in job["seeds"]
         return train_job(job, arguments.out.with_name("locked_room.npz") if filmed else None)
 
     return run(arguments, __file__, jobs, one)
