@@ -2,7 +2,6 @@
 
     python benchmarks/device_windows.py                       # 4,096 environments, 1,000 steps a round, 9 rounds
     python benchmarks/device_windows.py --envs 64 --steps 50 --rounds 2
-    python benchmarks/device_windows.py --kernels             # what the compiled step consists of, without timing it
 
 Needs JAX beside the core install. The first table wraps the environments with `rewardspec.jax.SpecReward`, with no, one
 and three windows, and shows agents the registers. The second runs windows alone, in the designs that were considered:
@@ -13,8 +12,8 @@ and three windows, and shows agents the registers. The second runs windows alone
 - *scan all*: a ring of all values, and a masked maximum over all of them.
 
 All variants take turns in short rounds; figures are medians over the rounds. A round is one compiled `lax.scan`, whose
-rewards and observations are summed up, so that XLA drops nothing. `--kernels` counts the instructions of the compiled
-step that do work, each of which a GPU launches on its own, and how many of them only copy an array.
+rewards and observations are summed up, so that XLA drops nothing. `benchmarks/device_kernels.py`
+counts the kernels of the first table's steps without a GPU.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax_environments import kernels
 
 import rewardspec as rs
 from rewardspec.jax import Discrete, FunctionalEnvironment, SpecReward
@@ -50,6 +48,20 @@ ONE = [*NO_WINDOW[:2], ("G(left -> F[0,100] centred)", 1)]
 LONG = [*NO_WINDOW[:2], ("G(left -> F[0,1000] centred)", 1)]
 GUARDED = [*NO_WINDOW[:2], ("G(left -> (upright U[0,100] centred))", 1)]
 THREE = [("G F[0,30] upright", 1), ("F G[0,50] centred", 1), ("G(left -> F[0,100] centred)", 1)]
+
+SPECS: dict[str, tuple[Any, Any]] = {
+    "bare": (None, None),
+    "no window": (NO_WINDOW, None),
+    "no window, registers observed": (NO_WINDOW, "registers"),
+    "one window of 100": (ONE, None),
+    "one window of 100, registers observed": (ONE, "registers"),
+    "one window of 1,000": (LONG, None),
+    "one guarded window of 100": (GUARDED, None),
+    "one guarded window of 100, registers observed": (GUARDED, "registers"),
+    "three windows of 30, 50 and 100": (THREE, None),
+    "three windows, registers observed": (THREE, "registers"),
+    "bare again": (None, None),
+}
 
 
 def physics(state: Array, action: Array) -> Array:
@@ -266,47 +278,21 @@ def table(title: str, found: dict[str, tuple[float, float]], notes: dict[str, st
         print(f"| {name} | {total:.2f} | {added:+.2f} | {notes.get(name, '')} |", flush=True)
 
 
-def count(runs: dict[str, Any]) -> None:
-    """Print the number of kernels of each variant's step."""
-    print("\n| variant | kernels | of them copies |\n|---|---:|---:|")
-    for name, run in runs.items():
-        found = kernels(run.lower(jax.random.key(0)).compile().as_text())
-        print(f"| {name} | {len(found)} | {found.count('copy')} |", flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--envs", type=int, default=4096)
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--kernels", action="store_true", help="count kernels and measure nothing")
     given = parser.parse_args()
     size = given.envs, given.steps
     device = jax.devices()[0]
     print(
         f"{given.envs:,} CartPoles on {device.device_kind} ({device.platform}), JAX {jax.__version__}, Python ", end=""
     )
-    print(f"{platform.python_version()}", end="")
-    print("." if given.kernels else f"; medians of {given.rounds} rounds of {given.steps:,} steps.")
-    specs: dict[str, tuple[Any, Any]] = {
-        "bare": (None, None),
-        "no window": (NO_WINDOW, None),
-        "no window, registers observed": (NO_WINDOW, "registers"),
-        "one window of 100": (ONE, None),
-        "one window of 100, registers observed": (ONE, "registers"),
-        "one window of 1,000": (LONG, None),
-        "one guarded window of 100": (GUARDED, None),
-        "one guarded window of 100, registers observed": (GUARDED, "registers"),
-        "three windows of 30, 50 and 100": (THREE, None),
-        "three windows, registers observed": (THREE, "registers"),
-        "bare again": (None, None),
-    }
-    runs = {name: wrapped(pairs, observe, *size) for name, (pairs, observe) in specs.items()}
-    if given.kernels:
-        count(runs)
-        return
+    print(f"{platform.python_version()}; medians of {given.rounds} rounds of {given.steps:,} steps.")
+    runs = {name: wrapped(pairs, observe, *size) for name, (pairs, observe) in SPECS.items()}
     notes = {}
-    for name, (pairs, _) in specs.items():
+    for name, (pairs, _) in SPECS.items():
         if pairs is not None:
             spec = rs.Spec(pairs, ATOMS, penalty=-1.0)
             state = jax.eval_shape(lambda spec=spec: spec.initial_state(batch=1, xp=jnp))

@@ -83,8 +83,8 @@ VARIANTS: dict[str, tuple[list[tuple[str, float]] | None, Any]] = {
 }
 
 
-def compiled(family: Family, formulas: list[tuple[str, float]] | None, observe: Any, num_envs: int) -> tuple[Run, int]:
-    """Return a function from a state to the state after the family's steps, and the number of kernels of a step."""
+def rollout(family: Family, formulas: list[tuple[str, float]] | None, observe: Any, num_envs: int) -> tuple[Run, Run]:
+    """Return a function from a key, a state and a sum to those after the family's steps, and `reset`."""
     spec = None if formulas is None else rs.Spec(formulas, atoms=family.atoms)
     envs = rs.jax.SpecReward(
         family.env, spec, num_envs, observe, limit=family.limit, auto_reset=family.auto_reset, flatten=True
@@ -98,11 +98,16 @@ def compiled(family: Family, formulas: list[tuple[str, float]] | None, observe: 
         seen = reward + obs.mean(axis=-1) + (terminated | truncated)
         return (key, state, total + seen + info.get("cost", 0.0)), None
 
-    run = jax.jit(lambda carry: jax.lax.scan(step, carry, None, length=family.steps)[0], donate_argnums=0)
+    return lambda carry: jax.lax.scan(step, carry, None, length=family.steps)[0], envs.reset
+
+
+def compiled(family: Family, formulas: list[tuple[str, float]] | None, observe: Any, num_envs: int) -> tuple[Run, int]:
+    """Return a function that runs the family's steps, and the number of kernels of a step."""
+    run, reset = rollout(family, formulas, observe, num_envs)
     key = jax.random.key(0)
-    state, _ = jax.jit(envs.reset)(key)
+    state, _ = jax.jit(reset)(key)
     carry = (key, state, jnp.zeros(num_envs))
-    program = run.lower(carry).compile()
+    program = jax.jit(run, donate_argnums=0).lower(carry).compile()
     held = [jax.block_until_ready(program(carry))]
 
     def again(_: Any = None) -> None:

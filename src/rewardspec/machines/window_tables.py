@@ -127,6 +127,8 @@ class WindowTables:
         extrema: list[Array] = []
         for place, value, guard in zip(self._places, values, guards, strict=True):
             value = value if place.sign > 0 else -value
+            if len(place.values):
+                value = _in_place_of(table.pending[place.values.start], value, age, xp)
             found, bounds = olds[place.values.start : place.values.stop], None
             if place.guards is not None:
                 guard = xp.full_like(value, place.identity) if guard is None else guard if place.sign > 0 else -guard
@@ -141,7 +143,8 @@ class WindowTables:
                 maxima = _running("max", value, found, xp)
                 extremum, kept = maxima[-1], maxima[:-1]
             pending += [kept] if bounds is None else [kept, bounds[:-1]]
-            extrema.append(extremum if place.sign > 0 else -extremum)
+            extremum = extremum if place.sign > 0 else -extremum
+            extrema.append(_in_place_of(table.extrema[len(extrema)], extremum, age, xp))
         return Table(clock, rows, _joined(pending, xp), tuple(extrema), age)
 
     def chosen(self, mask: Array, new: Table, old: Table, xp: ArrayNamespace) -> Table:
@@ -292,6 +295,16 @@ def _rows_at(rows: Array, where: Array, xp: ArrayNamespace) -> Tracks:
     from jax import lax
 
     return tuple(lax.dynamic_index_in_dim(rows, row, keepdims=False) for row in where)
+
+
+def _in_place_of(old: Array, new: Array, age: Array, xp: ArrayNamespace) -> Array:
+    """Return `new`; in JAX in a way that lets XLA write it over `old`.
+
+    In a loop XLA writes an array over the one of the same place before only if it computes it from that one. Otherwise
+    it copies the array afterwards, with a kernel of its own. Here each is chosen from both, by a mask of which XLA does
+    not know that it is always true: an element has seen a value once one is pushed.
+    """
+    return new if xp.__name__ == "torch" else xp.where(age > 0, new, old)
 
 
 def _where(mask: Array, new: Tracks, old: Tracks, xp: ArrayNamespace) -> Tracks:
