@@ -292,7 +292,8 @@ def train_job(job: Job) -> dict[str, Any]:
     from rewardspec.lab.learning.settings import PPO
 
     config = PPO(total_steps=job["steps"], envs=job.get("envs", NUM_ENVS), **SETTINGS)
-    return train(trial_of(job["task"], job["reward"]), config, job["seeds"], job.get("envs", PLAYED)).result
+    name, trial = f"{job['task']}, {job['reward']}", trial_of(job["task"], job["reward"])
+    return train(name, trial, config, job["seeds"], job.get("envs", PLAYED)).result
 
 
 def jobs_of(names: list[str], steps: int, seeds: int, envs: int | None) -> list[Job]:

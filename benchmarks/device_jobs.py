@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import subprocess
 import sys
 import time
@@ -51,6 +52,8 @@ def run_all(
         until: Time, as of `time.monotonic`, at which processes that still run are ended.
         said: Called with a line about each job that has ended.
     """
+    # NumPy's threads spin while they wait, and those of several processes hold each other up for minutes.
+    environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **os.environ}
     known = load(path)
     waiting = [job for job in jobs if result_of(known, job) is None]
     running: list[tuple[subprocess.Popen[bytes], Job, float]] = []
@@ -69,7 +72,7 @@ def run_all(
         while waiting and len(running) < workers and now < until:
             job = waiting.pop(0)
             command = [sys.executable, script, "--job", json.dumps(job), "--out", str(path)]
-            running.append((subprocess.Popen(command), job, now))
+            running.append((subprocess.Popen(command, env=environment), job, now))
         if now >= until:
             break
         time.sleep(0.2)

@@ -1,9 +1,9 @@
 """How many kernels a step takes on an H200, counted on a machine without one.
 
     python -m venv VENV
-    VENV/bin/pip install -e .[jax-envs] jax-cuda13-plugin jax-cuda13-pjrt nvidia-cuda-nvcc    # of the version of JAX
-    VENV/bin/python benchmarks/device_kernels.py > benchmarks/results/device_kernels.md
-    VENV/bin/python benchmarks/device_kernels.py --timed TIMES.md    # beside times measured on a GPU, see below
+    VENV/bin/pip install -e .[jax] gymnax six
+    VENV/bin/pip install jax-cuda13-plugin==V jax-cuda13-pjrt==V nvidia-cuda-nvcc    # V: the version of JAX
+    VENV/bin/python benchmarks/device_kernels.py --timed benchmarks/results/device_windows.md
 
 XLA compiles each step for the GPU, and its loop's instructions that do work are counted. A GPU launches each as a
 kernel of its own, and for small environments that is most of what a step takes. So kernels say what a change is worth
@@ -142,7 +142,6 @@ def main() -> None:
         slope = (counts * added).sum() / (counts**2).sum()
         off = abs(added - slope * counts).max()
         print(f"\nA kernel takes {slope:.2f} µs (least squares through 0; at most {off:.1f} µs off in a row).")
-        return
     environments()
     things()
 

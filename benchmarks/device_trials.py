@@ -46,10 +46,11 @@ class Trained(NamedTuple):
     last: Any
 
 
-def train(trial: Trial, config: Any, seeds: Sequence[int], played: int) -> Trained:
+def train(name: str, trial: Trial, config: Any, seeds: Sequence[int], played: int) -> Trained:
     """Train a policy for each seed, and play new episodes with each.
 
     Args:
+        name: What the lines about the progress begin with.
         trial: What is trained.
         config: Settings of PPO, a `rewardspec.lab.learning.settings.PPO`.
         seeds: The seeds, all in one compiled program.
@@ -64,7 +65,9 @@ def train(trial: Trial, config: Any, seeds: Sequence[int], played: int) -> Train
     envs = trial.make(config.envs)
     encoder = (trial.encoder or flat_encoder)(envs.observation_struct)
 
-    curves = train_jax_envs(envs, config, seeds, measures=trial.measures, encoder=encoder, hidden=trial.hidden)
+    curves = train_jax_envs(
+        envs, config, seeds, measures=trial.measures, encoder=encoder, hidden=trial.hidden, progress=_printed(name)
+    )
     began = time.perf_counter()
     means = play(trial, trial.make(played), encoder, curves.parameters, seeds)
     count = min(50, len(curves.steps))
@@ -86,6 +89,19 @@ def train(trial: Trial, config: Any, seeds: Sequence[int], played: int) -> Train
     }
     first = DevicePPO(envs, config, encoder=encoder, hidden=trial.hidden).initial_parameters(seeds)
     return Trained(result, encoder, first, curves.parameters)
+
+
+def _printed(name: str) -> Callable[[int, int], None]:
+    """Return a function that prints every tenth of the progress."""
+    began, tenths = time.perf_counter(), 0
+
+    def progress(done: int, total: int) -> None:
+        nonlocal tenths
+        if 10 * done // total > tenths:
+            tenths = 10 * done // total
+            print(f"{name}: {10 * tenths} %, {time.perf_counter() - began:.0f} s", flush=True)
+
+    return progress
 
 
 def play(trial: Trial, envs: Any, encoder: Any, parameters: Any, seeds: Sequence[int]) -> dict[str, Any]:

@@ -226,7 +226,8 @@ def train_job(job: Job, film: Path | None) -> dict[str, Any]:
 
     config = PPO(total_steps=job["steps"], envs=job.get("envs", NUM_ENVS), **SETTINGS[job["settings"]])
     trial = trial_of(job["env"], job["reward"])
-    trained = train(trial, config, job["seeds"], job.get("envs", PLAYED))
+    name = f"{job['env']}, {job['reward']}"
+    trained = train(name, trial, config, job["seeds"], job.get("envs", PLAYED))
     if film is not None:
         save_film(film, trial, trained.encoder, trained.first, trained.last)
     return trained.result
