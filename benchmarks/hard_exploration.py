@@ -88,21 +88,27 @@ ABLATIONS = {
     "progress to key, then goal": Reward(1, "delta", progress=True, formula="F(key & F goal)"),
     "progress to door, then goal": Reward(1, "delta", progress=True, formula="F(door & F goal)"),
 }
-# Minibatches of 4,096 steps, and as many of them in all, whatever the length of a rollout.
-SETTINGS = {
-    f"rate {rate:g}{'' if anneal else ', constant'}, rollouts of {length}": {
+
+
+def _ppo(rate: float, rollout: int, *, anneal: bool = False, entropy: float = 0.01) -> dict[str, Any]:
+    """Settings of PPO: minibatches of 4,096 steps, and as many of them in all, whatever the length of a rollout."""
+    return {
         "learning_rate": rate,
         "anneal": anneal,
-        "rollout_steps": length,
-        "minibatches": length // 4,
+        "rollout_steps": rollout,
+        "minibatches": rollout // 4,
         "epochs": 4,
+        "entropy_coefficient": entropy,
     }
-    for rate, length, anneal in (
-        (1e-3, 32, False),
-        (1e-3, 32, True),
-        (1e-3, 128, False),
-        (3e-4, 128, False),
-    )
+
+
+SETTINGS = {
+    "rate 0.001, constant, rollouts of 32": _ppo(1e-3, 32),
+    "rate 0.001, rollouts of 32": _ppo(1e-3, 32, anneal=True),
+    "rate 0.001, constant, rollouts of 128": _ppo(1e-3, 128),
+    "rate 0.0003, constant, rollouts of 128": _ppo(3e-4, 128),
+    "rate 0.001, constant, rollouts of 32, entropy 0.03": _ppo(1e-3, 32, entropy=0.03),
+    "rate 0.0005, constant, rollouts of 32, entropy 0.03": _ppo(5e-4, 32, entropy=0.03),
 }
 NUM_ENVS = 1_024
 TUNED_ON, TUNING_SEEDS = ("LockedRoom", "DoorKey-16x16"), (1_000, 1_001, 1_002)
@@ -274,26 +280,28 @@ def tuning_jobs(steps: int) -> list[Job]:
     """Every setting for every reward, on the same environments and seeds."""
     return [
         _job("tuning", env, reward, settings, list(TUNING_SEEDS), steps)
+        for settings in SETTINGS
         for env in TUNED_ON
         for reward in REWARDS
-        for settings in SETTINGS
     ]
 
 
-def chosen(results: list[dict[str, Any]], steps: int) -> dict[str, str] | None:
-    """The settings with the most success in tuning by reward, the first of equals; None before tuning is complete."""
-    if any(result_of(results, job) is None for job in tuning_jobs(steps)):
-        return None
-    found = {}
-    for reward in REWARDS:
-        means = {name: _tuning_success(results, reward, name, steps) for name in SETTINGS}
-        found[reward] = max(means, key=lambda name: means[name])
+def tuning(results: list[dict[str, Any]], steps: int) -> dict[str, dict[str, float]]:
+    """Mean success in tuning by settings and reward, of the settings that all rewards were tried with."""
+    found: dict[str, dict[str, float]] = {}
+    for settings in SETTINGS:
+        jobs = [job for job in tuning_jobs(steps) if job["settings"] == settings]
+        tried = [(job["reward"], one["success"]) for job in jobs if (one := result_of(results, job)) is not None]
+        if len(tried) == len(jobs):
+            found[settings] = {
+                reward: float(np.mean([success for name, success in tried if name == reward])) for reward in REWARDS
+            }
     return found
 
 
-def _tuning_success(results: list[dict[str, Any]], reward: str, settings: str, steps: int) -> float:
-    jobs = [job for job in tuning_jobs(steps) if (job["reward"], job["settings"]) == (reward, settings)]
-    return float(np.mean([result_of(results, job)["success"] for job in jobs]))  # type: ignore[index]
+def chosen(means: dict[str, dict[str, float]]) -> dict[str, str]:
+    """The settings with the most success by reward, the first of equals."""
+    return {reward: max(means, key=lambda settings: means[settings][reward]) for reward in REWARDS if means}
 
 
 def jobs_of(stage: str, settings: dict[str, str], steps: int, seeds: int) -> list[Job]:
@@ -329,13 +337,32 @@ def load_all_seeds(path: Path) -> list[dict[str, Any]]:
     return list(found.values())
 
 
+def _as_tuned(results: list[dict[str, Any]], settings: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the results with the settings of their reward, which for ablations are those of progress."""
+    some = [(one, settings.get(one["job"]["reward"], settings.get(PROGRESS))) for one in results]
+    return [one for one, tuned in some if tuned in (None, one["job"]["settings"])]
+
+
 def _but_seeds(job: Job) -> Job:
     return {name: value for name, value in job.items() if name != "seeds"}
+
+
+def settled(result: dict[str, Any]) -> str:
+    """Return how many seeds end training with 0.99 success in all its last parts, and since when the slowest has it.
+
+    Only the last parts count: while most episodes fail by running out of time, those that end are mostly successes.
+    """
+    below = ~(np.array(result["curve"], dtype=float) >= 0.99)
+    last = [int(row.nonzero()[0].max(initial=-1)) + 1 for row in below]  # the first part from which on all are there
+    since = [result["curve_steps"][k] / 1e6 for k in last if k < below.shape[1]]
+    return f"{len(since)} of {len(last)}" + (f", {max(since):.1f} million" if since else "")
 
 
 def report(path: Path, tuning_steps: int) -> None:
     """Print the tables."""
     results = load_all_seeds(path)
+    means = tuning(results, tuning_steps)
+    settings = chosen(means)
     print(
         f"PPO in XLand-MiniGrid and Navix, {NUM_ENVS:,} environments. Success is the environment's own criterion: it "
         f"paid a\nreward at the end of the episode. Every policy plays {PLAYED} new episodes after training. Formula: "
@@ -344,41 +371,44 @@ def report(path: Path, tuning_steps: int) -> None:
     stages = {"main": "Environments", "corridor": "KeyCorridor", "ablation": "LockedRoom: what the reward needs"}
     order, envs = [*REWARDS, *ABLATIONS], [*ENVS, *CORRIDORS]
     for stage, title in stages.items():
-        rows = [one for one in results if one["job"]["stage"] == stage]
+        rows = [one for one in _as_tuned(results, settings) if one["job"]["stage"] == stage]
         if rows:
             print(
-                f"\n## {title}\n\n| environment | reward | settings | steps a seed | success, mean | least of all ",
-                end="",
+                f"\n## {title}\n\n| environment | reward | settings | steps a seed | success, mean | least of all "
+                "seeds | seeds at 0.99 | at 0.99 in training, the slowest since | steps of an episode | seconds |\n"
+                "|---|---|---|--:|--:|--:|--:|---|--:|--:|"
             )
-            print("seeds | seeds at 0.99 | steps of an episode | seconds |\n|---|---|---|--:|--:|--:|--:|--:|--:|")
         for one in sorted(rows, key=lambda one: (envs.index(one["job"]["env"]), order.index(one["job"]["reward"]))):
             job, success = one["job"], np.array(one["success"])
             print(
                 f"| {job['env']} | {job['reward']} | {job['settings']} | {job['steps']:,} | {success.mean():.3f} | "
-                f"{success.min():.3f} | {(success >= 0.99).sum()} of {len(success)} | {np.mean(one['length']):.0f} | "
-                f"{one['seconds']:.0f} |"
+                f"{success.min():.3f} | {(success >= 0.99).sum()} of {len(success)} | {settled(one)} | "
+                f"{np.mean(one['length']):.0f} | {one['seconds']:.0f} |"
             )
-    settings = chosen(results, tuning_steps)
-    if settings is not None:
+    if means:
         print(f"\n## Settings\n\nMean success on {' and '.join(TUNED_ON)} after {tuning_steps:,} steps, with the seeds")
         print(f"{TUNING_SEEDS}, which are other seeds than above. Bold: chosen.\n")
         print("| settings | " + " | ".join(REWARDS) + " |\n|---|" + "--:|" * len(REWARDS))
-        for name in SETTINGS:
-            cells = [f"{_tuning_success(results, reward, name, tuning_steps):.3f}" for reward in REWARDS]
-            marked = [f"**{c}**" if settings[r] == name else c for r, c in zip(REWARDS, cells, strict=True)]
-            print(f"| {name} | " + " | ".join(marked) + " |")
+        for name, row in means.items():
+            cells = [f"**{row[r]:.3f}**" if settings[r] == name else f"{row[r]:.3f}" for r in REWARDS]
+            print(f"| {name} | " + " | ".join(cells) + " |")
     print(f"\n{machines(path)}. Seconds are for training all seeds of a row, after compiling; several rows shared the")
     print("device.")
 
 
-def draw_curves(path: Path, picture: Path) -> None:
+def draw_curves(path: Path, picture: Path, tuning_steps: int) -> None:
     """Draw success during training: the mean over seeds, and each seed."""
     import matplotlib.pyplot as plt
 
-    rows = [one for one in load_all_seeds(path) if one["job"]["stage"] in ("main", "corridor")]
+    results = load_all_seeds(path)
+    tuned = _as_tuned(results, chosen(tuning(results, tuning_steps)))
+    rows = [one for one in tuned if one["job"]["stage"] in ("main", "corridor")]
     names = [name for name in (ENVS | CORRIDORS) if any(one["job"]["env"] == name for one in rows)]
-    figure, axes = plt.subplots(1, len(names), figsize=(3 * len(names), 2.6), sharey=True, squeeze=False)
-    for axis, name in zip(axes[0], names, strict=True):
+    plt.rcParams["svg.hashsalt"] = "hard exploration"
+    figure, axes = plt.subplots(2, 4, figsize=(11, 5), sharey=True)
+    for axis in axes.flat[len(names) :]:
+        axis.set_axis_off()
+    for axis, name in zip(axes.flat, names, strict=False):
         for number, reward in enumerate(REWARDS):
             for one in rows:
                 if (one["job"]["env"], one["job"]["reward"]) != (name, reward):
@@ -387,10 +417,12 @@ def draw_curves(path: Path, picture: Path) -> None:
                 axis.plot(steps, curve.T, color=f"C{number}", alpha=0.25, linewidth=0.6)
                 axis.plot(steps, np.nan_to_num(curve).mean(axis=0), color=f"C{number}", label=reward)
         axis.set(title=name, xlabel="million steps", ylim=(-0.02, 1.02))
-    axes[0][0].set_ylabel("success")
-    axes[0][-1].legend(fontsize="x-small")
-    figure.tight_layout()
-    figure.savefig(picture)
+    for row in axes:
+        row[0].set_ylabel("success")
+    lines, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(lines, labels, loc="lower center", ncols=len(REWARDS), frameon=False)
+    figure.tight_layout(rect=(0, 0.05, 1, 1))
+    figure.savefig(picture, metadata={"Date": None} if picture.suffix == ".svg" else None)
 
 
 def main() -> int:
@@ -406,7 +438,7 @@ def main() -> int:
         report(arguments.out, arguments.tuning_steps)
         return 0
     if arguments.curves is not None:
-        draw_curves(arguments.out, arguments.curves)
+        draw_curves(arguments.out, arguments.curves, arguments.tuning_steps)
         return 0
     jobs: list[Job] = []
     if arguments.job is None:
@@ -414,10 +446,10 @@ def main() -> int:
         if arguments.stage == "tuning":
             jobs = tuning_jobs(arguments.steps)
         else:
-            settings = settings or chosen(load(arguments.out), arguments.tuning_steps)
-            if settings is None:
+            settings = settings or chosen(tuning(load(arguments.out), arguments.tuning_steps))
+            if not settings:
                 options.error(
-                    f"{arguments.out} has no complete tuning of {arguments.tuning_steps:,} steps. Run --stage tuning "
+                    f"{arguments.out} has no tuning of {arguments.tuning_steps:,} steps. Run --stage tuning "
                     "first, or pass --settings."
                 )
             jobs = jobs_of(arguments.stage, settings, arguments.steps, arguments.seeds)

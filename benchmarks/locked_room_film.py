@@ -36,6 +36,16 @@ def draw_frame(axis: Any, grid: Any, position: Any, direction: int, pocket: Any)
     axis.set(xticks=[], yticks=[])
 
 
+def frames_of(rewards: Any) -> dict[int, str]:
+    """Return the steps to show with their titles: where progress was paid and half way between, or evenly spaced."""
+    last, paid = len(rewards) - 1, np.flatnonzero(rewards > 0)
+    if len(paid) == 0:
+        return {step: f"step {step}" for step in np.linspace(0, last, FRAMES).round().astype(int).tolist()}
+    key, door = (int(step) + 1 for step in paid[:2])  # states are those before the step that was paid
+    found = {0: "", key // 2: "", key: ": has the key", (key + door) // 2: "", door: ": opened", last: ": at the goal"}
+    return {step: f"step {step}{event}" for step, event in found.items()}
+
+
 def main() -> None:
     import matplotlib.pyplot as plt
 
@@ -44,28 +54,22 @@ def main() -> None:
     parser.add_argument("picture", type=Path)
     arguments = parser.parse_args()
     data = np.load(arguments.episodes)
-    figure, axes = plt.subplots(2, FRAMES + 1, figsize=(1.7 * (FRAMES + 1), 3.8), constrained_layout=True)
-    for row, when in enumerate(("before", "after")):
-        length = len(data[f"{when}_done"])
+    plt.rcParams["svg.hashsalt"] = "locked room"
+    figure, axes = plt.subplots(
+        2, FRAMES + 1, figsize=(1.7 * FRAMES + 2.4, 4.0), constrained_layout=True, width_ratios=[1] * FRAMES + [1.4]
+    )
+    for row, when in zip(axes, ("before", "after"), strict=True):
         progress = data[f"{when}_value"]  # of a pair that is paid for progress
-        # The moments in which progress was paid, and others in between.
-        paid = np.flatnonzero(data[f"{when}_reward"] > 0).tolist()
-        evenly = np.linspace(0, length - 1, FRAMES).round().astype(int).tolist()
-        shown = sorted(dict.fromkeys([0, *paid[: FRAMES - 2], length - 1]))
-        shown = sorted(dict.fromkeys([*shown, *evenly]).keys() if len(shown) < FRAMES else shown)[:FRAMES]
-        for axis, t in zip(axes[row], shown, strict=False):
-            arrays = [data[f"{when}_{name}"][t] for name in ("grid", "position", "direction", "pocket")]
-            draw_frame(axis, *arrays)
-            axis.set_title(f"step {t}", fontsize="x-small")
-        for axis in axes[row][len(shown) : FRAMES]:
-            axis.set_axis_off()
-        axes[row][0].set_ylabel(f"{when} training")
-        axes[row][-1].plot(progress, label="progress")
+        for axis, (t, title) in zip(row, frames_of(data[f"{when}_reward"]).items(), strict=False):
+            draw_frame(axis, *(data[f"{when}_{name}"][t] for name in ("grid", "position", "direction", "pocket")))
+            axis.set_title(title, fontsize="small")
+        row[0].set_ylabel(f"{when} training")
+        row[-1].plot(progress, label="progress")
         # Labels are true or false here, so that the formula's value is 1 where progress is complete, and 0 elsewhere.
-        axes[row][-1].plot(progress >= 1.0, label="value", linestyle="--")
-        axes[row][-1].set(ylim=(-0.05, 1.05), xlabel="step")
-    axes[0][-1].legend(fontsize="x-small")
-    figure.savefig(arguments.picture)
+        row[-1].plot(progress >= 1.0, label="value", linestyle="--")
+        row[-1].set(ylim=(-0.05, 1.05), xlabel="step")
+    axes[0][-1].legend(fontsize="small", frameon=False)
+    figure.savefig(arguments.picture, metadata={"Date": None} if arguments.picture.suffix == ".svg" else None)
 
 
 if __name__ == "__main__":

@@ -133,25 +133,39 @@ def guidance_factors() -> np.ndarray:
     return np.array([guide.means[1], guide.means[2], 1.0 / DISCOUNT], np.float32)
 
 
-# The network: hidden layers, then one head for the value and one for the advantages of the actions.
+# The network: hidden layers, then one head for the value and one for the advantages of the actions. The heads' first
+# layers are one matrix, and all variables that are small are one vector: each array costs a GPU some kernels a step.
+
+SMALL = {
+    "b0": HIDDEN[0],
+    "b1": HIDDEN[1],
+    "b2": HIDDEN[2],
+    "value_b0": HEAD,
+    "advantage_b0": HEAD,
+    "value_w1": HEAD,
+    "advantage_w1": HEAD * 5,
+    "value_b1": 1,
+    "advantage_b1": 5,
+}
+"""Sizes of the small variables, in their order in the vector `small`."""
+ENDS = np.cumsum(list(SMALL.values()))
 
 
 def initial_network(seed: int) -> dict[str, np.ndarray]:
     """Orthogonal hidden layers with gain √2; Glorot's uniform weights in the heads."""
     rng = np.random.default_rng((seed, 1))
-    sizes = (52 + STATES, *HIDDEN)
-    layers: dict[str, np.ndarray] = {}
-    for k, (rows, columns) in enumerate(itertools.pairwise(sizes)):
+    network: dict[str, np.ndarray] = {}
+    for k, (rows, columns) in enumerate(itertools.pairwise((52 + STATES, *HIDDEN))):
         q, r = np.linalg.qr(rng.standard_normal((max(rows, columns), min(rows, columns))))
         q *= np.sign(np.diag(r))
-        layers[f"w{k}"] = np.sqrt(2.0) * (q if rows >= columns else q.T)
-        layers[f"b{k}"] = np.zeros(columns)
+        network[f"w{k}"] = np.sqrt(2.0) * (q if rows >= columns else q.T)
+    heads, small = [], {name: np.zeros(size) for name, size in SMALL.items()}
     for name, outputs in (("value", 1), ("advantage", 5)):
-        for k, (rows, columns) in enumerate(((HIDDEN[-1], HEAD), (HEAD, outputs))):
-            bound = np.sqrt(6.0 / (rows + columns))
-            layers[f"{name}_w{k}"] = rng.uniform(-bound, bound, (rows, columns))
-            layers[f"{name}_b{k}"] = np.zeros(columns)
-    return {name: values.astype(np.float32) for name, values in layers.items()}
+        first, last = (np.sqrt(6.0 / (rows + columns)) for rows, columns in ((HIDDEN[-1], HEAD), (HEAD, outputs)))
+        heads.append(rng.uniform(-first, first, (HIDDEN[-1], HEAD)))
+        small[f"{name}_w1"] = rng.uniform(-last, last, HEAD * outputs)
+    network |= {"heads": np.concatenate(heads, 1), "small": np.concatenate(list(small.values()))}
+    return {name: values.astype(np.float32) for name, values in network.items()}
 
 
 def action_values(network: Any, seen: Any, state: Any) -> Any:
@@ -159,15 +173,35 @@ def action_values(network: Any, seen: Any, state: Any) -> Any:
     import jax
     import jax.numpy as jnp
 
+    small = dict(zip(SMALL, jnp.split(network["small"], ENDS[:-1]), strict=True))
     hidden = jnp.concatenate([seen, jax.nn.one_hot(state, STATES)], -1)
     for k in range(len(HIDDEN)):
-        hidden = jax.nn.relu(hidden @ network[f"w{k}"] + network[f"b{k}"])
-    value, advantage = (
-        jax.nn.relu(hidden @ network[f"{name}_w0"] + network[f"{name}_b0"]) @ network[f"{name}_w1"]
-        + network[f"{name}_b1"]
-        for name in ("value", "advantage")
-    )
+        hidden = jax.nn.relu(hidden @ network[f"w{k}"] + small[f"b{k}"])
+    bias = jnp.concatenate([small["value_b0"], small["advantage_b0"]])
+    of_value, of_advantage = jnp.split(jax.nn.relu(hidden @ network["heads"] + bias), 2, -1)
+    value = of_value @ small["value_w1"][:, None] + small["value_b1"]
+    advantage = of_advantage @ small["advantage_w1"].reshape(HEAD, 5) + small["advantage_b1"]
     return value + advantage - advantage.mean(-1, keepdims=True)
+
+
+def clipped(gradients: Any) -> Any:
+    """The gradients with the norm of each variable's at most 10."""
+    import jax.numpy as jnp
+
+    def factor(squares: Any) -> Any:
+        return jnp.minimum(1.0, 10.0 / jnp.maximum(jnp.sqrt(squares), 1e-12))
+
+    found = {}
+    for name, gradient in gradients.items():
+        if name == "small":
+            parts = np.repeat(np.eye(len(SMALL), dtype=np.float32), list(SMALL.values()), axis=0)
+            factors = (factor((gradient[:, None] ** 2 * parts).sum(0)) * parts).sum(1)
+        elif name == "heads":
+            factors = jnp.repeat(factor((gradient**2).reshape(-1, 2, HEAD).sum((0, 2))), HEAD)
+        else:
+            factors = factor((gradient**2).sum())
+        found[name] = gradient * factors
+    return found
 
 
 class Learner(NamedTuple):
@@ -179,7 +213,7 @@ class Learner(NamedTuple):
     length: Any
     network: Any
     moments: Any
-    buffer: Any
+    buffer: Any  # rows of what was seen before and after, state, action, next state, whether it ended, and reward
     stored: Any
     step: Any
 
@@ -188,10 +222,7 @@ def first_learner(board: int, seed: int, method: Method, size: int = BUFFER) -> 
     network = initial_network(seed)
     size *= STATES if method.counterfactual else 1
     zeros = {name: np.zeros_like(values) for name, values in network.items()}
-    shapes = {"seen": (52,), "after": (52,), "numbers": (4,), "reward": ()}
-    buffer = {
-        name: np.zeros((size, *shape), np.int8 if name == "numbers" else np.float32) for name, shape in shapes.items()
-    }
+    buffer = np.zeros((size, 109), np.float32)
     none = np.int32(0)
     return Learner(initial_world(board), none, np.ones(STATES, bool), none, network, (zeros, zeros), buffer, none, none)
 
@@ -225,21 +256,15 @@ def one_step(
     else:
         shaped = reward
     valid = learner.possible[states] if method.counterfactual else jnp.ones(1, bool)
-    size = learner.buffer["reward"].shape[0]
+    size = len(learner.buffer)
     places = jnp.where(valid, (learner.stored + jnp.cumsum(valid) - 1) % size, size)
-    numbers = jnp.stack([states, jnp.full_like(states, action), following, stored_end.astype(states.dtype)], 1)
-    rows = {
-        "seen": jnp.broadcast_to(seen, (len(states), 52)),
-        "after": jnp.broadcast_to(after, (len(states), 52)),
-        "numbers": numbers.astype(jnp.int8),
-        "reward": shaped.astype(jnp.float32),
-    }
-    buffer = {name: learner.buffer[name].at[places].set(rows[name], mode="drop") for name in rows}
+    numbers = jnp.stack([states, jnp.full_like(states, action), following, stored_end, shaped], 1)
+    both = jnp.broadcast_to(jnp.concatenate([seen, after]), (len(states), 104))
+    buffer = learner.buffer.at[places].set(jnp.concatenate([both, numbers], 1), mode="drop")
     stored = learner.stored + valid.sum()
     batch = BATCH * (STATES if method.counterfactual else 1)
     drawn = jax.random.randint(batch_key, (batch,), 0, jnp.minimum(stored, size))
-    sample = {name: buffer[name][drawn] for name in buffer}
-    network, moments = update(method, target, learner, sample)
+    network, moments = update(method, target, learner, buffer[drawn])
     reached = jnp.zeros(STATES, bool).at[jnp.where(ended, STATES, following)].set(True, mode="drop")
     possible = jnp.where(done, True, reached) if method.counterfactual else learner.possible
     world = jax.tree.map(lambda first, then: jnp.where(done, first, then), start, world)
@@ -262,15 +287,16 @@ def update(method: Method, target: Any, learner: Learner, sample: Any) -> tuple[
     import jax
     import jax.numpy as jnp
 
-    state, action, following, ended = (sample["numbers"][:, k].astype(jnp.int32) for k in range(4))
-    both = jnp.concatenate([sample["seen"], sample["after"]]), jnp.concatenate([state, following])
-    target_values = action_values(target, sample["after"], following)
+    seen, after = sample[:, :52], sample[:, 52:104]
+    state, action, following, ended = (sample[:, k].astype(jnp.int32) for k in range(104, 108))
+    both = jnp.concatenate([seen, after]), jnp.concatenate([state, following])
+    target_values = action_values(target, after, following)
 
     def loss(network: Any) -> Any:
         values, next_values = jnp.split(action_values(network, *both), 2)
         best = jax.lax.stop_gradient(next_values).argmax(-1)
         later = jnp.take_along_axis(target_values, best[:, None], 1)[:, 0]
-        aim = sample["reward"] + DISCOUNT * (1 - ended) * later
+        aim = sample[:, 108] + DISCOUNT * (1 - ended) * later
         error = jnp.take_along_axis(values, action[:, None], 1)[:, 0] - aim
         return jnp.where(jnp.abs(error) < 1, 0.5 * error**2, jnp.abs(error) - 0.5).mean()
 
@@ -279,10 +305,10 @@ def update(method: Method, target: Any, learner: Learner, sample: Any) -> tuple[
     count = jnp.maximum(learner.step - FIRST_UPDATE, 1).astype(jnp.float32)
     rate = method.learning_rate * jnp.sqrt(1 - 0.999**count) / (1 - 0.9**count) * learns
     first, second, network = {}, {}, {}
-    for name, gradient in gradients.items():
-        clipped = gradient * jnp.minimum(1.0, 10.0 / jnp.maximum(jnp.sqrt((gradient**2).sum()), 1e-12)) * learns
-        first[name] = 0.9 * learner.moments[0][name] + 0.1 * clipped
-        second[name] = 0.999 * learner.moments[1][name] + 0.001 * clipped**2
+    for name, gradient in clipped(gradients).items():
+        gradient = gradient * learns
+        first[name] = 0.9 * learner.moments[0][name] + 0.1 * gradient
+        second[name] = 0.999 * learner.moments[1][name] + 0.001 * gradient**2
         network[name] = learner.network[name] - rate * first[name] / (jnp.sqrt(second[name]) + 1e-8)
     return network, (first, second)
 

@@ -6,6 +6,7 @@ import importlib
 import math
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,3 +68,59 @@ def test_the_machine(water: ModuleType) -> None:
     assert after(0, "a") == (0, 0.0, True)
     assert after(1, "de") == (1, 0.0, True)
     assert after(2, "a") == (2, 1.0, True)
+
+
+def test_one_update_is_that_of_plain_variables(water: ModuleType) -> None:
+    """Adam with each variable's gradient clipped, and double Q-learning, written one variable at a time."""
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+    method, size = water.METHODS["crm"]._replace(learning_rate=1e-3), 40
+    learner = water.first_learner(1, 0, method, size)._replace(step=np.int32(water.FIRST_UPDATE + 1))
+    target = water.initial_network(1)
+    rng = np.random.default_rng(0)
+    states = rng.integers([0, 0, 0, 0], [3, 5, 3, 2], (size, 4))
+    rewards = 1e4 * rng.random((size, 1))
+    seen = 100 * rng.random((size, 104))  # so large that some gradients are clipped
+    sample = np.hstack([seen, states, rewards]).astype(np.float32)
+
+    def variables(network: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        heads, small = network["heads"], np.split(network["small"], np.cumsum(list(water.SMALL.values()))[:-1])
+        found = {name: network[name] for name in ("w0", "w1", "w2")} | dict(zip(water.SMALL, small, strict=True))
+        return found | {"value_w0": heads[:, : water.HEAD], "advantage_w0": heads[:, water.HEAD :]}
+
+    def values(network: Any, seen: Any, state: Any) -> Any:
+        hidden = jnp.concatenate([seen, jnp.eye(3)[state]], 1)
+        for k in range(3):
+            hidden = jnp.maximum(hidden @ network[f"w{k}"] + network[f"b{k}"], 0.0)
+        value, advantage = (
+            jnp.maximum(hidden @ network[f"{name}_w0"] + network[f"{name}_b0"], 0.0)
+            @ network[f"{name}_w1"].reshape(water.HEAD, -1)
+            + network[f"{name}_b1"]
+            for name in ("value", "advantage")
+        )
+        return value + advantage - advantage.mean(1, keepdims=True)
+
+    def loss(network: Any) -> Any:
+        total = 0.0
+        for seen, after, (state, action, following, ended), reward in zip(
+            sample[:, :52], sample[:, 52:104], states, rewards[:, 0], strict=True
+        ):
+            best = values(variables(learner.network), after[None], following[None])[0].argmax()
+            later = values(variables(target), after[None], following[None])[0][best]
+            error = abs(values(network, seen[None], state[None])[0][action] - reward - 0.9 * (1 - ended) * later)
+            total += jnp.where(error < 1, 0.5 * error**2, error - 0.5)
+        return total / size
+
+    before = variables(learner.network)
+    gradients = jax.grad(loss)(before)
+    network, moments = water.update(method, target, learner, sample)
+    firsts, clipped = variables(moments[0]), []
+    for name, gradient in gradients.items():
+        norm = float(jnp.linalg.norm(gradient))
+        clipped.append(norm > 10)
+        gradient = np.asarray(gradient) * min(1.0, 10 / norm)
+        np.testing.assert_allclose(firsts[name], 0.1 * gradient, atol=1e-4 * abs(gradient).max(), err_msg=name)
+    assert any(clipped)
+    for name, first in moments[0].items():
+        step = 1e-3 * (first / 0.1) / (abs(first / 0.1) + 1e-8 / math.sqrt(1 - 0.999))
+        np.testing.assert_allclose(network[name], learner.network[name] - step, atol=1e-6, err_msg=name)
