@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from device_jobs import Job, load
-from device_trials import Trial, machines, parser, run, train
+from device_trials import Trial, draw_curve, machines, parser, run, save_figure, train
 
 import rewardspec as rs
 
@@ -344,22 +344,18 @@ def report(path: Path) -> None:
 
 
 def draw_curves(path: Path, picture: Path) -> None:
-    """Draw success during training: the mean over seeds, and each seed."""
+    """Draw success during training by task."""
     import matplotlib.pyplot as plt
 
     results = load(path)
-    figure, axes = plt.subplots(1, len(TASKS), figsize=(3 * len(TASKS), 2.6), sharey=True)
+    figure, axes = plt.subplots(1, len(TASKS), figsize=(2.75 * len(TASKS), 2.7), sharey=True)
     for axis, name in zip(axes, TASKS, strict=True):
+        axis.set_title(name)
         for number, reward in enumerate(REWARDS):
             for one in rows_of(results, name, reward)[-1:]:
-                steps, curve = np.array(one["curve_steps"]) / 1e6, np.array(one["curves"][name], dtype=float)
-                axis.plot(steps, curve.T, color=f"C{number}", alpha=0.25, linewidth=0.6)
-                axis.plot(steps, np.nan_to_num(curve).mean(axis=0), color=f"C{number}", label=reward)
-        axis.set(title=name, xlabel="million steps", ylim=(-0.02, 1.02))
+                draw_curve(axis, one["curve_steps"], one["curves"][name], number, reward)
     axes[0].set_ylabel("success")
-    axes[-1].legend(fontsize="x-small")
-    figure.tight_layout()
-    figure.savefig(picture)
+    save_figure(figure, axes, picture)
 
 
 def main() -> int:

@@ -189,6 +189,44 @@ def run(arguments: argparse.Namespace, script: str, jobs: Sequence[Job], one: Ca
     return 0 if complete else 3
 
 
+def interval(values: Any) -> tuple[Any, Any]:
+    """Return the 95 % bootstrap interval of the mean over seeds, the first axis."""
+    values = np.asarray(values, dtype=float)
+    picks = np.random.default_rng(0).integers(len(values), size=(2_000, len(values)))
+    low, high = np.quantile(values[picks].mean(axis=1), (0.025, 0.975), axis=0)
+    return low, high
+
+
+def mean_words(values: Sequence[float]) -> str:
+    """Return a mean over seeds, with its interval if there are five or more."""
+    if len(values) < 5:
+        return f"{np.mean(values):.3f}"
+    low, high = interval(values)
+    return f"{np.mean(values):.3f} [{low:.2f}, {high:.2f}]"
+
+
+def draw_curve(axis: Any, steps: Sequence[int], curves: Any, number: int, label: str) -> None:
+    """Draw success during training: each seed, their mean, and its interval if there are five seeds or more."""
+    million, curves = np.array(steps) / 1e6, np.nan_to_num(np.array(curves, dtype=float))
+    axis.plot(million, curves.T, color=f"C{number}", alpha=0.25, linewidth=0.6)
+    axis.plot(million, curves.mean(axis=0), color=f"C{number}", label=label)
+    if len(curves) >= 5:
+        axis.fill_between(million, *interval(curves), color=f"C{number}", alpha=0.2, linewidth=0)
+
+
+def save_figure(figure: Any, axes: Sequence[Any], picture: Path) -> None:
+    """Save panels of curves with one legend below, the same bytes for the same results."""
+    import matplotlib.pyplot as plt
+
+    plt.rcParams["svg.hashsalt"] = picture.stem
+    for axis in axes:
+        axis.set(xlabel="million steps", ylim=(-0.02, 1.02))
+    named = {text: line for axis in axes for line, text in zip(*axis.get_legend_handles_labels(), strict=True)}
+    figure.legend(named.values(), named, loc="lower center", ncols=len(named), frameon=False)
+    figure.tight_layout(rect=(0, 0.25 / figure.get_figheight(), 1, 1))
+    figure.savefig(picture, metadata={"Date": None} if picture.suffix == ".svg" else None)
+
+
 def machines(path: Path) -> str:
     """Return on which machines the results were measured."""
     return "; ".join(sorted({one["machine"] for one in load(path)}))

@@ -10,7 +10,8 @@
 Needs the extras `jax-envs` and `learn`. Each call trains what the file of results does not have yet, and can be
 interrupted. All seeds of a job are one compiled program, or `--together` of them; several jobs share the device. On a
 processor, train a seed at a time: `--together 1 --workers 2 --only LockedRoom progress`. RESULTS.jsonl is committed as
-`benchmarks/results/hard_exploration.jsonl`: a copy of it goes on from there.
+`benchmarks/results/hard_exploration.jsonl`: a copy of it goes on from there. A new file without a tuning takes the
+settings of that one.
 
 Success is the environment's own criterion: it paid a reward at the end of the episode. After training, the policies
 play new episodes, and each is played to its end, so that long failures count like short successes.
@@ -29,10 +30,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from device_jobs import Job, load, result_of
-from device_trials import Trial, logits, machines, parser, run, train
+from device_trials import Trial, draw_curve, logits, machines, mean_words, parser, run, save_figure, train
 
 import rewardspec as rs
 
+COMMITTED = Path(__file__).parent / "results" / "hard_exploration.jsonl"
 FORMULA = "F(key & F(door & F goal))"
 
 
@@ -355,7 +357,7 @@ def settled(result: dict[str, Any]) -> str:
     below = ~(np.array(result["curve"], dtype=float) >= 0.99)
     last = [int(row.nonzero()[0].max(initial=-1)) + 1 for row in below]  # the first part from which on all are there
     since = [result["curve_steps"][k] / 1e6 for k in last if k < below.shape[1]]
-    return f"{len(since)} of {len(last)}" + (f", {max(since):.1f} million" if since else "")
+    return f"{len(since)} of {len(last)}" + (f", {max(since):.1f} M" if since else "")
 
 
 def report(path: Path, tuning_steps: int) -> None:
@@ -364,26 +366,29 @@ def report(path: Path, tuning_steps: int) -> None:
     means = tuning(results, tuning_steps)
     settings = chosen(means)
     print(
-        f"PPO in XLand-MiniGrid and Navix, {NUM_ENVS:,} environments. Success is the environment's own criterion: it "
-        f"paid a\nreward at the end of the episode. Every policy plays {PLAYED} new episodes after training. Formula: "
-        f"`{FORMULA}`,\n`F goal` in MemoryS16."
+        f"PPO in XLand-MiniGrid and Navix, {NUM_ENVS:,} environments. The formula is `{FORMULA}`, and\n"
+        f"`F goal` in MemoryS16. Every policy plays {PLAYED} new episodes after training.\n\n"
+        "- *success*: share of episodes in which the environment paid its reward, mean over seeds with its 95 %\n"
+        "  interval; *least*: that of the worst seed; *seeds ≥ 0.99*: how many seeds succeed so often\n"
+        "- *in training, since*: how many seeds end training with that success, and the step since which the slowest\n"
+        "  of them keeps it\n"
+        "- *length*: mean steps of an episode; *seconds*: to train all seeds, after compiling"
     )
     stages = {"main": "Environments", "corridor": "KeyCorridor", "ablation": "LockedRoom: what the reward needs"}
     order, envs = [*REWARDS, *ABLATIONS], [*ENVS, *CORRIDORS]
     for stage, title in stages.items():
         rows = [one for one in _as_tuned(results, settings) if one["job"]["stage"] == stage]
         if rows:
-            print(
-                f"\n## {title}\n\n| environment | reward | settings | steps a seed | success, mean | least of all "
-                "seeds | seeds at 0.99 | at 0.99 in training, the slowest since | steps of an episode | seconds |\n"
-                "|---|---|---|--:|--:|--:|--:|---|--:|--:|"
-            )
+            steps = sorted({one["job"]["steps"] for one in rows})
+            print(f"\n## {title}\n\n{' and '.join(f'{number:,}' for number in steps)} steps for each seed.\n")
+            print("| environment | reward | success | least | seeds ≥ 0.99 | in training, since | length | seconds |")
+            print("|---|---|--:|--:|--:|--:|--:|--:|")
         for one in sorted(rows, key=lambda one: (envs.index(one["job"]["env"]), order.index(one["job"]["reward"]))):
             job, success = one["job"], np.array(one["success"])
             print(
-                f"| {job['env']} | {job['reward']} | {job['settings']} | {job['steps']:,} | {success.mean():.3f} | "
-                f"{success.min():.3f} | {(success >= 0.99).sum()} of {len(success)} | {settled(one)} | "
-                f"{np.mean(one['length']):.0f} | {one['seconds']:.0f} |"
+                f"| {job['env']} | {job['reward']} | {mean_words(success)} | {success.min():.3f} | "
+                f"{(success >= 0.99).sum()} of {len(success)} | {settled(one)} | {np.mean(one['length']):.0f} | "
+                f"{one['seconds']:.0f} |"
             )
     if means:
         print(f"\n## Settings\n\nMean success on {' and '.join(TUNED_ON)} after {tuning_steps:,} steps, with the seeds")
@@ -392,37 +397,29 @@ def report(path: Path, tuning_steps: int) -> None:
         for name, row in means.items():
             cells = [f"**{row[r]:.3f}**" if settings[r] == name else f"{row[r]:.3f}" for r in REWARDS]
             print(f"| {name} | " + " | ".join(cells) + " |")
-    print(f"\n{machines(path)}. Seconds are for training all seeds of a row, after compiling; several rows shared the")
-    print("device.")
+    print(f"\n{machines(path)}. Several rows shared the device.")
 
 
 def draw_curves(path: Path, picture: Path, tuning_steps: int) -> None:
-    """Draw success during training: the mean over seeds, and each seed."""
+    """Draw success during training by environment."""
     import matplotlib.pyplot as plt
 
     results = load_all_seeds(path)
     tuned = _as_tuned(results, chosen(tuning(results, tuning_steps)))
     rows = [one for one in tuned if one["job"]["stage"] in ("main", "corridor")]
     names = [name for name in (ENVS | CORRIDORS) if any(one["job"]["env"] == name for one in rows)]
-    plt.rcParams["svg.hashsalt"] = "hard exploration"
     figure, axes = plt.subplots(2, 4, figsize=(11, 5), sharey=True)
     for axis in axes.flat[len(names) :]:
         axis.set_axis_off()
     for axis, name in zip(axes.flat, names, strict=False):
+        axis.set_title(name)
         for number, reward in enumerate(REWARDS):
             for one in rows:
-                if (one["job"]["env"], one["job"]["reward"]) != (name, reward):
-                    continue
-                steps, curve = np.array(one["curve_steps"]) / 1e6, np.array(one["curve"], dtype=float)
-                axis.plot(steps, curve.T, color=f"C{number}", alpha=0.25, linewidth=0.6)
-                axis.plot(steps, np.nan_to_num(curve).mean(axis=0), color=f"C{number}", label=reward)
-        axis.set(title=name, xlabel="million steps", ylim=(-0.02, 1.02))
+                if (one["job"]["env"], one["job"]["reward"]) == (name, reward):
+                    draw_curve(axis, one["curve_steps"], one["curve"], number, reward)
     for row in axes:
         row[0].set_ylabel("success")
-    lines, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="lower center", ncols=len(REWARDS), frameon=False)
-    figure.tight_layout(rect=(0, 0.05, 1, 1))
-    figure.savefig(picture, metadata={"Date": None} if picture.suffix == ".svg" else None)
+    save_figure(figure, list(axes.flat[: len(names)]), picture)
 
 
 def main() -> int:
@@ -446,7 +443,8 @@ def main() -> int:
         if arguments.stage == "tuning":
             jobs = tuning_jobs(arguments.steps)
         else:
-            settings = settings or chosen(tuning(load(arguments.out), arguments.tuning_steps))
+            found = [chosen(tuning(load(path), arguments.tuning_steps)) for path in (arguments.out, COMMITTED)]
+            settings = settings or found[0] or found[1]
             if not settings:
                 options.error(
                     f"{arguments.out} has no tuning of {arguments.tuning_steps:,} steps. Run --stage tuning "

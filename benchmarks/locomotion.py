@@ -43,7 +43,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from device_jobs import Job, load
-from device_trials import machines, parser, run
+from device_trials import draw_curve, machines, parser, run, save_figure
 
 import rewardspec as rs
 
@@ -415,24 +415,19 @@ def report(path: Path) -> None:
 
 
 def draw_curves(path: Path, picture: Path) -> None:
-    """Draw success during training: the mean over seeds, and each seed."""
+    """Draw success during training by task."""
     import matplotlib.pyplot as plt
 
     results = load(path)
-    figure, axes = plt.subplots(1, len(JUDGES), figsize=(4 * len(JUDGES), 2.6), sharey=True)
+    figure, axes = plt.subplots(1, len(JUDGES), figsize=(4 * len(JUDGES), 2.7), sharey=True)
     for axis, task in zip(axes, JUDGES, strict=True):
+        axis.set_title(task)
         for number, reward in enumerate(REWARDS):
             rows = [one["curve"] for one in results if one["job"]["reward"] == reward and task in one["curve"]]
-            if not rows:
-                continue
-            steps, curves = np.array(rows[0]["steps"]) / 1e6, np.array([row[task] for row in rows])
-            axis.plot(steps, curves.T, color=f"C{number}", alpha=0.25, linewidth=0.6)
-            axis.plot(steps, curves.mean(axis=0), color=f"C{number}", label=reward)
-        axis.set(title=task, xlabel="million steps", ylim=(-0.02, 1.02))
+            if rows:
+                draw_curve(axis, rows[0]["steps"], [row[task] for row in rows], number, reward)
     axes[0].set_ylabel("success")
-    axes[-1].legend(fontsize="x-small")
-    figure.tight_layout()
-    figure.savefig(picture)
+    save_figure(figure, axes, picture)
 
 
 def main() -> int:

@@ -30,6 +30,15 @@ def test_its_numbers_were_measured():
     assert [number for number in numbers if f" {number} " not in measured] == []
 
 
+def test_its_result_in_locked_room_was_measured():
+    table = (ROOT / "benchmarks" / "results" / "hard_exploration.md").read_text(encoding="utf-8")
+    measured = dict(re.findall(r"^\| LockedRoom \| (the [^|]+?) \| (\d\.\d+)", table, flags=re.MULTILINE))
+    text = README.read_text(encoding="utf-8")
+    for words, reward in (("PPO", "the environment's"), ("it", "the formula's, for progress")):
+        shown = re.search(rf"\b{words}\s+solves\s+(\d+)%", text)[1]
+        assert int(shown) == int(100 * float(measured[reward]))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_to_a_file(page):
     text = re.sub(r"```.*?```|`[^`\n]*`|^>>> .*$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
