@@ -111,6 +111,7 @@ SETTINGS = {
     "rate 0.0003, constant, rollouts of 128": _ppo(3e-4, 128),
     "rate 0.001, constant, rollouts of 32, entropy 0.03": _ppo(1e-3, 32, entropy=0.03),
     "rate 0.0005, constant, rollouts of 32, entropy 0.03": _ppo(5e-4, 32, entropy=0.03),
+    "rate 0.002, rollouts of 32, entropy 0.03": _ppo(2e-3, 32, anneal=True, entropy=0.03),
 }
 NUM_ENVS = 1_024
 TUNED_ON, TUNING_SEEDS = ("LockedRoom", "DoorKey-16x16"), (1_000, 1_001, 1_002)
