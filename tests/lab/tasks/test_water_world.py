@@ -76,7 +76,7 @@ def test_one_update_is_that_of_plain_variables(water: ModuleType) -> None:
     jnp = jax.numpy
     method, size = water.METHODS["crm"]._replace(learning_rate=1e-3), 40
     learner = water.first_learner(1, 0, method, size)._replace(step=np.int32(water.FIRST_UPDATE + 1))
-    target = water.initial_network(1)
+    target = water.initial_network(1, 1)
     rng = np.random.default_rng(0)
     states = rng.integers([0, 0, 0, 0], [3, 5, 3, 2], (size, 4))
     rewards = 1e4 * rng.random((size, 1))
@@ -124,3 +124,25 @@ def test_one_update_is_that_of_plain_variables(water: ModuleType) -> None:
     for name, first in moments[0].items():
         step = 1e-3 * (first / 0.1) / (abs(first / 0.1) + 1e-8 / math.sqrt(1 - 0.999))
         np.testing.assert_allclose(network[name], learner.network[name] - step, atol=1e-6, err_msg=name)
+
+
+def test_episodes_start_anew(water: ModuleType) -> None:
+    """At the time limit: the balls are back, the agent has the push of its run."""
+    jax = pytest.importorskip("jax")
+    method, size = water.METHODS["crm"], 40
+    learner = water.first_learner(3, 0, method, size)
+    assert (learner.world.velocity[0] == 0).all()
+    start = water.restarted_world(3, 0)
+    assert start.velocity[0].tolist() in water.PUSH.tolist()
+    step = jax.jit(lambda learner: water.one_step(method, None, learner.network, learner, start, jax.random.key(0)))
+    for length in (water.LIMIT - 2, water.LIMIT - 1):
+        begun = learner._replace(length=np.int32(length), state=np.int32(1), possible=np.array([False, True, False]))
+        after, share = step(begun)
+        ended = length == water.LIMIT - 1
+        assert (float(share) == 0.0) is ended
+        assert int(after.length) == (0 if ended else length + 1)
+        assert np.array_equal(after.world.position, start.position) is ended
+        assert np.array_equal(after.world.velocity, start.velocity) is ended
+        assert int(after.stored) == 1
+    networks = [water.initial_network(0, board)["w0"] for board in (1, 2)]
+    assert not np.array_equal(*networks)
