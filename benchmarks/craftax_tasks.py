@@ -17,11 +17,11 @@ steps for all rewards. The rewards are
 
 - the environment's own: 1 for each achievement and 0.1 for each point of health. Its training knows no task, so that
   one training serves all tasks;
-- an automaton's, as dfa-gym pays with `binary_reward=False` (https://github.com/rad-dfa/dfa-gym): at the end of the
-  episode 1 if the formula is accepted, -1 if it can no longer be, otherwise 0. The episode ends when that is decided,
-  and the policy observes the state of the automaton;
+- an automaton's, as dfa-gym pays by default (https://github.com/rad-dfa/dfa-gym): 1 at the end of the episode if the
+  formula is accepted, otherwise 0. The episode ends when that is decided, and the policy observes the state of the
+  automaton;
 - the formula's progress, paid when it changes. The episode ends as with the automaton, and the policy observes the same
-  registers.
+  registers. The task `thirst` is paid as two formulas.
 
 The last task is graded: drink and food have degrees, and the value of the instruction is how well it was followed. An
 automaton has to draw a line, and gets the one that success is measured with.
@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from device_jobs import Job, load
-from device_trials import Trial, draw_curve, machines, parser, run, save_figure, train
+from device_trials import Trial, curve_of, draw_curve, machines, parser, run, save_figure, train
 
 import rewardspec as rs
 
@@ -135,14 +135,16 @@ class Task(NamedTuple):
         formula: The instruction as a formula over atoms that are true or false.
         succeeded: Function from a record to whether the instruction was followed.
         decided: Whether the formula stays true once it is, so that the episode can end there.
-        graded: Pairs over atoms with degrees, in place of the formula's progress.
+        pairs: What is paid in place of the formula's progress.
+        graded: Whether the pairs' atoms have degrees.
     """
 
     words: str
     formula: str
     succeeded: Callable[[Record], Any]
     decided: bool = True
-    graded: tuple[rs.Pair, ...] = ()
+    pairs: tuple[rs.Pair, ...] = ()
+    graded: bool = False
 
 
 def _drink_first(record: Record) -> Any:
@@ -175,29 +177,33 @@ def degree(record: Record) -> Any:
 
 
 BUILD = "F(wood & F(table & F pickaxe))"
+DRINK = "G(thirsty -> F[0,40] quenched)"
 TASKS = {
     "drink": Task(
         "Drink and plant a sapling before the first wood. Make a pickaxe within 250 steps.",
-        f"(!wood U drink) & (!wood U plant) & {BUILD} & F[0,250] pickaxe",
+        f"(!wood U drink) & (!wood U plant) & {BUILD} & alive U[0,250] pickaxe",
         _drink_first,
     ),
     "eat": Task(
         "Eat a cow, drink and plant a sapling before the table. Make a pickaxe within 250 steps.",
-        f"(!table U cow) & (!table U drink) & (!table U plant) & {BUILD} & F[0,250] pickaxe",
+        f"(!table U cow) & (!table U drink) & (!table U plant) & {BUILD} & alive U[0,250] pickaxe",
         _eat_first,
     ),
     "thirst": Task(
-        "Make a pickaxe. When drink falls to 6, bring it to 8 within 40 steps. Stay alive for 300 steps.",
-        f"G(thirsty -> F[0,40] quenched) & G alive & {BUILD}",
+        "Make a pickaxe. When drink falls to 6, bring it to 8 within 40 steps, and before the end. Stay alive for 300 "
+        "steps.",
+        f"{DRINK} & G alive & {BUILD}",
         _not_thirsty_for_long,
         decided=False,
+        pairs=(rs.Pair(BUILD, 1, progress=True), rs.Pair(f"{DRINK} & G alive", 1)),
     ),
     "graded": Task(
         "Keep drink high in every 50 steps and food in every 100, as high as you can. Stay alive for 300 steps.",
         "G F[0,50] watered & G F[0,100] fed & G alive",
         _well_fed,
         decided=False,
-        graded=(
+        graded=True,
+        pairs=(
             rs.Pair("G F[0,50] drink_level", 0.5, veto=False),
             rs.Pair("G F[0,100] food_level", 0.5, veto=False),
             rs.Pair("G alive", 0, veto=True),
@@ -241,9 +247,9 @@ def spec_of(task: Task, reward: str) -> rs.Spec | None:
     if reward == ENVIRONMENT:
         return None
     if reward == AUTOMATON:
-        pairs, payment = [rs.Pair(task.formula, 1, veto=True, penalty=-1)], "final"
+        pairs, payment = [rs.Pair(task.formula, 1, veto=True)], "final"
     else:
-        pairs = list(task.graded) or [rs.Pair(task.formula, 1, veto=True, progress=True)]
+        pairs = list(task.pairs) or [rs.Pair(task.formula, 1, veto=True, progress=True)]
         payment = "delta"
     own = {name: ATOMS[name] for pair in pairs for name in pair.formula.atoms}
     return rs.Spec(pairs, payment=payment, discount=SETTINGS["discount"], atoms=own)
@@ -262,8 +268,9 @@ def recorded() -> rs.jax.FunctionalEnvironment:
     def step(key: Any, record: Record, action: Any) -> Any:
         state, *others, _ = env.step(key, record.env, action)
         record = record.after(state)
-        measured = {name: task.succeeded(record) for name, task in TASKS.items()} | {"degree": degree(record)}
-        return record, *others, {"measured": measured}
+        measured = {name: task.succeeded(record) for name, task in TASKS.items()}
+        more = {"degree": degree(record), "died": record.env.player_health <= 0}
+        return record, *others, {"measured": measured | more}
 
     return rs.jax.FunctionalEnvironment(reset, step, env.action_space)
 
@@ -281,7 +288,7 @@ def trial_of(task_name: str, reward: str) -> Trial:
         return rs.jax.SpecReward(env, spec, count, limit=LIMIT, auto_reset=min(RESETS, count), **options)
 
     def measures(info: dict[str, Any]) -> dict[str, Any]:
-        measured = {name: info["measured"][name] * 1.0 for name in [*names, "degree"]}
+        measured = {name: info["measured"][name] * 1.0 for name in [*names, "degree", "died"]}
         return {"success": sum(measured[name] for name in names) / len(names), **measured}
 
     return Trial(make, measures, LIMIT, hidden=HIDDEN)
@@ -323,19 +330,19 @@ def report(path: Path) -> None:
     )
     for name, task in TASKS.items():
         print(f"- `{name}`: {task.words}\n  `{task.formula}`")
-        if task.graded:
-            print(f"  Graded: {', '.join(f'`{pair.formula}`' for pair in task.graded)}.")
-    print("\n| task | reward | steps a seed | success, mean | each seed | degree | steps of an episode | seconds |")
-    print("|---|---|--:|--:|---|--:|--:|--:|")
+        if task.pairs:
+            print(f"  Paid as {', '.join(f'`{pair.formula}`' for pair in task.pairs)}.")
+    print("\n| task | reward | steps a seed | success | each seed | deaths | degree | length | seconds |")
+    print("|---|---|--:|--:|---|--:|--:|--:|--:|")
     for name, task in TASKS.items():
         for reward in REWARDS:
             for one in rows_of(results, name, reward):
                 # The automaton ends an episode where the degree may still be high.
                 shown = f"{np.mean(one['degree']):.2f}" if task.graded and reward != AUTOMATON else "–"
                 print(
-                    f"| {name} | {reward} | {one['job']['steps']:,} | {np.mean(one[name]):.3f} | "
-                    f"{', '.join(f'{value:.2f}' for value in one[name])} | {shown} | {np.mean(one['length']):.0f} | "
-                    f"{one['seconds']:.0f} |"
+                    f"| {name} | {reward} | {one['trained_steps']:,} | {np.mean(one[name]):.3f} | "
+                    f"{', '.join(f'{value:.2f}' for value in one[name])} | {np.mean(one['died']):.2f} | {shown} | "
+                    f"{np.mean(one['length']):.0f} | {one['seconds']:.0f} |"
                 )
     print("\nThe degree of `graded` is the mean of drink and food, of 1, at the highest of the worst window; 0 after a")
     print("death. One training with the environment's reward serves all tasks.")
@@ -353,7 +360,7 @@ def draw_curves(path: Path, picture: Path) -> None:
         axis.set_title(name)
         for number, reward in enumerate(REWARDS):
             for one in rows_of(results, name, reward)[-1:]:
-                draw_curve(axis, one["curve_steps"], one["curves"][name], number, reward)
+                draw_curve(axis, *curve_of(one, name), number, reward)
     axes[0].set_ylabel("success")
     save_figure(figure, axes, picture)
 

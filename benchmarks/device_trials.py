@@ -62,29 +62,38 @@ def train(name: str, trial: Trial, config: Any, seeds: Sequence[int], played: in
     from rewardspec.lab.learning.jax_training import train_jax_envs
     from rewardspec.lab.learning.networks import flat_encoder
 
-    envs = trial.make(config.envs)
+    envs, played_envs = trial.make(config.envs), trial.make(played)
     encoder = (trial.encoder or flat_encoder)(envs.observation_struct)
+    player = make_player(trial, played_envs, encoder, seeds)
+    rollout = config.rollout_steps * config.envs
+    total = config.total_steps // rollout * rollout
+    played_steps: list[int] = []
+    rows: list[dict[str, Any]] = []
+
+    def checkpoint(steps: int, parameters: Any) -> None:
+        if 10 * steps // total > len(rows):
+            played_steps.append(steps)
+            rows.append({key: values.mean(axis=1, dtype=float) for key, values in player(parameters, steps).items()})
 
     curves = train_jax_envs(
-        envs, config, seeds, measures=trial.measures, encoder=encoder, hidden=trial.hidden, progress=_printed(name)
+        envs,
+        config,
+        seeds,
+        measures=trial.measures,
+        encoder=encoder,
+        hidden=trial.hidden,
+        progress=_printed(name),
+        checkpoint=checkpoint,
     )
-    began = time.perf_counter()
-    means = play(trial, trial.make(played), encoder, curves.parameters, seeds)
-    count = min(50, len(curves.steps))
-    bins = [part[-1] for part in np.array_split(np.arange(len(curves.steps)), count)]
+    means = player(curves.parameters, 0)
     result = {
-        **{name: values.mean(axis=1).round(4).tolist() for name, values in means.items()},
+        **{key: values.mean(axis=1, dtype=float).round(4).tolist() for key, values in means.items()},
         "training_success": np.nan_to_num(curves.final("success")).round(4).tolist(),
-        "curve_steps": curves.steps[bins].tolist(),
-        "curve": _binned(curves.means["success"], curves.episodes, count),
-        "curves": {
-            name: _binned(curves.means[name], curves.episodes, count)
-            for name in means
-            if name not in ("success", "length")
-        },
+        "played_steps": played_steps,
+        "played": {key: np.stack([row[key] for row in rows], axis=1).round(4).tolist() for key in means},
+        "trained_steps": total,
         "compile_seconds": round(curves.compile_seconds, 1),
         "seconds": round(curves.seconds, 1),
-        "playing_seconds": round(time.perf_counter() - began, 1),
         "machine": f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, Python {platform.python_version()}",
     }
     first = DevicePPO(envs, config, encoder=encoder, hidden=trial.hidden).initial_parameters(seeds)
@@ -104,8 +113,12 @@ def _printed(name: str) -> Callable[[int, int], None]:
     return progress
 
 
-def play(trial: Trial, envs: Any, encoder: Any, parameters: Any, seeds: Sequence[int]) -> dict[str, Any]:
-    """Return the measures of the first episode of each environment, and its `length`: shape (runs, num_envs)."""
+def make_player(trial: Trial, envs: Any, encoder: Any, seeds: Sequence[int]) -> Callable[[Any, int], Any]:
+    """Return a function that plays the first episode of each environment to its end.
+
+    It takes the parameters of all runs and a number, which episodes of different numbers do not share, and returns the
+    measures and the `length` of the episodes: shape (runs, num_envs).
+    """
     import jax
     import jax.numpy as jnp
 
@@ -127,8 +140,15 @@ def play(trial: Trial, envs: Any, encoder: Any, parameters: Any, seeds: Sequence
         carry = (*envs.reset(reset_key), zeros + 1.0, dict.fromkeys(names, zeros))
         return jax.lax.scan(step, carry, jax.random.split(key, trial.limit))[0][3]
 
-    keys = jax.vmap(lambda seed: jax.random.fold_in(jax.random.key(seed), 2**31 - 1))(np.asarray(seeds, np.uint32))
-    return jax.tree.map(np.asarray, jax.jit(jax.vmap(one))(parameters, keys))
+    compiled = jax.jit(jax.vmap(one))
+
+    def play(parameters: Any, number: int) -> Any:
+        def key_of(seed: Any) -> Any:
+            return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), 2**31 - 1), number)
+
+        return jax.tree.map(np.asarray, compiled(parameters, jax.vmap(key_of)(np.asarray(seeds, np.uint32))))
+
+    return play
 
 
 def _info_struct(envs: Any) -> Any:
@@ -150,14 +170,6 @@ def logits(encoder: Any, parameters: Any, obs: Any) -> Any:
     from rewardspec.lab.learning.networks import forward
 
     return forward(parameters["actor"], encoder.apply(parameters["actor"], obs), jnp)
-
-
-def _binned(means: Any, weights: Any, count: int) -> list[list[float | None]]:
-    """Mean of the episodes that ended in each part of training; None where none ended."""
-    sums = np.where(weights > 0, means * weights, 0.0)
-    parts = [(s.sum(1), w.sum(1)) for s, w in zip(*(np.array_split(x, count, 1) for x in (sums, weights)), strict=True)]
-    rows = np.stack([np.divide(s, w, out=np.full(len(s), np.nan), where=w > 0) for s, w in parts], axis=1)
-    return [[None if np.isnan(x) else round(float(x), 4) for x in row] for row in rows]
 
 
 def parser(description: str | None, steps: int, seeds: int) -> argparse.ArgumentParser:
@@ -205,9 +217,20 @@ def mean_words(values: Sequence[float]) -> str:
     return f"{np.mean(values):.3f} [{low:.2f}, {high:.2f}]"
 
 
+def curve_of(result: dict[str, Any], name: str = "success") -> tuple[list[int], Any]:
+    """Return steps of training, and a measure of each seed there, shape (runs, points).
+
+    Results from before policies were played during training have the episodes that ended in each part; NaN for none.
+    """
+    if "played" in result:
+        return result["played_steps"], np.array(result["played"][name])
+    old = result["curve"] if name == "success" else result["curves"][name]
+    return result["curve_steps"], np.array(old, dtype=float)
+
+
 def draw_curve(axis: Any, steps: Sequence[int], curves: Any, number: int, label: str) -> None:
     """Draw success during training: each seed, their mean, and its interval if there are five seeds or more."""
-    million, curves = np.array(steps) / 1e6, np.nan_to_num(np.array(curves, dtype=float))
+    million, curves = np.array(steps) / 1e6, np.array(curves, dtype=float)
     axis.plot(million, curves.T, color=f"C{number}", alpha=0.25, linewidth=0.6)
     axis.plot(million, curves.mean(axis=0), color=f"C{number}", label=label)
     if len(curves) >= 5:

@@ -148,14 +148,22 @@ ATOMS = {
     "far": _atom(lambda x, y, z: jnp.clip(x / FAR, 0, 1)),
 }
 BY = f"F[0,{DEADLINE}]"
+
+
+def then(place: str, rest: str) -> str:
+    """Return the formula of reaching a place in time, and then the rest from the first step there."""
+    return f"(!{place} U[0,{DEADLINE}] ({place} & {rest}))"
+
+
+NEAR_RIGHT, NEAR_LEFT = f"{BY} near_right", f"{BY} near_left"
 SPECS: dict[str, list[Any]] = {
     "patrol": [
-        rs.Pair("G upright", 1, penalty=-1),
-        # Without a veto, a missed deadline costs what the rest would have paid, and not what has been done.
-        rs.Pair(f"{BY} near_right", 1, veto=False),
-        rs.Pair(f"{BY}(at_right & {BY} near_left)", 1, veto=False),
-        rs.Pair(f"{BY}(at_right & {BY}(at_left & {BY} near_right))", 1, veto=False),
-        rs.Pair(f"{BY}(at_right & {BY}(at_left & {BY}(at_right & {BY} near_left)))", 1, veto=False),
+        # Without a veto, a fall or a missed deadline costs what the rest would have paid, and not what has been done.
+        rs.Pair("G upright", 1, veto=False),
+        rs.Pair(NEAR_RIGHT, 1, veto=False),
+        rs.Pair(then("at_right", NEAR_LEFT), 1, veto=False),
+        rs.Pair(then("at_right", then("at_left", NEAR_RIGHT)), 1, veto=False),
+        rs.Pair(then("at_right", then("at_left", then("at_right", NEAR_LEFT))), 1, veto=False),
     ],
     "stand, then walk": [
         rs.Pair("G upright", 1, penalty=-1),
@@ -401,17 +409,23 @@ def report(path: Path) -> None:
     print("|---|---|--:|--:|---|--:|--:|--:|")
     for task in JUDGES:
         for reward in REWARDS:
-            rows = [one for one in results if one["job"]["reward"] == reward and task in one["success"]]
-            for steps in sorted({one["job"]["steps"] for one in rows}):
-                some = [one for one in rows if one["job"]["steps"] == steps]
-                success = [one["success"][task] for one in some]
+            for some in rows_of(results, task, reward):
+                success = {one["job"]["seed"]: one["success"][task] for one in some}
+                steps = some[0]["curve"]["steps"][-1]
                 part, fell = (np.mean([one[name][task] for one in some]) for name in ("part", "fell"))
                 print(
-                    f"| {task} | {reward} | {steps:,} | {np.mean(success):.3f} | "
-                    f"{', '.join(f'{x:.3f}' for x in success)} | {part:.2f} | {fell:.3f} | "
-                    f"{np.mean([one['seconds'] for one in some]):.0f} |"
+                    f"| {task} | {reward} | {steps:,} | {np.mean(list(success.values())):.3f} | "
+                    f"{', '.join(f'{seed}: {x:.3f}' for seed, x in sorted(success.items()))} | {part:.2f} | "
+                    f"{fell:.3f} | {np.mean([one['seconds'] for one in some]):.0f} |"
                 )
     print(f"\n{machines(path)}. Seconds include compiling and playing; several jobs shared the device.")
+
+
+def rows_of(results: list[dict[str, Any]], task: str, reward: str) -> list[list[dict[str, Any]]]:
+    """Return the results about a task and a reward by the number of steps, those with the most last."""
+    rows = [one for one in results if one["job"]["reward"] == reward and task in one["success"]]
+    lengths = sorted({one["job"]["steps"] for one in rows})
+    return [[one for one in rows if one["job"]["steps"] == steps] for steps in lengths]
 
 
 def draw_curves(path: Path, picture: Path) -> None:
@@ -423,9 +437,9 @@ def draw_curves(path: Path, picture: Path) -> None:
     for axis, task in zip(axes, JUDGES, strict=True):
         axis.set_title(task)
         for number, reward in enumerate(REWARDS):
-            rows = [one["curve"] for one in results if one["job"]["reward"] == reward and task in one["curve"]]
-            if rows:
-                draw_curve(axis, rows[0]["steps"], [row[task] for row in rows], number, reward)
+            for some in rows_of(results, task, reward)[-1:]:
+                curves = [one["curve"] for one in some]
+                draw_curve(axis, curves[0]["steps"], [curve[task] for curve in curves], number, reward)
     axes[0].set_ylabel("success")
     save_figure(figure, axes, picture)
 

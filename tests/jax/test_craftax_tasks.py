@@ -70,6 +70,16 @@ def record_of(tasks, states):
 monitor = functools.cache(rs.synthesize)
 
 
+def test_the_two_formulas_of_thirst_are_the_instruction(tasks):
+    task, random, found = tasks.TASKS["thirst"], np.random.default_rng(3), []
+    for _ in range(EPISODES):
+        states = episode(random, tasks)
+        (value,) = final_values(tasks.spec_of(task, tasks.AUTOMATON), states)
+        assert min(final_values(tasks.spec_of(task, tasks.PROGRESS), states)) == value
+        found.append(value)
+    assert 5 <= sum(found) <= EPISODES - 5
+
+
 def final_values(spec, states):
     """Return the value of each pair's formula at the end of an episode."""
     infos = [{"state": SimpleNamespace(env=state)} for state in states]

@@ -87,29 +87,32 @@ def test_patrol(locomotion: ModuleType) -> None:
             walk(*there[:2], (2.1, 120), (-2.1, 80), limit=limit),  # the third leg is too slow
             walk(*there, limit=limit, falls_at=350),
             walk((1.0, 20), limit=limit),
+            walk((2.1, 40), (2.1, 60), (-2.1, 90), *there[2:], limit=limit),  # waits at the first place for too long
         ],
         axis=1,
     )
     found = locomotion.judge_patrol(ended(positions))
-    assert found.success.tolist() == [True, True, False, False, False]
-    assert found.part.tolist() == [1.0, 1.0, 0.5, 1.0, 0.0]
-    assert found.fell.tolist() == [False, False, False, True, False]
+    assert found.success.tolist() == [True, True, False, False, False, False]
+    assert found.part.tolist() == [1.0, 1.0, 0.5, 1.0, 0.0, 0.25]
+    assert found.fell.tolist() == [False, False, False, True, False, False]
 
     envs = rs.jax.SpecReward(
-        point_env(), locomotion.spec_of(PATROL), 5, "registers", limit, "first", terminate_on_violation=True
+        point_env(), locomotion.spec_of(PATROL), 6, "registers", limit, "first", terminate_on_violation=True
     )
     paid = np.asarray(returns(envs, positions))
     assert paid[:2] == pytest.approx([5.0, 5.0])  # never fallen, and four legs
     assert 3.5 < paid[2] < 4.0  # most of the third leg, and no fourth
-    assert paid[3:] == pytest.approx([-1.0, 1.75])
+    assert paid[3:5] == pytest.approx([4.0, 1.75])  # a fall costs 1
+    assert 2.0 < paid[5] < 3.0  # never fallen, the first leg, and some of the second
 
-    staged = rs.jax.SpecReward(locomotion.staged_patrol(point_env()), None, 5, limit=limit, auto_reset="first")
+    staged = rs.jax.SpecReward(locomotion.staged_patrol(point_env()), None, 6, limit=limit, auto_reset="first")
     paid = np.asarray(returns(staged, positions))
     assert paid[0] > 7
     assert paid[1] > 7
     assert paid[4] == pytest.approx(0.25)
     assert 3 < paid[2] < 4.5  # two bonuses
     assert paid[3] == pytest.approx(paid[0] - 1)
+    assert 1 < paid[5] < 3
 
 
 def test_stand_then_walk(locomotion: ModuleType) -> None:

@@ -24,6 +24,8 @@ there: an array of shape (num_envs,)."""
 Measures = Callable[[dict[str, Any]], Mapping[str, Any]]
 """Function from the `info` of a step to such arrays, by name."""
 
+Checkpoint = Callable[[int, Any], None]
+
 
 class Curves(NamedTuple):
     """What runs did, update by update.
@@ -67,6 +69,7 @@ def train_jax_envs(
     hidden: Sequence[int] = HIDDEN,
     chunk: int | None = None,
     progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Curves:
     """Train one policy for each seed with PPO, as one compiled program, where JAX computes by default.
 
@@ -80,6 +83,8 @@ def train_jax_envs(
         hidden: Sizes of the networks' hidden layers.
         chunk: Updates of one call of the program; a fiftieth of all by default.
         progress: Called after each call with the steps taken and to take, all runs together.
+        checkpoint: Called after each call with the steps of a run so far and the parameters of all runs, which are
+            valid until it returns.
 
     Example:
         >>> from rewardspec import tasks
@@ -113,6 +118,10 @@ def train_jax_envs(
         first = first or time.perf_counter() - began
         if progress is not None:
             progress((done + count) * steps * len(seeds), updates * steps * len(seeds))
+        if checkpoint is not None:
+            paused = time.perf_counter()
+            checkpoint((done + count) * steps, carry.parameters)
+            began += time.perf_counter() - paused  # the seconds are those of training
     envs.check_labels(carry.envs)
     whole = time.perf_counter() - began
     return _curves(records, steps, first or 0.0, whole - (first or 0.0), carry)
