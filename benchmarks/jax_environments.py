@@ -13,9 +13,11 @@ environment pays for their number and not for the arithmetic.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import platform
 import re
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -171,9 +173,10 @@ def main() -> None:
     print("| | auto_reset | µs a step | the spec adds, µs | speed kept | kernels |")
     print("|---|---|--:|--:|--:|--:|", flush=True)
     for name in arguments.only:
-        family = FAMILIES[name]()
         variants = list(VARIANTS) if name == "CartPole" else ["bare", "three formulas, one window of 100"]
-        found = dict(measured(family, variants, arguments.num_envs, arguments.rounds))
+        with contextlib.redirect_stdout(sys.stderr):  # some packages print when they are imported
+            family = FAMILIES[name]()
+            found = dict(measured(family, variants, arguments.num_envs, arguments.rounds))
         bare_times = found["bare"][0]
         for variant, (times, count) in found.items():
             added = [own - bare for own, bare in zip(times, bare_times, strict=True)]

@@ -6,6 +6,7 @@ python -m tests.jax 100000 gymnax pgx  # some families
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import sys
 import time
@@ -65,7 +66,8 @@ def main(steps: int, names: list[str]) -> int:
     print("|---|---|--:|--:|--:|--:|--:|")
     rows = []
     for name in names or FAMILIES:
-        rows.append(row(name, steps))
+        with contextlib.redirect_stdout(sys.stderr):  # some packages print when they are imported
+            rows.append(row(name, steps))
         print(rows[-1], flush=True)
     print(f"\nPython {platform.python_version()}, JAX {jax.__version__}, {jax.default_backend()}.")
     return any(each.endswith("WRONG") for each in rows)
