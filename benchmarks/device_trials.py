@@ -220,12 +220,12 @@ def mean_words(values: Sequence[float]) -> str:
 def curve_of(result: dict[str, Any], name: str = "success") -> tuple[list[int], Any]:
     """Return steps of training, and a measure of each seed there, shape (runs, points).
 
-    Results from before policies were played during training have the episodes that ended in each part; NaN for none.
+    Results from before policies were played during training have the episodes that ended in each part; 0 for none.
     """
     if "played" in result:
         return result["played_steps"], np.array(result["played"][name])
     old = result["curve"] if name == "success" else result["curves"][name]
-    return result["curve_steps"], np.array(old, dtype=float)
+    return result["curve_steps"], np.nan_to_num(np.array(old, dtype=float))
 
 
 def draw_curve(axis: Any, steps: Sequence[int], curves: Any, number: int, label: str) -> None:
