@@ -21,8 +21,8 @@ fi
 script() { # name, then options: run a script with its file of results and a log
     local name=$1 minutes
     shift
-    minutes=$(python -c "import time; print(($until - time.time()) / 60)")
-    python "benchmarks/$name.py" --out "$out/$name.jsonl" --minutes "$minutes" "$@" >> "$out/$name.log" 2>&1
+    minutes=$(python3 -c "import time; print(($until - time.time()) / 60)")
+    python3 "benchmarks/$name.py" --out "$out/$name.jsonl" --minutes "$minutes" "$@" >> "$out/$name.log" 2>&1
 }
 
 script water_world --methods 0 1 --maps 1 2 3 4 5 6 --workers 2 &
