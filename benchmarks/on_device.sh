@@ -25,16 +25,13 @@ script() { # name, then options: run a script with its file of results and a log
     python3 "benchmarks/$name.py" --out "$out/$name.jsonl" --minutes "$minutes" "$@" >> "$out/$name.log" 2>&1
 }
 
+# Water World waits for the memory, and the others compute.
 script water_world --methods 0 1 --maps 1 2 3 4 5 6 --workers 2 &
-{
-    script hard_exploration --stage tuning --workers 3
-    script hard_exploration --stage main --workers 3
-    script hard_exploration --stage corridor --seeds 5 --steps 30000000 --workers 3
-    script hard_exploration --stage ablation --workers 3
-} &
-{
-    script craftax_tasks --workers 2
-    script locomotion --workers 2
-} &
+script hard_exploration --stage tuning --workers 3
+script hard_exploration --stage main --workers 3
+script craftax_tasks --workers 3
+script hard_exploration --stage corridor --seeds 5 --steps 30000000 --workers 3
+script hard_exploration --stage ablation --workers 3
+script locomotion --workers 3
 wait
 script water_world --methods 2 3 4 --maps 1 2 3 4 5 6 --workers 3
