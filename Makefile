@@ -35,7 +35,7 @@ envpool: $(VENV)/test.stamp $(VENV)/envpool.stamp ## Environments from EnvPool
 
 # In a virtual environment of its own: these packages pin others that the rest does not need.
 jaxenvs: $(VENV)-jaxenvs/jaxenvs.stamp ## JAX environments of nine libraries, and the trainers of gymnax and Brax
-	JAX_PLATFORMS=cpu $(VENV)-jaxenvs/bin/python -m pytest -m jaxenvs tests/jax
+	JAX_PLATFORMS=cpu $(VENV)-jaxenvs/bin/python -m pytest -m jaxenvs tests/jax tests/benchmarks
 
 # In a virtual environment of its own, because of pygame-ce.
 pettingzoo: $(VENV)-pettingzoo/pettingzoo.stamp ## Environments of mpe2 and PettingZoo, and PettingZoo's own tests on them

@@ -116,8 +116,8 @@ def _printed(name: str) -> Callable[[int, int], None]:
 def make_player(trial: Trial, envs: Any, encoder: Any, seeds: Sequence[int]) -> Callable[[Any, int], Any]:
     """Return a function that plays the first episode of each environment to its end.
 
-    It takes the parameters of all runs and a number, which episodes of different numbers do not share, and returns the
-    measures and the `length` of the episodes: shape (runs, num_envs).
+    The function takes the parameters of all runs, and a number that seeds the episodes. It returns the measures and the
+    `length` of the episodes, arrays of shape (runs, num_envs).
     """
     import jax
     import jax.numpy as jnp
@@ -218,9 +218,9 @@ def mean_words(values: Sequence[float]) -> str:
 
 
 def curve_of(result: dict[str, Any], name: str = "success") -> tuple[list[int], Any]:
-    """Return steps of training, and a measure of each seed there, shape (runs, points).
+    """Return steps of training, and a measure of each seed at those steps, shape (runs, points).
 
-    Results from before policies were played during training have the episodes that ended in each part; 0 for none.
+    In results of the first run, the measure is of the episodes that ended during training, and 0 where none ended.
     """
     if "played" in result:
         return result["played_steps"], np.array(result["played"][name])

@@ -117,7 +117,15 @@ SETTINGS = {
 NUM_ENVS = 1_024
 TUNED_ON, TUNING_SEEDS = ("LockedRoom", "DoorKey-16x16"), (1_000, 1_001, 1_002)
 FIRST_SEED = 100
-"""First seed after tuning. The last three settings were added when 0 to 9 had been looked at with the first four."""
+"""First seed after tuning. In the first run it was 0."""
+STAGES = {
+    "main": "Environments",
+    "corridor": "KeyCorridor",
+    "ablation": "LockedRoom: what the reward needs",
+    "first main": "Environments, first run",
+    "first corridor": "KeyCorridor, first run",
+}
+"""Stages that the report has tables of. The first run had four settings, and showed that more were needed."""
 PLAYED = 256
 """Episodes of each policy after training."""
 
@@ -310,9 +318,9 @@ def chosen(means: dict[str, dict[str, float]]) -> dict[str, str]:
     return {reward: max(means, key=lambda settings: means[settings][reward]) for reward in REWARDS if means}
 
 
-def jobs_of(stage: str, settings: dict[str, str], steps: int, seeds: int) -> list[Job]:
+def jobs_of(stage: str, settings: dict[str, str], steps: int, seeds: int, first_seed: int) -> list[Job]:
     """The jobs of a stage after tuning: every reward with its own settings, ablations with those of progress."""
-    some = list(range(FIRST_SEED, FIRST_SEED + seeds))
+    some = list(range(first_seed, first_seed + seeds))
     if stage == "ablation":
         return [_job(stage, "LockedRoom", reward, settings[PROGRESS], some, steps) for reward in ABLATIONS]
     envs = ENVS if stage == "main" else CORRIDORS
@@ -345,9 +353,13 @@ def load_all_seeds(path: Path) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _as_tuned(results: list[dict[str, Any]], settings: dict[str, str]) -> list[dict[str, Any]]:
-    """Return the results with the settings of their reward, which for ablations are those of progress."""
-    some = [(one, settings.get(one["job"]["reward"], settings.get(PROGRESS))) for one in results]
+def rows_of(results: list[dict[str, Any]], stage: str, settings: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the results of a stage, after the first run those with the settings that were chosen in tuning."""
+    rows = [one for one in results if one["job"]["stage"] == stage]
+    if stage.startswith("first"):
+        return rows
+    # Ablations have the settings of progress.
+    some = [(one, settings.get(one["job"]["reward"], settings.get(PROGRESS))) for one in rows]
     return [one for one, tuned in some if tuned in (None, one["job"]["settings"])]
 
 
@@ -368,13 +380,16 @@ def report(path: Path, tuning_steps: int) -> None:
         "- *in training*: how many seeds succeed so often in the episodes that ended in the last tenth of training\n"
         "- *length*: mean steps of an episode; *seconds*: to train all seeds, after compiling"
     )
-    stages = {"main": "Environments", "corridor": "KeyCorridor", "ablation": "LockedRoom: what the reward needs"}
     order, envs = [*REWARDS, *ABLATIONS], [*ENVS, *CORRIDORS]
-    for stage, title in stages.items():
-        rows = [one for one in _as_tuned(results, settings) if one["job"]["stage"] == stage]
+    for stage, title in STAGES.items():
+        rows = rows_of(results, stage, settings)
         if rows:
             steps = sorted({one["job"]["steps"] for one in rows})
-            print(f"\n## {title}\n\n{' and '.join(f'{number:,}' for number in steps)} steps for each seed.\n")
+            seeds = sorted({seed for one in rows for seed in one["job"]["seeds"]})
+            print(
+                f"\n## {title}\n\n{' and '.join(f'{number:,}' for number in steps)} steps for each of the seeds "
+                f"{seeds[0]} to {seeds[-1]}.\n"
+            )
             print("| environment | reward | success | least | seeds ≥ 0.99 | in training | length | seconds |")
             print("|---|---|--:|--:|--:|--:|--:|--:|")
         for one in sorted(rows, key=lambda one: (envs.index(one["job"]["env"]), order.index(one["job"]["reward"]))):
@@ -401,8 +416,12 @@ def draw_curves(path: Path, picture: Path, tuning_steps: int) -> None:
     import matplotlib.pyplot as plt
 
     results = load_all_seeds(path)
-    tuned = _as_tuned(results, chosen(tuning(results, tuning_steps)))
-    rows = [one for one in tuned if one["job"]["stage"] in ("main", "corridor")]
+    settings = chosen(tuning(results, tuning_steps))
+    rows = [
+        one
+        for stage in ("main", "corridor")
+        for one in rows_of(results, stage, settings) or rows_of(results, f"first {stage}", settings)
+    ]
     names = [name for name in (ENVS | CORRIDORS) if any(one["job"]["env"] == name for one in rows)]
     figure, axes = plt.subplots(2, 4, figsize=(11, 5), sharey=True)
     for axis in axes.flat[len(names) :]:
@@ -424,6 +443,7 @@ def main() -> int:
     options.add_argument("--tuning-steps", type=int, default=10_000_000, help="steps of the tuning to choose by")
     options.add_argument("--settings", choices=list(SETTINGS), help="for all rewards, without tuning")
     options.add_argument("--only", nargs="*", default=[], help="only jobs with all these texts in their names")
+    options.add_argument("--first-seed", type=int, default=FIRST_SEED)
     options.add_argument("--together", type=int, default=10, help="seeds in one program")
     options.add_argument("--curves", type=Path, help="draw success during training into this file")
     arguments = options.parse_args()
@@ -448,7 +468,7 @@ def main() -> int:
                     f"{arguments.out} has no tuning of {arguments.tuning_steps:,} steps. Run --stage tuning "
                     "first, or pass --settings."
                 )
-            jobs = jobs_of(arguments.stage, settings, arguments.steps, arguments.seeds)
+            jobs = jobs_of(arguments.stage, settings, arguments.steps, arguments.seeds, arguments.first_seed)
         if arguments.envs is not None:
             jobs = [{**job, "envs": arguments.envs} for job in jobs]
         jobs = [job for job in jobs if all(text in json.dumps(job) for text in arguments.only)]
@@ -460,7 +480,10 @@ def main() -> int:
         ]
         return train_job(job, arguments.out.with_name("locked_room.npz") if filmed else None)
 
-    return run(arguments, __file__, jobs, one)
+    status = run(arguments, __file__, jobs, one)
+    if status == 0 and arguments.job is None:
+        report(arguments.out, arguments.tuning_steps)
+    return status
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Pack the packages that the benchmarks on a device need, for a machine with JAX and a GPU but without internet.
 
-    python benchmarks/offline.py pack build/offline --python 3.12     # here: downloads 40 wheels, 31 MB
+    python benchmarks/offline.py pack build/offline --python 3.12     # here: downloads the wheels, 31 MB
     python benchmarks/offline.py unpack build/offline /tmp/site       # there
     source /tmp/site/environment.sh                                   # there, in the folder of this project
 
@@ -68,7 +68,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 sys.path.append({site!r})
 sys.meta_path.append(Finder())
 '''
-# Compiling without trying variants of kernels takes a tenth of the time, and the programs are as fast.
+# XLA would try variants of every kernel when it compiles, which takes minutes.
 ENVIRONMENT = """export PYTHONPATH={customize}:src:benchmarks PYTHONUNBUFFERED=1 MUJOCO_GL=disable
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 XLA_PYTHON_CLIENT_PREALLOCATE=false
 export XLA_FLAGS="--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false"

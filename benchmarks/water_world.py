@@ -37,6 +37,9 @@ WANTED = np.array([3, 4, 5])
 PUSH = np.array([[0, 0], [0, 1], [1, 0], [0, -1], [-1, 0]], np.float32) * SPEED
 BUFFER, BATCH, HIDDEN, HEAD, FIRST_UPDATE, TARGET_EVERY = 50_000, 32, (1_024, 1_024, 1_024), 256, 1_000, 100
 CHUNK, WINDOW, LEARNED = 10_000, 100, 0.95
+SEEN = 4 + 12 * 4
+"""Numbers that the agent sees. A row of the replay buffer has them before and after the step, and these after them."""
+NUMBERS = ("state", "action", "next state", "ended", "reward")
 
 
 class Method(NamedTuple):
@@ -98,7 +101,7 @@ def move(world: World, action: Any, xp: Any) -> tuple[World, Any]:
 
 
 def features(world: World, xp: Any) -> Any:
-    """What the agent sees, shape (52,)."""
+    """What the agent sees, shape (SEEN,)."""
     own = xp.concatenate([world.position[0] / SIZE, world.velocity[0] / TOP_SPEED])
     others = xp.concatenate(
         [
@@ -133,7 +136,7 @@ def guidance_factors() -> np.ndarray:
     from rewardspec.lab.learning.guidance import Guidance
 
     rng = np.random.default_rng(0)
-    seen = np.zeros((10_000, 52))
+    seen = np.zeros((10_000, SEEN))
     agent, balls = rng.uniform(RADIUS, SIZE - RADIUS, (2, 10_000, 12, 2))
     relative = (balls - agent[:, :1]) / SIZE
     seen[:, 4:] = np.concatenate([relative, np.zeros_like(relative)], -1).reshape(10_000, 48)
@@ -164,7 +167,7 @@ def initial_network(seed: int, board: int) -> dict[str, np.ndarray]:
     """Orthogonal hidden layers with gain √2; Glorot's uniform weights in the heads."""
     rng = np.random.default_rng((seed, board, 1))
     network: dict[str, np.ndarray] = {}
-    for k, (rows, columns) in enumerate(itertools.pairwise((52 + STATES, *HIDDEN))):
+    for k, (rows, columns) in enumerate(itertools.pairwise((SEEN + STATES, *HIDDEN))):
         q, r = np.linalg.qr(rng.standard_normal((max(rows, columns), min(rows, columns))))
         q *= np.sign(np.diag(r))
         network[f"w{k}"] = np.sqrt(2.0) * (q if rows >= columns else q.T)
@@ -222,7 +225,7 @@ class Learner(NamedTuple):
     length: Any
     network: Any
     moments: Any
-    buffer: Any  # rows of what was seen before and after, state, action, next state, whether it ended, and reward
+    buffer: Any
     stored: Any
     step: Any
 
@@ -231,7 +234,7 @@ def first_learner(board: int, seed: int, method: Method, size: int = BUFFER) -> 
     network = initial_network(seed, board)
     size *= STATES if method.counterfactual else 1
     zeros = {name: np.zeros_like(values) for name, values in network.items()}
-    buffer = np.zeros((size, 109), np.float32)
+    buffer = np.zeros((size, 2 * SEEN + len(NUMBERS)), np.float32)
     none = np.int32(0)
     return Learner(initial_world(board), none, np.ones(STATES, bool), none, network, (zeros, zeros), buffer, none, none)
 
@@ -268,7 +271,7 @@ def one_step(
     size = len(learner.buffer)
     places = jnp.where(valid, (learner.stored + jnp.cumsum(valid) - 1) % size, size)
     numbers = jnp.stack([states, jnp.full_like(states, action), following, stored_end, shaped], 1)
-    both = jnp.broadcast_to(jnp.concatenate([seen, after]), (len(states), 104))
+    both = jnp.broadcast_to(jnp.concatenate([seen, after]), (len(states), 2 * SEEN))
     buffer = learner.buffer.at[places].set(jnp.concatenate([both, numbers], 1), mode="drop")
     stored = learner.stored + valid.sum()
     batch = BATCH * (STATES if method.counterfactual else 1)
@@ -296,8 +299,8 @@ def update(method: Method, target: Any, learner: Learner, sample: Any) -> tuple[
     import jax
     import jax.numpy as jnp
 
-    seen, after = sample[:, :52], sample[:, 52:104]
-    state, action, following, ended = (sample[:, k].astype(jnp.int32) for k in range(104, 108))
+    seen, after, numbers = sample[:, :SEEN], sample[:, SEEN : 2 * SEEN], sample[:, 2 * SEEN :]
+    state, action, following, ended = (numbers[:, k].astype(jnp.int32) for k in range(4))
     both = jnp.concatenate([seen, after]), jnp.concatenate([state, following])
     target_values = action_values(target, after, following)
 
@@ -305,7 +308,7 @@ def update(method: Method, target: Any, learner: Learner, sample: Any) -> tuple[
         values, next_values = jnp.split(action_values(network, *both), 2)
         best = jax.lax.stop_gradient(next_values).argmax(-1)
         later = jnp.take_along_axis(target_values, best[:, None], 1)[:, 0]
-        aim = sample[:, 108] + DISCOUNT * (1 - ended) * later
+        aim = numbers[:, 4] + DISCOUNT * (1 - ended) * later
         error = jnp.take_along_axis(values, action[:, None], 1)[:, 0] - aim
         return jnp.where(jnp.abs(error) < 1, 0.5 * error**2, jnp.abs(error) - 0.5).mean()
 

@@ -50,6 +50,23 @@ def test_a_corridor_is_learned_from_a_spec_on_a_grid():
     assert curves.parameters["actor"]["w0"].shape[2] == 32
 
 
+def test_a_checkpoint_sees_the_parameters_of_each_call():
+    from rewardspec.jax import SpecReward
+
+    envs, seen = SpecReward(corridor(), None, 8, limit=20), []
+    curves = train_jax_envs(
+        envs,
+        CONFIG,
+        [0, 1],
+        chunk=15,
+        checkpoint=lambda steps, parameters: seen.append((steps, jax.device_get(parameters))),
+    )
+    assert [steps for steps, _ in seen] == [15 * 256, 30 * 256, 40 * 256]
+    weights = [parameters["actor"]["w0"] for _, parameters in seen]
+    np.testing.assert_array_equal(weights[-1], curves.parameters["actor"]["w0"])
+    assert not np.array_equal(weights[0], weights[1])
+
+
 def test_features_are_the_categories_of_each_cell():
     struct = {"grid": jax.ShapeDtypeStruct((1, 2, 2), np.int32), "x": jax.ShapeDtypeStruct((1,), np.float32)}
     obs = {"grid": jnp.array([[[[2, 0], [0, 1]]]]), "x": jnp.array([[0.5]])}

@@ -23,8 +23,8 @@ Success = Callable[[dict[str, Any]], Any]
 there: an array of shape (num_envs,)."""
 Measures = Callable[[dict[str, Any]], Mapping[str, Any]]
 """Function from the `info` of a step to such arrays, by name."""
-
 Checkpoint = Callable[[int, Any], None]
+"""Function of the steps of a run so far, and the parameters of all runs."""
 
 
 class Curves(NamedTuple):
@@ -83,8 +83,8 @@ def train_jax_envs(
         hidden: Sizes of the networks' hidden layers.
         chunk: Updates of one call of the program; a fiftieth of all by default.
         progress: Called after each call with the steps taken and to take, all runs together.
-        checkpoint: Called after each call with the steps of a run so far and the parameters of all runs, which are
-            valid until it returns.
+        checkpoint: Called after each call. The parameters it gets are valid until it returns, and the time it takes
+            does not count.
 
     Example:
         >>> from rewardspec import tasks

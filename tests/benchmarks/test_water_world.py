@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import importlib
 import math
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
-
 
 @pytest.fixture
-def water(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
+def water() -> ModuleType:
     return importlib.import_module("water_world")
 
 
@@ -74,7 +70,7 @@ def test_one_update_is_that_of_plain_variables(water: ModuleType) -> None:
     """Adam with each variable's gradient clipped, and double Q-learning, written one variable at a time."""
     jax = pytest.importorskip("jax")
     jnp = jax.numpy
-    method, size = water.METHODS["crm"]._replace(learning_rate=1e-3), 40
+    method, size = water.METHODS["crm"]._replace(learning_rate=1e-3), 8
     learner = water.first_learner(1, 0, method, size)._replace(step=np.int32(water.FIRST_UPDATE + 1))
     target = water.initial_network(1, 1)
     rng = np.random.default_rng(0)
@@ -112,7 +108,7 @@ def test_one_update_is_that_of_plain_variables(water: ModuleType) -> None:
         return total / size
 
     before = variables(learner.network)
-    gradients = jax.grad(loss)(before)
+    gradients = jax.jit(jax.grad(loss))(before)
     network, moments = water.update(method, target, learner, sample)
     firsts, clipped = variables(moments[0]), []
     for name, gradient in gradients.items():
@@ -127,7 +123,7 @@ def test_one_update_is_that_of_plain_variables(water: ModuleType) -> None:
 
 
 def test_episodes_start_anew(water: ModuleType) -> None:
-    """At the time limit: the balls are back, the agent has the push of its run."""
+    """At the time limit the balls are back, and the agent has the push of its run."""
     jax = pytest.importorskip("jax")
     method, size = water.METHODS["crm"], 40
     learner = water.first_learner(3, 0, method, size)
@@ -144,5 +140,26 @@ def test_episodes_start_anew(water: ModuleType) -> None:
         assert np.array_equal(after.world.position, start.position) is ended
         assert np.array_equal(after.world.velocity, start.velocity) is ended
         assert int(after.stored) == 1
-    networks = [water.initial_network(0, board)["w0"] for board in (1, 2)]
-    assert not np.array_equal(*networks)
+
+
+def test_every_map_has_its_own_first_network(water: ModuleType) -> None:
+    first, second = (water.initial_network(0, board) for board in (1, 2))
+    assert all(not np.array_equal(first[name], second[name]) for name in first)
+
+
+def test_a_training_starts_every_map_with_its_own_push(water: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jax")
+    started = []
+
+    def restarted(board: int, seed: int) -> Any:
+        started.append((board, seed))
+        return water.initial_world(board)
+
+    monkeypatch.setattr(water, "restarted_world", restarted)
+    monkeypatch.setattr(water.signal, "signal", lambda number, handler: None)
+    job = {"method": "crm", "maps": [1, 2], "seeds": [5], "steps": 150, "chunk": 100, "buffer": 64}
+    result = water.train(job)
+    assert started == [(1, 5), (2, 5)]
+    assert result["runs"] == [(1, 5), (2, 5)]
+    assert result["steps"] == 100
+    assert np.array(result["curve"]).shape == (1, 2)

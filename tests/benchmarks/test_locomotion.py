@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -15,13 +14,11 @@ import rewardspec as rs
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 PATROL, STANDING = "patrol", "stand, then walk"
 
 
 @pytest.fixture
-def locomotion(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
+def locomotion() -> ModuleType:
     return importlib.import_module("locomotion")
 
 
