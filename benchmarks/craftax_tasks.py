@@ -22,6 +22,8 @@ steps for all rewards. The rewards are
   automaton;
 - the formula's progress, paid when it changes. The episode ends as with the automaton, and the policy observes the same
   registers. The task `thirst` is paid as two formulas.
+- the same of the formula and `F(sapling & F plant)`, where the task has a plant. Planting needs a sapling, so this asks
+  for nothing more, but it pays for one more part.
 
 The last task is graded: drink and food have degrees, and the value of the instruction is how well it was followed. An
 automaton has to draw a line, and gets the one that success is measured with.
@@ -146,6 +148,11 @@ class Task(NamedTuple):
     pairs: tuple[rs.Pair, ...] = ()
     graded: bool = False
 
+    @property
+    def plants(self) -> bool:
+        """Whether a sapling has to be planted."""
+        return " plant" in self.formula
+
 
 def _drink_first(record: Record) -> Any:
     wood = record.time("COLLECT_WOOD")
@@ -211,7 +218,19 @@ TASKS = {
     ),
 }
 ENVIRONMENT, AUTOMATON, PROGRESS = "the environment's", "the automaton's", "the formula's, for progress"
-REWARDS = (ENVIRONMENT, AUTOMATON, PROGRESS)
+SAPLING_TOO = "the formula's, for progress, with the sapling"
+REWARDS = (PROGRESS, ENVIRONMENT, AUTOMATON, SAPLING_TOO)
+
+
+ACHIEVEMENTS = {
+    "wood": "COLLECT_WOOD",
+    "drink": "COLLECT_DRINK",
+    "sapling": "COLLECT_SAPLING",
+    "plant": "PLACE_PLANT",
+    "cow": "EAT_COW",
+    "table": "PLACE_TABLE",
+    "pickaxe": "MAKE_WOOD_PICKAXE",
+}
 
 
 def _achieved(name: str) -> Callable[..., Any]:
@@ -226,12 +245,7 @@ def _achieved(name: str) -> Callable[..., Any]:
 
 
 ATOMS: dict[str, Callable[..., Any]] = {
-    "wood": _achieved("COLLECT_WOOD"),
-    "drink": _achieved("COLLECT_DRINK"),
-    "plant": _achieved("PLACE_PLANT"),
-    "cow": _achieved("EAT_COW"),
-    "table": _achieved("PLACE_TABLE"),
-    "pickaxe": _achieved("MAKE_WOOD_PICKAXE"),
+    **{atom: _achieved(name) for atom, name in ACHIEVEMENTS.items()},
     "thirsty": lambda obs, action, next_obs, info: info["state"].env.player_drink <= 6,
     "quenched": lambda obs, action, next_obs, info: info["state"].env.player_drink >= 8,
     "watered": lambda obs, action, next_obs, info: info["state"].env.player_drink >= 5,
@@ -249,7 +263,8 @@ def spec_of(task: Task, reward: str) -> rs.Spec | None:
     if reward == AUTOMATON:
         pairs, payment = [rs.Pair(task.formula, 1, veto=True)], "final"
     else:
-        pairs = list(task.pairs) or [rs.Pair(task.formula, 1, veto=True, progress=True)]
+        formula = f"{task.formula} & F(sapling & F plant)" if reward == SAPLING_TOO else task.formula
+        pairs = list(task.pairs) or [rs.Pair(formula, 1, veto=True, progress=True)]
         payment = "delta"
     own = {name: ATOMS[name] for pair in pairs for name in pair.formula.atoms}
     return rs.Spec(pairs, payment=payment, discount=SETTINGS["discount"], atoms=own)
@@ -269,8 +284,9 @@ def recorded() -> rs.jax.FunctionalEnvironment:
         state, *others, _ = env.step(key, record.env, action)
         record = record.after(state)
         measured = {name: task.succeeded(record) for name, task in TASKS.items()}
-        more = {"degree": degree(record), "died": record.env.player_health <= 0}
-        return record, *others, {"measured": measured | more}
+        measured |= {f"made {atom}": record.time(name) < NEVER for atom, name in ACHIEVEMENTS.items()}
+        measured |= {"degree": degree(record), "died": record.env.player_health <= 0}
+        return record, *others, {"measured": measured}
 
     return rs.jax.FunctionalEnvironment(reset, step, env.action_space)
 
@@ -288,7 +304,8 @@ def trial_of(task_name: str, reward: str) -> Trial:
         return rs.jax.SpecReward(env, spec, count, limit=LIMIT, auto_reset=min(RESETS, count), **options)
 
     def measures(info: dict[str, Any]) -> dict[str, Any]:
-        measured = {name: info["measured"][name] * 1.0 for name in [*names, "degree", "died"]}
+        kept = {name: value for name, value in info["measured"].items() if name in names or name not in TASKS}
+        measured = {name: value * 1.0 for name, value in kept.items()}
         return {"success": sum(measured[name] for name in names) / len(names), **measured}
 
     return Trial(make, measures, LIMIT, hidden=HIDDEN)
@@ -305,10 +322,11 @@ def train_job(job: Job) -> dict[str, Any]:
 
 def jobs_of(names: list[str], steps: int, seeds: int, envs: int | None) -> list[Job]:
     """The jobs, the most important first."""
-    others = [(name, reward) for name in names for reward in (PROGRESS, AUTOMATON)]
-    some = [("all", ENVIRONMENT), *others]
+    rewards = (SAPLING_TOO, PROGRESS, AUTOMATON)
+    some = [(name, reward) for reward in rewards for name in names if reward != SAPLING_TOO or TASKS[name].plants]
     jobs: list[Job] = [
-        {"task": task, "reward": reward, "seeds": list(range(seeds)), "steps": steps} for task, reward in some
+        {"task": task, "reward": reward, "seeds": list(range(seeds)), "steps": steps}
+        for task, reward in [("all", ENVIRONMENT), *some]
     ]
     return jobs if envs is None else [{**job, "envs": envs} for job in jobs]
 
@@ -345,7 +363,8 @@ def report(path: Path) -> None:
                     f"{np.mean(one['length']):.0f} | {one['seconds']:.0f} |"
                 )
     print("\nThe degree of `graded` is the mean of drink and food, of 1, at the highest of the worst window; 0 after a")
-    print("death. One training with the environment's reward serves all tasks.")
+    print("death. One training with the environment's reward serves all tasks. *With the sapling*: the formula is joined")
+    print("with `F(sapling & F plant)`.")
     print(f"\n{machines(path)}. Seconds are for training all seeds of a row, after compiling; several rows shared the")
     print("device.")
 

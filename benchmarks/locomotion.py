@@ -59,7 +59,7 @@ HEIGHTS = (0.2, 1.0)
 """Heights of the torso between which the ant has not fallen, as Brax defines it."""
 
 OWN, STAGED, FORMULAS = "the environment's", "staged, by hand", "the formulas'"
-REWARDS = (FORMULAS, STAGED, OWN)
+REWARDS = (FORMULAS, OWN, STAGED)
 ANY = "any"
 """Task of the environment's own reward, which is judged on all."""
 PPO = {

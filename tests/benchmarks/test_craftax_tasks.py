@@ -115,3 +115,40 @@ def test_a_record_grows_with_the_episode(tasks):
         record = record.after(state)
     for grown, whole in zip(record[1:], record_of(tasks, states)[1:], strict=True):
         np.testing.assert_array_equal(grown, whole)
+
+
+@pytest.mark.parametrize("name", ["drink", "eat"])
+def test_the_sapling_is_one_more_part_that_is_paid(tasks, name):
+    done, levels = {"alive"}, []
+    spec = tasks.spec_of(tasks.TASKS[name], tasks.SAPLING_TOO)
+    (formula,) = (pair.formula for pair in spec.pairs)
+    state = spec.start({atom: float(atom in done) for atom in formula.atoms})
+    for achieved in (None, "cow", "drink", "sapling", "plant", "wood", "table", "pickaxe"):
+        done.add(achieved)
+        state, reward = spec.step(state, {atom: float(atom in done) for atom in formula.atoms})
+        levels.append(reward)
+    parts = len(formula.atoms) + 1  # `plant` and `pickaxe` stand in two parts, and `alive` in none of its own
+    wanted = [0, int("cow" in formula.atoms), 1, 1, 2, 1, 1, 2]
+    np.testing.assert_allclose(np.array(levels) * parts, wanted, atol=1e-6)
+
+
+def test_planting_needs_a_sapling(tasks):
+    """Random play of Craftax."""
+    jax = pytest.importorskip("jax")
+    env, count = tasks.recorded(), 256
+
+    def play(key):
+        reset_key, key = jax.random.split(key)
+
+        def step(record, key):
+            keys = jax.random.split(key)
+            action = jax.random.randint(keys[0], (), 0, env.action_space.n)
+            return env.step(keys[1], record, action)[0], None
+
+        record = jax.lax.scan(step, env.reset(reset_key)[0], jax.random.split(key, tasks.LIMIT - 1))[0]
+        return record.time("COLLECT_SAPLING"), record.time("PLACE_PLANT")
+
+    sapling, plant = map(np.asarray, jax.jit(jax.vmap(play))(jax.random.split(jax.random.key(0), count)))
+    planted = plant < tasks.NEVER
+    assert planted.sum() > 5
+    assert (sapling[planted] < plant[planted]).all()
