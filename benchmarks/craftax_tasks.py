@@ -363,8 +363,8 @@ def report(path: Path) -> None:
                     f"{np.mean(one['length']):.0f} | {one['seconds']:.0f} |"
                 )
     print("\nThe degree of `graded` is the mean of drink and food, of 1, at the highest of the worst window; 0 after a")
-    print("death. One training with the environment's reward serves all tasks. *With the sapling*: the formula is joined")
-    print("with `F(sapling & F plant)`.")
+    print("death. One training with the environment's reward serves all tasks. *With the sapling*: the formula and")
+    print("`F(sapling & F plant)`.")
     print(f"\n{machines(path)}. Seconds are for training all seeds of a row, after compiling; several rows shared the")
     print("device.")
 
