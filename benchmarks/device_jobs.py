@@ -20,11 +20,12 @@ Job = dict[str, Any]
 
 
 def load(path: Path) -> list[dict[str, Any]]:
-    """Return the results in a file, in the order of their jobs' names; none if there is no file."""
+    """Return the results in a file, the last of each job, in the order of their names; none if there is no file."""
     if not path.exists():
         return []
-    found = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
-    return sorted(found, key=lambda one: json.dumps(one["job"], sort_keys=True))
+    rows = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+    found = {json.dumps(one["job"], sort_keys=True): one for one in rows}
+    return [found[name] for name in sorted(found)]
 
 
 def append(path: Path, job: Job, result: dict[str, Any]) -> None:
@@ -40,7 +41,13 @@ def result_of(results: Sequence[dict[str, Any]], job: Job) -> dict[str, Any] | N
 
 
 def run_all(
-    script: str, jobs: Sequence[Job], path: Path, workers: int, until: float, said: Callable[[str], None]
+    script: str,
+    jobs: Sequence[Job],
+    path: Path,
+    workers: int,
+    until: float,
+    said: Callable[[str], None],
+    complete: Callable[[dict[str, Any]], bool] = lambda result: True,
 ) -> bool:
     """Run the jobs whose results are missing, `workers` at a time, and return whether all have one then.
 
@@ -51,10 +58,11 @@ def run_all(
         workers: Number of processes at a time.
         until: Time, as of `time.monotonic`, at which processes that still run are ended.
         said: Called with a line about each job that has ended.
+        complete: Whether a result is that of the whole job. Jobs with another are run again.
     """
     # NumPy's threads spin while they wait, and those of several processes hold each other up for minutes.
     environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **os.environ}
-    known = load(path)
+    known = [one for one in load(path) if complete(one)]
     waiting = [job for job in jobs if result_of(known, job) is None]
     running: list[tuple[subprocess.Popen[bytes], Job, float]] = []
     failed = False

@@ -5,7 +5,8 @@
 #     bash benchmarks/on_device.sh FOLDER [MINUTES]
 #
 # Jobs share the GPU, through NVIDIA's multi-process service where it is installed. After so many minutes, or with
-# Ctrl-C, everything ends. Jobs that have ended by then keep their results.
+# Ctrl-C, everything ends. Jobs that have ended by then keep their results, and Water World goes on from a checkpoint in
+# the folder, of up to 800 MB for a method.
 set -u
 out=$1
 until=$(($(date +%s) + 60 * ${2:-10000}))
@@ -26,12 +27,14 @@ script() { # name, then options: run a script with its file of results and a log
 }
 
 # Water World waits for the memory, and the others compute.
-script water_world --methods 0 1 --maps 1 2 3 4 5 6 --workers 2 &
+(
+    script water_world --methods 0 1 --maps 1 2 3 4 --workers 2
+    script water_world --methods 2 3 4 --maps 1 2 3 4 --workers 3
+) &
 script hard_exploration --stage tuning --workers 3
 script hard_exploration --stage main --workers 3
 script craftax_tasks --workers 3
-script hard_exploration --stage corridor --seeds 5 --steps 30000000 --workers 3
+script hard_exploration --stage corridor --seeds 5 --steps 10000000 --workers 3
 script hard_exploration --stage ablation --workers 3
 script locomotion --workers 3
 wait
-script water_world --methods 2 3 4 --maps 1 2 3 4 5 6 --workers 3

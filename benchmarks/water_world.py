@@ -3,8 +3,9 @@
     python benchmarks/water_world.py --out RESULTS.jsonl --workers 4 --minutes 9
     python benchmarks/water_world.py --out RESULTS.jsonl --report > benchmarks/results/water_world.md
 
-Needs the extra `jax`. All maps of a method are one compiled program, and the methods share the device. A method that
-the time limit ends writes what it has.
+Needs the extra `jax`. All maps of a method are one compiled program, and the methods share the device. Every two
+minutes, and when the time limit ends it, a training is saved beside the results, up to 200 MB a map. Call again to go
+on from there. What the time limit ends also writes the result so far.
 
 The agent has to touch a ball of colour d, then e, then f, and no other in between. As in the published program,
 touching a wrong colour ends the episode, and pays 1 in the last state of the machine. Also as published, the agent is
@@ -15,17 +16,19 @@ them. Matrices are multiplied in TensorFloat-32 on a GPU, where the published pr
 from __future__ import annotations
 
 import argparse
-import collections
 import itertools
 import json
 import platform
 import signal
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from device_jobs import Job, append, load, run_all
+
+from rewardspec.atomic_files import write_whole
 
 HERE = Path(__file__).parent
 PUBLISHED = json.loads((HERE / "published_water_world.json").read_text(encoding="utf-8"))
@@ -37,6 +40,8 @@ WANTED = np.array([3, 4, 5])
 PUSH = np.array([[0, 0], [0, 1], [1, 0], [0, -1], [-1, 0]], np.float32) * SPEED
 BUFFER, BATCH, HIDDEN, HEAD, FIRST_UPDATE, TARGET_EVERY = 50_000, 32, (1_024, 1_024, 1_024), 256, 1_000, 100
 CHUNK, WINDOW, LEARNED = 10_000, 100, 0.95
+SAVE_EVERY = 120
+"""Seconds between two checkpoints."""
 SEEN = 4 + 12 * 4
 """Numbers that the agent sees. A row of the replay buffer has them before and after the step, and these after them."""
 NUMBERS = ("state", "action", "next state", "ended", "reward")
@@ -325,7 +330,71 @@ def update(method: Method, target: Any, learner: Learner, sample: Any) -> tuple[
     return network, (first, second)
 
 
-def train(job: Job) -> dict[str, Any]:
+class Training(NamedTuple):
+    """A training so far.
+
+    Attributes:
+        learners: The learners of all runs.
+        recent: Of each run, the rewards per step of the last episodes, over the best published.
+        curve: Their means after each chunk.
+        seconds: How long it took.
+    """
+
+    learners: Learner
+    recent: list[list[float]]
+    curve: list[list[float]]
+    seconds: float
+
+
+def save_training(path: Path, job: Job, training: Training) -> None:
+    """Save a training, to go on from there."""
+    import jax
+
+    leaves = jax.tree.leaves(training.learners)
+    rest = json.dumps({"job": job, **training._replace(learners=None)._asdict()})
+    write_whole(path, lambda file: np.savez(file, *leaves, rest=rest))
+
+
+def load_training(path: Path, job: Job, first: Training) -> Training:
+    """Return the training of a job that a file has, or `first` if it has none."""
+    import jax
+
+    if not path.exists():
+        return first
+    structure = jax.tree.structure(first.learners)
+    with np.load(path) as saved:
+        rest = json.loads(str(saved["rest"]))
+        if rest.pop("job") != job:
+            return first
+        learners = structure.unflatten([saved[f"arr_{k}"] for k in range(structure.num_leaves)])
+    return Training(**{**rest, "learners": learners})
+
+
+def make_program(method: Method, chunk: int) -> Any:
+    """Return the function `(learners, starts, keys) -> (learners, shares)` that takes `chunk` steps in all runs.
+
+    Shares are the reward per step of episodes at the steps where they ended, -1 at others, of shape (runs, chunk).
+    """
+    import jax
+
+    factors = guidance_factors() if method.guided else None
+
+    def one_run(learner: Learner, start: World, key: Any) -> Any:
+        def block(learner: Learner, key: Any) -> Any:
+            target = learner.network  # for the next hundred steps
+            return jax.lax.scan(
+                lambda carry, key: one_step(method, factors, target, carry, start, key),
+                learner,
+                jax.random.split(key, TARGET_EVERY),
+            )
+
+        learner, shares = jax.lax.scan(block, learner, jax.random.split(key, chunk // TARGET_EVERY))
+        return learner, shares.reshape(-1)
+
+    return jax.jit(jax.vmap(one_run), donate_argnums=0)
+
+
+def train(job: Job, checkpoint: Path) -> dict[str, Any]:
     """Train a method on all maps at once, until its steps are done or the process is asked to end."""
     import jax
     import jax.numpy as jnp
@@ -333,56 +402,53 @@ def train(job: Job) -> dict[str, Any]:
     method = METHODS[job["method"]]
     asked: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
-    factors = guidance_factors() if method.guided else None
     runs = [(board, seed) for board in job["maps"] for seed in job["seeds"]]
-    starts = jax.tree.map(lambda *rows: jnp.stack(rows), *(restarted_world(board, seed) for board, seed in runs))
-    learners = jax.tree.map(
-        lambda *rows: jnp.stack(rows), *(first_learner(b, s, method, job.get("buffer", BUFFER)) for b, s in runs)
-    )
     best = [PUBLISHED["best_reward_per_step"][f"M{board}"] for board, _ in runs]
-    chunk = job.get("chunk", CHUNK)
+    chunk, steps = job.get("chunk", CHUNK), steps_of(job)
 
-    def many(learners: Any, keys: Any) -> Any:
-        def scanned(learner: Learner, start: World, key: Any) -> Any:
-            def block(learner: Learner, key: Any) -> Any:
-                target = learner.network  # for the next hundred steps
-                return jax.lax.scan(
-                    lambda carry, key: one_step(method, factors, target, carry, start, key),
-                    learner,
-                    jax.random.split(key, TARGET_EVERY),
-                )
+    def stacked(trees: Iterable[Any]) -> Any:
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
-            learner, shares = jax.lax.scan(block, learner, jax.random.split(key, chunk // TARGET_EVERY))
-            return learner, shares.reshape(-1)
-
-        return jax.vmap(scanned)(learners, starts, keys)
-
-    began = time.perf_counter()
+    starts = stacked(restarted_world(board, seed) for board, seed in runs)
+    learners = stacked(first_learner(board, seed, method, job.get("buffer", BUFFER)) for board, seed in runs)
     keys = jax.vmap(lambda run: jax.random.fold_in(jax.random.key(run[1]), run[0]))(jnp.array(runs))
-    program = jax.jit(many, donate_argnums=0).lower(learners, keys).compile()
-    compile_seconds = time.perf_counter() - began
     began = time.perf_counter()
-    recent = [collections.deque[float](maxlen=WINDOW) for _ in runs]
-    curve: list[list[float]] = []
-    steps = min(method.steps, job["steps"])
-    for k in range(steps // chunk):
-        if asked:
-            break
-        learners, shares = program(learners, jax.vmap(jax.random.fold_in, (0, None))(keys, k))
-        for row, (run, values) in zip(recent, enumerate(np.asarray(shares)), strict=True):
-            row.extend((values[values >= 0] / best[run]).tolist())
+    program = make_program(method, chunk).lower(learners, starts, keys).compile()
+    compile_seconds = time.perf_counter() - began
+    training = load_training(checkpoint, job, Training(learners, [[] for _ in runs], [], 0.0))
+    learners, recent, curve, before = training
+    began = saved = time.perf_counter()
+    while len(curve) * chunk < steps and not asked:
+        learners, shares = program(learners, starts, jax.vmap(jax.random.fold_in, (0, None))(keys, len(curve)))
+        shares = np.asarray(shares)
+        recent = [
+            [*row, *(new[new >= 0] / top).tolist()][-WINDOW:]
+            for row, new, top in zip(recent, shares, best, strict=True)
+        ]
         curve.append([round(float(np.mean(row)), 4) if row else 0.0 for row in recent])
-        print(f"{job['method']}: {(k + 1) * chunk:,} steps, {time.perf_counter() - began:.0f} s, "
+        now = time.perf_counter()
+        print(f"{job['method']}: {len(curve) * chunk:,} steps, {before + now - began:.0f} s, "
               f"median {np.median(curve[-1]):.3f}", flush=True)  # fmt: skip
+        if now - saved > SAVE_EVERY or asked:
+            save_training(checkpoint, job, Training(learners, recent, curve, before + now - began))
+            saved = time.perf_counter()
+    if not asked:
+        checkpoint.unlink(missing_ok=True)
     return {
         "runs": runs,
         "steps": len(curve) * chunk,
         "every": chunk,
         "curve": curve,
         "compile_seconds": round(compile_seconds, 1),
-        "seconds": round(time.perf_counter() - began, 1),
+        "seconds": round(before + time.perf_counter() - began, 1),
         "machine": f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, Python {platform.python_version()}",
     }
+
+
+def steps_of(job: Job) -> int:
+    """Return how many steps a job has."""
+    chunk = job.get("chunk", CHUNK)
+    return int(min(METHODS[job["method"]].steps, job["steps"]) // chunk * chunk)
 
 
 def compared(name: str, result: dict[str, Any]) -> list[tuple[int, float, list[float]]]:
@@ -444,14 +510,23 @@ def main() -> None:
         return report(load(arguments.out))
     if arguments.job is not None:
         job = json.loads(arguments.job)
-        return append(arguments.out, job, train(job))
+        number = list(METHODS).index(job["method"])
+        return append(arguments.out, job, train(job, arguments.out.with_suffix(f".{number}.npz")))
     names = [list(METHODS)[number] for number in arguments.methods]
     jobs = [
         {"method": name, "maps": list(arguments.maps), "seeds": list(range(arguments.seeds)), "steps": arguments.steps}
         for name in names
     ]
     until = time.monotonic() + 60.0 * arguments.minutes
-    complete = run_all(__file__, jobs, arguments.out, arguments.workers, until, lambda line: print(line, flush=True))
+    complete = run_all(
+        __file__,
+        jobs,
+        arguments.out,
+        arguments.workers,
+        until,
+        lambda line: print(line, flush=True),
+        complete=lambda result: result["steps"] == steps_of(result["job"]),
+    )
     raise SystemExit(0 if complete else 3)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import math
-from types import ModuleType
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -147,7 +148,12 @@ def test_every_map_has_its_own_first_network(water: ModuleType) -> None:
     assert all(not np.array_equal(first[name], second[name]) for name in first)
 
 
-def test_a_training_starts_every_map_with_its_own_push(water: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+JOB = {"method": "crm", "maps": [1], "seeds": [5], "steps": 250, "chunk": 100, "buffer": 64}
+
+
+def test_a_training_starts_every_map_with_its_own_push(
+    water: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     pytest.importorskip("jax")
     started = []
 
@@ -157,9 +163,67 @@ def test_a_training_starts_every_map_with_its_own_push(water: ModuleType, monkey
 
     monkeypatch.setattr(water, "restarted_world", restarted)
     monkeypatch.setattr(water.signal, "signal", lambda number, handler: None)
-    job = {"method": "crm", "maps": [1, 2], "seeds": [5], "steps": 150, "chunk": 100, "buffer": 64}
-    result = water.train(job)
+    result = water.train({**JOB, "maps": [1, 2], "steps": 150}, tmp_path / "training.npz")
     assert started == [(1, 5), (2, 5)]
     assert result["runs"] == [(1, 5), (2, 5)]
     assert result["steps"] == 100
     assert np.array(result["curve"]).shape == (1, 2)
+
+
+def test_a_training_goes_on_where_it_was_interrupted(
+    water: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The networks after 200 steps are the same bit for bit, whether the training was interrupted or not."""
+    pytest.importorskip("jax")
+    handlers: list[Any] = []
+    networks: list[Any] = []
+    path, made, updates = tmp_path / "training.npz", water.make_program, 0
+    monkeypatch.setattr(water, "FIRST_UPDATE", 50)
+    monkeypatch.setattr(water.signal, "signal", lambda number, handler: handlers.append(handler))
+
+    def observed(method: Any, chunk: int) -> Any:
+        program = made(method, chunk)
+
+        class Observed:
+            def lower(self, *arguments: Any) -> Any:
+                compiled = program.lower(*arguments).compile()
+
+                def run(*arguments: Any) -> Any:
+                    nonlocal updates
+                    updates += 1
+                    learners, shares = compiled(*arguments)
+                    networks.append(np.asarray(learners.network["w1"]))
+                    if updates == 1:
+                        handlers[-1](15, None)
+                    return learners, shares
+
+                return SimpleNamespace(compile=lambda: run)
+
+        return Observed()
+
+    monkeypatch.setattr(water, "make_program", observed)
+    first = water.train(JOB, path)
+    assert first["steps"] == 100 < water.steps_of(JOB) == 200
+    assert path.exists()
+    second = water.train(JOB, path)
+    assert second["steps"] == 200
+    assert second["seconds"] > first["seconds"]
+    assert not path.exists()
+    whole = water.train(JOB, path)
+    assert second["curve"] == whole["curve"]
+    assert second["curve"][:1] == first["curve"]
+    np.testing.assert_array_equal(networks[1], networks[3])
+    assert not np.array_equal(networks[0], networks[1])
+
+
+def test_another_jobs_training_is_not_gone_on_with(water: ModuleType, tmp_path: Path) -> None:
+    pytest.importorskip("jax")
+    path = tmp_path / "training.npz"
+    learners = water.first_learner(1, 0, water.METHODS["ql"], 8)
+    some = water.Training(learners, [[0.5]], [[0.5]], 3.0)
+    first = some._replace(curve=[], recent=[[]], seconds=0.0)
+    water.save_training(path, JOB, some)
+    assert water.load_training(path, {**JOB, "maps": [2]}, first) is first
+    found = water.load_training(path, JOB, first)
+    assert found[1:] == some[1:]
+    np.testing.assert_array_equal(found.learners.network["w0"], learners.network["w0"])
