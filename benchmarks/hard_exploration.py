@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from device_jobs import Job, load, result_of
-from device_trials import Trial, curve_of, draw_curve, logits, machines, mean_words, parser, run, save_figure, train
+from device_trials import Trial, curve_of, draw_curve, logits, mean_words, parser, run, save_figure, train
 
 import rewardspec as rs
 
@@ -122,9 +122,8 @@ STAGES = {
     "main": "Environments",
     "corridor": "KeyCorridor",
     "ablation": "LockedRoom: what the reward needs",
-    "first main": "Environments, first run",
-    "first corridor": "KeyCorridor, first run",
 }
+FIRST_RUN = {"first main": "Environments, first run", "first corridor": "KeyCorridor, first run"}
 """Stages that the report has tables of. The first run had four settings, and showed that more were needed."""
 PLAYED = 256
 """Episodes of each policy after training."""
@@ -378,37 +377,54 @@ def report(path: Path, tuning_steps: int) -> None:
         "- *success*: share of episodes in which the environment paid its reward, mean over seeds with its 95 %\n"
         "  interval; *least*: that of the worst seed; *seeds ≥ 0.99*: how many seeds succeed so often\n"
         "- *in training*: how many seeds succeed so often in the episodes that ended in the last tenth of training\n"
-        "- *length*: mean steps of an episode; *seconds*: to train all seeds, after compiling"
+        "- *length*: mean steps of an episode; *seconds*: to train all seeds, after compiling; several rows shared\n"
+        "  the device"
     )
-    order, envs = [*REWARDS, *ABLATIONS], [*ENVS, *CORRIDORS]
+    print_overview([one for stage in ("main", "corridor") for one in rows_of(results, stage, settings)])
     for stage, title in STAGES.items():
-        rows = rows_of(results, stage, settings)
-        if rows:
-            steps = sorted({one["job"]["steps"] for one in rows})
-            seeds = sorted({seed for one in rows for seed in one["job"]["seeds"]})
-            print(
-                f"\n## {title}\n\n{' and '.join(f'{number:,}' for number in steps)} steps for each of the seeds "
-                f"{seeds[0]} to {seeds[-1]}.\n"
-            )
-            print("| environment | reward | success | least | seeds ≥ 0.99 | in training | length | seconds |")
-            print("|---|---|--:|--:|--:|--:|--:|--:|")
-        for one in sorted(rows, key=lambda one: (envs.index(one["job"]["env"]), order.index(one["job"]["reward"]))):
-            job, success = one["job"], np.array(one["success"])
-            counts = [
-                f"{(np.array(one[name]) >= 0.99).sum()} of {len(success)}" for name in ("success", "training_success")
-            ]
-            print(
-                f"| {job['env']} | {job['reward']} | {mean_words(success)} | {success.min():.3f} | "
-                f"{' | '.join(counts)} | {np.mean(one['length']):.0f} | {one['seconds']:.0f} |"
-            )
+        print_table(title, rows_of(results, stage, settings))
     if means:
         print(f"\n## Settings\n\nMean success on {' and '.join(TUNED_ON)} after {tuning_steps:,} steps, with the seeds")
-        print(f"{TUNING_SEEDS}, which are other seeds than above. Bold: chosen.\n")
+        print(f"{TUNING_SEEDS}, which are not in the other tables. Bold: chosen.\n")
         print("| settings | " + " | ".join(REWARDS) + " |\n|---|" + "--:|" * len(REWARDS))
         for name, row in means.items():
             cells = [f"**{row[r]:.3f}**" if settings[r] == name else f"{row[r]:.3f}" for r in REWARDS]
             print(f"| {name} | " + " | ".join(cells) + " |")
-    print(f"\n{machines(path)}. Several rows shared the device.")
+    for stage, title in FIRST_RUN.items():
+        print_table(title, rows_of(results, stage, settings))
+
+
+def print_overview(rows: list[dict[str, Any]]) -> None:
+    """Print the success of all rewards beside each other."""
+    print("\n## Success\n\n| environment | " + " | ".join(REWARDS) + " |\n|---|" + "--:|" * len(REWARDS))
+    for env in ENVS | CORRIDORS:
+        found = {one["job"]["reward"]: mean_words(one["success"]) for one in rows if one["job"]["env"] == env}
+        if found:
+            print(f"| {env} | " + " | ".join(found.get(reward, "not trained") for reward in REWARDS) + " |")
+
+
+def print_table(title: str, rows: list[dict[str, Any]]) -> None:
+    """Print the results of a stage, if there are any."""
+    if not rows:
+        return
+    order, envs = [*REWARDS, *ABLATIONS], [*ENVS, *CORRIDORS]
+    steps = sorted({one["job"]["steps"] for one in rows})
+    seeds = sorted({seed for one in rows for seed in one["job"]["seeds"]})
+    print(
+        f"\n## {title}\n\n{' and '.join(f'{number:,}' for number in steps)} steps for each of the seeds "
+        f"{seeds[0]} to {seeds[-1]}.\n{'; '.join(sorted({one['machine'] for one in rows}))}.\n"
+    )
+    print("| environment | reward | success | least | seeds ≥ 0.99 | in training | length | seconds |")
+    print("|---|---|--:|--:|--:|--:|--:|--:|")
+    for one in sorted(rows, key=lambda one: (envs.index(one["job"]["env"]), order.index(one["job"]["reward"]))):
+        job, success = one["job"], np.array(one["success"])
+        counts = [
+            f"{(np.array(one[name]) >= 0.99).sum()} of {len(success)}" for name in ("success", "training_success")
+        ]
+        print(
+            f"| {job['env']} | {job['reward']} | {mean_words(success)} | {success.min():.3f} | "
+            f"{' | '.join(counts)} | {np.mean(one['length']):.0f} | {one['seconds']:.0f} |"
+        )
 
 
 def draw_curves(path: Path, picture: Path, tuning_steps: int) -> None:

@@ -32,7 +32,7 @@ def test_its_numbers_were_measured():
 
 def test_its_result_in_locked_room_was_measured():
     page = (ROOT / "benchmarks" / "results" / "hard_exploration.md").read_text(encoding="utf-8")
-    table = page.split("\n## ")[1]
+    table = page.split("\n## Environments\n")[1].split("\n## ")[0]
     rows = re.findall(r"^\| LockedRoom \| (the [^|]+?) \| ([\d.]+) \[([\d.]+), ([\d.]+)\]", table, flags=re.MULTILINE)
     measured = {reward: [int(100 * float(number)) for number in numbers] for reward, *numbers in rows}
     text = " ".join(README.read_text(encoding="utf-8").split())

@@ -73,6 +73,10 @@ def test_the_first_run_stays_beside_the_second(script, tmp_path, capsys):
     assert first.startswith(", first run")
     assert "seeds 0 to 4" in first
     assert first.count("0.250 [0.25, 0.25]") == len(old)
+    overview = printed.split("\n## ")[1]
+    assert overview.startswith("Success\n")
+    assert overview.count("0.750 [0.75, 0.75]") == len(new)
+    assert "0.250" not in overview
 
 
 @pytest.mark.jaxenvs
