@@ -148,7 +148,14 @@ def test_the_team_shares_what_its_spec_pays_by_the_definition(world, wrapper, pl
         spec = drawn.replace(atoms=team_atoms(drawn))
         lengths = [rng.randint(1, 7) for _ in AGENTS]
         streams = {a: Walk(length, rng.random() < 0.5) for a, length in zip(AGENTS, lengths, strict=True)}
-        env = wrapper(world(streams), team_spec=spec, terminate_on_violation=ends)
+        other = {"dog": Walk(rng.randint(1, 12), rng.random() < 0.5)}  # not in the team, and may outlive it
+        others_first = rng.random() < 0.5
+        env = wrapper(
+            world({**other, **streams} if others_first else {**streams, **other}),
+            team_spec=spec,
+            team=AGENTS,
+            terminate_on_violation=ends,
+        )
         found = play(env, seed=compared)
         labels = team_labels(spec, streams, lengths)
         last = [k for k, length in enumerate(lengths) if length == max(lengths)]
@@ -176,6 +183,7 @@ def test_the_team_shares_what_its_spec_pays_by_the_definition(world, wrapper, pl
                 parts -= 1  # it is gone when its last round ends, and has no part in it
             told = [info["team"] for *_, info in steps][:parts]
             rewards = [reward for _, reward, *_ in steps][:parts]
+            assert ["episode" in info for info in told] == [at == over for at in range(1, len(told) + 1)]
             np.testing.assert_allclose(rewards, paid.rewards[:parts, 0], atol=1e-9)
             assert [info["cost"] for info in told] == paid.cost[1 : len(told) + 1, 0].tolist()
             compared += parts

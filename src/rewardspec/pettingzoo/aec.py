@@ -31,7 +31,7 @@ class AECMonitorReward(BaseWrapper):
       is its state after reset. It is paid when its next turn begins, so that `last()` returns the reward with the
       observation that it is for.
     - The step of the team is a *round*. A round ends when the next agent to act has acted in it already, or when no
-      agent is left. Where all agents act in a fixed order, `F[0,5]` of a team spec means within five actions of each.
+      member of the team is left. Where all agents act in a fixed order, `F[0,5]` of a team spec means within five actions of each.
       All members that are in the episode at the end of a round share its reward; one that leaves within a round has no
       part in that round's.
 
@@ -129,13 +129,14 @@ class AECMonitorReward(BaseWrapper):
         gone = [agent for agent in agents if env.terminations[agent] or env.truncations[agent]]
         due = [agent for agent in agents if agent not in self._left and (agent in gone or agent == selected)]
         present = [agent for agent in agents if agent not in gone]
-        over = not present
         self._see([agent for agent in gone if agent not in self._left], present)  # their last observations
         transitions = self._transitions(due)
-        has_acted = self._agents.team is not None and bool(self._acted)
+        over = self._agents.team_has_left or not present
+        has_acted = self._agents.team is not None and not self._agents.team_ended and bool(self._acted)
         if has_acted and (over or (selected in present and selected in self._acted)):
             self._see(present, present)
-            cut = any(env.truncations[agent] and not env.terminations[agent] for agent in gone)
+            left = [agent for agent in gone if agent in self._agents.members]
+            cut = any(env.truncations[agent] and not env.terminations[agent] for agent in left)
             ends = over and not cut, over and cut
             transitions[TEAM] = self._agents.team_transition(self._acted, self._round_base, *ends)
         outcomes = self._agents.outcomes(transitions, ends=False)

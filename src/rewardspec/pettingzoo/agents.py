@@ -55,7 +55,8 @@ class Agents:
         team: The latter, or None.
         members: The agents of the team.
         reads_transitions: Whether labels of an agent's own spec depend on more than the observation after a step.
-        active: Whether each agent that has appeared in this episode is still in it.
+        active: Whether each member that has appeared in this episode is still in it.
+        team_ended: Whether the team's episode has ended, which it does when the last member leaves.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Agents:
             if found is not None:
                 self._extensions[agent], self.spaces[agent] = found, found.space
         self.active: dict[str, bool] = {}
+        self.team_ended = False
         self._seen: dict[str, Observation] = {}
         self._infos: dict[str, InfoDict] = {}
         self._before: dict[str, Observation] = {}
@@ -106,6 +108,7 @@ class Agents:
         for follower in self.followers.values():
             follower.forget()
         self.active, self._seen, self._infos, self._before = {}, {}, {}, {}
+        self.team_ended = False
 
     def extend(self, agent: str, obs: Observation) -> Observation:
         """An agent's observation with the numbers of the specs' states."""
@@ -124,6 +127,11 @@ class Agents:
                 self._infos[agent] = dict(infos.get(agent, {}))
             if agent in self._seen:
                 self.active[agent] = agent in present
+
+    @property
+    def team_has_left(self) -> bool:
+        """Whether there were members in this episode, and all have left it."""
+        return bool(self.active) and not any(self.active.values())
 
     def start_team(self) -> InfoDict:
         """Begin the team's episode on what was seen."""
@@ -163,6 +171,7 @@ class Agents:
             self._before = dict(self._seen)
             team = self.team.accept(shared) | {"reward": shared.reward}
             if _ends(shared):
+                self.team_ended = True
                 team["episode"] = self.team.statistics()
             for agent in payees:
                 if agent in self.members:

@@ -36,7 +36,7 @@ class ParallelMonitorReward(BaseParallelWrapper):
     `rewardspec.wrappers.MonitorReward`, and `worst_things` where a formula is about things. Members of the team find
     the same of the team spec in `info["team"]`, and there `reward`, what the team spec paid. When an agent leaves, its
     `info["episode"]` has `return` (all that it was paid), `base_return`, `length`, `violated` and `values`. When the
-    last one leaves, `info["team"]["episode"]` has the same of the team.
+    last member of the team leaves, the team's episode ends, and `info["team"]["episode"]` has the same of the team.
 
     The atoms of a team spec take observations, actions and infos as dictionaries by agent. `info[agent]["active"]` says
     whether the agent is still in the episode. One that has left keeps its last observation and info there, and its
@@ -133,10 +133,11 @@ class ParallelMonitorReward(BaseParallelWrapper):
             )
             for agent in acting
         }
-        if self._agents.team is not None:
-            cut = any(part.truncated and not part.terminated for part in transitions.values())
-            total = sum(transitions[agent].base_reward for agent in acting if agent in self._agents.members)
-            over = not present
+        if self._agents.team is not None and not self._agents.team_ended:
+            parts = [transitions[agent] for agent in acting if agent in self._agents.members]
+            cut = any(part.truncated and not part.terminated for part in parts)
+            total = sum(part.base_reward for part in parts)
+            over = self._agents.team_has_left or not present
             transitions[TEAM] = self._agents.team_transition(actions, total, over and not cut, over and cut)
         outcomes = self._agents.outcomes(transitions, ends=False)
         ended = self._ends and any(outcome.violated for outcome in outcomes.values())
