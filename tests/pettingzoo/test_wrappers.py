@@ -332,6 +332,8 @@ def test_bad_arguments_are_named(world, wrapper, play):
         wrapper(troupe(world), spec, team=["robot"])
     with pytest.raises(rs.SpecError, match="should be one spec"):
         wrapper(troupe(world), team_spec={"robot": spec})
+    with pytest.raises(rs.SpecError, match=r"'agent' should be agents of the team.*: robot_0, robot_1. .* 'robot_2'"):
+        wrapper(troupe(world), team_spec=team_spec(), team=AGENTS[:2])
     with pytest.raises(rs.SpecError, match="Wrap one"):
         wrapper(troupe(TurnTroupe if world is Troupe else Troupe), spec)
 

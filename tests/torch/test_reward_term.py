@@ -195,3 +195,26 @@ def test_labels_out_of_range_are_noted():
     manager.compute(DT)
     term = manager.get_term_cfg("spec").func
     assert term.invalid_labels["a"].tolist() == [False, True, False, True, False, False]
+
+
+def test_a_label_of_one_environment_is_not_taken_for_all():
+    spec = rs.Spec([("F a", 1)], {"a": lambda obs, action, env: env.a[0]})
+    manager = make_manager("stub", {"spec": spec}, env := Env())
+    env.advance()
+    with pytest.raises(rs.LabelError, match=r"should have shape \(6,\), one for each environment. Received shape \(\)"):
+        manager.compute(DT)
+
+
+@pytest.mark.parametrize("payment", ["final", "potential"])
+def test_payments_at_the_end_need_to_know_where_episodes_end(payment):
+    spec = rs.Spec([("F a", 1)], {"a": lambda obs, action, env: env.a}, payment=payment)
+    env = SimpleNamespace(num_envs=2, device="cpu", step_dt=DT, a=torch.zeros(2))
+    term = SpecTerm(SimpleNamespace(params={"spec": spec}), env)
+    with pytest.raises(rs.SpecError, match=f"should have a `termination_manager`.*{payment!r}"):
+        term(env, spec)
+
+
+def test_a_spec_about_things_that_appear_is_refused_before_the_first_step():
+    spec = rs.Spec([("forall o: F p(o)", 1)], {"p": lambda obs, action, env: {}}, sorts={"o": "names"})
+    with pytest.raises(rs.SpecError, match="one episode at a time"):
+        SpecTerm(SimpleNamespace(params={"spec": spec}), Env())

@@ -31,9 +31,9 @@ class AECMonitorReward(BaseWrapper):
       is its state after reset. It is paid when its next turn begins, so that `last()` returns the reward with the
       observation that it is for.
     - The step of the team is a *round*. A round ends when the next agent to act has acted in it already, or when no
-      member of the team is left. Where all agents act in a fixed order, `F[0,5]` of a team spec means within five actions of each.
-      All members that are in the episode at the end of a round share its reward; one that leaves within a round has no
-      part in that round's.
+      member of the team is left. Where all agents act in a fixed order, `F[0,5]` of a team spec means within five
+      actions of each. All members that are in the episode at the end of a round share its reward. One that leaves
+      within a round has no part in that round's, unless it is the last one.
 
     Wrap an environment that has both interfaces in the one that is used: a conversion to a parallel environment after
     this wrapper would move rewards to the next step.

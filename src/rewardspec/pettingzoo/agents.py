@@ -14,6 +14,8 @@ from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import Error, SpecError, did_you_mean
 from rewardspec.pettingzoo.agent_specs import AgentSpecs, SpecLike, members, specs_by_agent
 from rewardspec.pettingzoo.followers import Follower, Outcome
+from rewardspec.spec import Spec
+from rewardspec.spec.atoms.per_agent import PerAgent
 from rewardspec.types import Action, AnySpace, Floats, Info, InfoDict, Observation
 from rewardspec.wrappers.monitor_reward import readable
 from rewardspec.wrappers.observations import Extension, extension
@@ -80,6 +82,8 @@ class Agents:
         specs = specs_by_agent(spec, possible_agents)
         self.team = None if team_spec is None else Follower(readable(team_spec), observe, record)
         self.members = () if self.team is None else members(team, possible_agents)
+        if team_spec is not None:
+            _check_things(readable(team_spec), self.members)
         self.followers: dict[str | None, Follower] = {
             agent: Follower(specs.get(agent), observe, record, pays_base=agent not in self.members)
             for agent in possible_agents
@@ -196,6 +200,19 @@ class Agents:
                 f"{did_you_mean(str(agent), self.spaces)}"
             )
         return self.followers[agent].explain()
+
+
+def _check_things(spec: Spec, team: Sequence[str]) -> None:
+    """Raise a SpecError if atoms about each agent have no observation of some thing."""
+    for atom, function in (spec.atom_functions or {}).items():
+        sort = spec.axes.sort_of.get(atom)
+        if sort is not None and isinstance(function, PerAgent):
+            for thing in spec.sorts[sort]:
+                if thing not in team:
+                    raise SpecError(
+                        f"The things of {sort!r} should be agents of the team, because {atom!r} is about each agent: "
+                        f"{', '.join(team)}. Received {thing!r}.{did_you_mean(thing, team)}"
+                    )
 
 
 def _ends(outcome: Outcome) -> bool:

@@ -21,6 +21,7 @@ from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import SpecError
 from rewardspec.machines.array_code import State
 from rewardspec.spec import Spec
+from rewardspec.spec.payments import PAYMENTS
 from rewardspec.types import Action, Observation
 from rewardspec.wrappers.monitor_reward import readable
 
@@ -56,7 +57,9 @@ class SpecTerm:
         spec: The spec.
 
     Raises:
-        SpecError: The spec has no functions for its atoms, or mixes payments that are rates with others.
+        SpecError: The spec has no functions for its atoms, mixes payments that are rates with others, or is about
+            things that appear; and in a step, a payment needs to know where episodes end, and the environment has no
+            `termination_manager`.
 
     Example:
         >>> from types import SimpleNamespace
@@ -80,6 +83,7 @@ class SpecTerm:
         self._obs: Observation = None
         # Written in place: managers may call `step` in inference mode and `reset` outside of it.
         self._begun = torch.ones(env.num_envs, dtype=torch.bool, device=env.device)
+        _ = self.state  # raises an error for a spec that cannot run in a batch
 
     def reset(self, env_ids: EnvIds = None) -> None:
         """Restart the spec in some environments.
@@ -130,7 +134,7 @@ class SpecTerm:
         else:
             state = spec.machine.begin(self._state, self._begun)
         reward: torch.Tensor
-        self._state, reward = spec.step(state, labels, 0.0, *_ends(env))
+        self._state, reward = spec.step(state, labels, 0.0, *self._ends(env))
         self._begun.zero_()
         return reward / env.step_dt if self._divides else reward
 
@@ -146,6 +150,19 @@ class SpecTerm:
             return first
         begun: State = self.spec.machine.begin(self._state, self._begun)
         return begun
+
+    def _ends(self, env: Env) -> tuple[torch.Tensor | bool, torch.Tensor | bool]:
+        """Return where episodes terminate and are truncated in this step."""
+        manager = getattr(env, "termination_manager", None)
+        if manager is not None:
+            return manager.terminated, manager.time_outs
+        needing = [payment for payment in _payments(self.spec) if PAYMENTS[payment].reads_ending]
+        if needing:
+            raise SpecError(
+                f"`env` should have a `termination_manager` with `terminated` and `time_outs`, because the payment "
+                f"{needing[0]!r} depends on where episodes end. Received a {type(env).__name__} without one."
+            )
+        return False, False
 
     def read(self, features: Features) -> torch.Tensor:
         """Return what agents can be shown of the state, of shape (num_envs, len(features.names)).
@@ -196,7 +213,7 @@ def _divides(spec: Spec, asked: bool | None, env: Env) -> bool:
         return False
     if asked is not None:
         return asked
-    payments = dict.fromkeys([spec.payment, *spec.payments] if any(spec.penalties) else spec.payments)
+    payments = _payments(spec)
     rates = {payment == "value" for payment in payments}
     if len(rates) > 1:
         raise SpecError(
@@ -212,7 +229,6 @@ def _action(env: Env) -> Action:
     return None if manager is None else manager.action
 
 
-def _ends(env: Env) -> tuple[torch.Tensor | bool, torch.Tensor | bool]:
-    """Return where episodes terminate and are truncated in this step."""
-    manager = getattr(env, "termination_manager", None)
-    return (False, False) if manager is None else (manager.terminated, manager.time_outs)
+def _payments(spec: Spec) -> dict[str, None]:
+    """The ways in which a spec may pay."""
+    return dict.fromkeys([spec.payment, *spec.payments] if any(spec.penalties) else spec.payments)

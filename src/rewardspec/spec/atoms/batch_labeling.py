@@ -153,7 +153,7 @@ class BatchReader:
             if atom.name not in on_device:
                 continue
             values, shape = on_device[atom.name], (batch, atom.things) if atom.things else (batch,)
-            if tuple(values.shape) != shape and (atom.things or values.shape):
+            if tuple(values.shape) != shape and (atom.things or values.shape or batch > 1):
                 raise _misshapen(atom.name, tuple(values.shape), shape, step)
             if atom.things and self._axes is not None:
                 found |= self._axes.of_things(atom.name, values)
