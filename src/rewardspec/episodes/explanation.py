@@ -70,7 +70,8 @@ def explain(spec: Spec, episode: EpisodeRecord) -> Explanation:
         spec: The spec.
         episode: For each atom its labels, from reset to the last step. For a spec with atoms' functions also a mapping
             or an object with `observations`, one more than steps, and `actions`. Either may have `rewards`,
-            `terminations` and `truncations`; without the latter two the episode was cut short at its last step.
+            `terminations` and `truncations`; without the latter, an episode that does not end by itself was cut off at
+            its last step.
 
     Raises:
         LabelError: A label is missing or not in [0, 1].

@@ -106,8 +106,8 @@ def flat_chunks(
 def episode_chunks(episodes: Iterable[EpisodeRecord], size: int) -> Iterator[Chunk]:
     """Chunks of about `size` transitions from episodes one at a time; see `rewardspec.types.EpisodeRecord`.
 
-    There is one more of observations and infos than of steps. Without terminations and truncations an episode was cut
-    short at its last step.
+    There is one more of observations and infos than of steps. Without truncations, an episode that does not end by
+    itself was cut off at its last step.
     """
     waiting: list[Chunk] = []
     held = 0
@@ -195,13 +195,17 @@ def read_infos(infos: Tree, rows: int, name: str) -> InfoDict | None:
 
 
 def read_ends(episode: EpisodeRecord, steps: int) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
-    """The rewards, terminations and truncations of an episode, with what counts where they are not kept."""
+    """Return the rewards, terminations and truncations of an episode.
+
+    Without truncations, an episode that does not end by itself was cut off at its last step.
+    """
     rewards, *ends = (field(episode, name) for name in ("rewards", "terminations", "truncations"))
     at_last = np.arange(steps) == steps - 1
+    terminated = _ends(ends[0], at_last, "terminations")
     return (
         np.zeros(steps) if rewards is None else _column(rewards, steps, "rewards").astype(np.float64),
-        _ends(ends[0], at_last, "terminations"),
-        at_last if ends[0] is None and ends[1] is None else _ends(ends[1], at_last, "truncations"),
+        terminated,
+        at_last & ~terminated if ends[1] is None else _ends(ends[1], at_last, "truncations"),
     )
 
 

@@ -43,6 +43,22 @@ def test_a_trace_is_explained_under_a_formula_and_a_spec(here, capsys):
     assert (here / "rows.csv").read_text().splitlines()[-1].startswith("3,2.0,2.0,,F(key & F door),door,3,1.0,door,3")
 
 
+@pytest.mark.parametrize("ends", ["", ",terminated", ",truncated", ",terminated,truncated"])
+@pytest.mark.parametrize("last", [0, 1])
+def test_the_end_of_a_trace_is_that_of_rewardspec_monitor(here, capsys, ends, last):
+    (here / "final.toml").write_text('payment = "final"\npairs = [["F key", 1]]\n')
+    rows = ["0", "1", "1"]
+    flags = ["," + str(last if k == 2 else 0) for k in range(3)]
+    text = "\n".join(row + flag * ends.count(",") for row, flag in zip(rows, flags, strict=True))
+    (here / "trace.csv").write_text(f"key{ends}\n{text}\n")
+    table = run(capsys, "final.toml", "--trace", "trace.csv", "--rows", "0")
+    explained = [line.split()[1] for line in table.splitlines()[-2:]]
+    assert main(["monitor", "final.toml", "--trace", "trace.csv"]) == 0
+    monitored = [line.split(",")[-1] for line in capsys.readouterr().out.splitlines()[-2:]]
+    assert [float(reward) for reward in explained] == [float(reward) for reward in monitored]
+    assert float(monitored[-1]) == ("truncated" not in ends or last)
+
+
 def test_what_a_trace_tells_of_its_end_is_read(here, capsys):
     (here / "shaped.toml").write_text('payment = "final"\npairs = [["F key", 1]]\n')
     (here / "trace.csv").write_text("key,terminated,base_reward\n0,0,0\n1,1,5\n")
