@@ -34,7 +34,8 @@ script() { # name, then options: run a script with its file of results and a log
 script hard_exploration --stage tuning --workers 3
 script hard_exploration --stage main --workers 3
 script craftax_tasks --workers 3
-script hard_exploration --stage corridor --seeds 5 --steps 10000000 --workers 3
+script hard_exploration --stage corridor --seeds 5 --steps 30000000 --only S6R3 --workers 3
 script hard_exploration --stage ablation --workers 3
 script locomotion --workers 3
+script hard_exploration --stage corridor --seeds 5 --steps 30000000 --workers 3
 wait
