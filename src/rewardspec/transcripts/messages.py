@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -60,14 +59,12 @@ class Call:
         name: Name of the tool.
         arguments: Its arguments; empty where they cannot be read.
         readable: Whether the arguments are a JSON object.
-        waits: Whether no result has answered it yet.
     """
 
     id: str
     name: str
     arguments: Mapping[str, Json]
     readable: bool = True
-    waits: bool = True
 
 
 class Reader:
@@ -95,8 +92,7 @@ class Reader:
 
     def __init__(self, is_error: ErrorTest = reports_error) -> None:
         self._is_error = is_error
-        # Calls by what a result may say of them; each message has a queue.
-        self._waiting: dict[tuple[str, str], list[deque[Call]]] = {}
+        self._waiting: list[list[Call]] = []  # the calls of each message that no result has answered
         self._last: dict[str, Call] = {}  # by id
         self.messages = 0
         self.turn = -1
@@ -117,43 +113,27 @@ class Reader:
         text = text_of(message)
         if role in _TOOLS:
             call = self._answered(message)
-            self.calls = [] if call is None else [call]
-            name, arguments, readable = (
-                (call.name, call.arguments, call.readable) if call else (_name(message), {}, True)
-            )
+            self.calls = [call]
             kind = "error" if self._is_error(message) else "result"
-            return [Event(kind, name, arguments, text, number, self.turn, readable)]  # type: ignore[arg-type]
+            return [Event(kind, call.name, call.arguments, text, number, self.turn, call.readable)]  # type: ignore[arg-type]
         self.calls = calls
-        self._expect_results()
+        self._last |= {call.id: call for call in calls if call.id}
+        self._waiting = [*filter(None, self._waiting), list(calls)]
         events = [Event("call", c.name, c.arguments, "", number, self.turn, c.readable) for c in calls]
         if text.strip():
             events.insert(0, Event(_ROLES[role], text=text, message=number, turn=self.turn))  # type: ignore[arg-type]
         return events
 
-    def _expect_results(self) -> None:
-        queues: dict[tuple[str, str], deque[Call]] = {}
-        for call in self.calls:
-            if call.id:
-                self._last[call.id] = call
-            of_its_own = [("id", call.id)] if call.id else [("no id", call.name), ("no id", "")]
-            for key in (*of_its_own, ("any", call.name), ("any", "")):
-                queues.setdefault(key, deque()).append(call)
-        for key, queue in queues.items():
-            self._waiting.setdefault(key, []).append(queue)
-
-    def _answered(self, message: Message) -> Call | None:
-        identifier = _identifier(message.get("tool_call_id"))
+    def _answered(self, message: Message) -> Call:
+        identifier, name = _identifier(message.get("tool_call_id")), _name(message)
         known = self._last.get(identifier)
-        key = ("id", identifier) if known else ("no id" if identifier else "any", _name(message))
-        queues = self._waiting.get(key, [])
-        while queues:
-            while queues[-1]:
-                call = queues[-1].popleft()
-                if call.waits:
-                    call.waits = False
+        for calls in reversed(self._waiting):
+            for call in calls:
+                of_tool = name in ("", call.name) and not (identifier and call.id)
+                if call.id == identifier if known else of_tool:
+                    calls.remove(call)
                     return call
-            queues.pop()
-        return known
+        return known or Call("", name, {})
 
 
 def events_of(messages: Iterable[Message], is_error: ErrorTest = reports_error) -> list[Event]:

@@ -16,7 +16,7 @@ class Score(NamedTuple):
 
     Attributes:
         total: The value at the end: the weighted sum of the formulas' values or, once a rule that vetoes is broken, the
-            penalty.
+            penalty; 0 for a conversation without events.
         turns: The reward of each of the assistant's messages. Its calls, their results, and what the user answers count
             for it; what comes before the first counts for the first. They add up to `total`. A conversation without a
             message of the assistant has no turns.
