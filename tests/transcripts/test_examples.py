@@ -98,7 +98,7 @@ def test_the_command_names_the_atoms_that_nothing_made_true(tmp_path, capsys):
     for output in ("table", "json"):
         assert main(["transcripts", str(rules), str(said), "--format", output]) == 1
         printed = capsys.readouterr()
-        assert printed.err == "No event makes these atoms true: misspelt, refund. Check the names in them.\n"
+        assert printed.err == "No event makes these atoms true: misspelt, refund. Is a name misspelt?\n"
         assert "it has no 'order'" in printed.out
     main(["transcripts", str(AGENTS / "rules.toml"), str(AGENTS / "broken.jsonl"), str(AGENTS / "kept.jsonl")])
     assert capsys.readouterr().err == ""

@@ -518,7 +518,7 @@ def test_of_parallel_calls_the_blocked_one_takes_its_own_result():
     """
     guard = Guard(rs.Spec.from_toml(text))
     assert [decision.allowed for decision in guard.add(lookups(None, None))] == [False, True]
-    guard.add(result("not allowed", name="get_order"))
+    guard.add(result("Error: not allowed", name="get_order"))
     assert guard.check("get_order", {"order_id": 9}).allowed
     guard.add(result("Error: gone", name="get_order"))
     assert not guard.check("get_order", {"order_id": 9}).allowed

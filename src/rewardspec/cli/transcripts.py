@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{number:,} {one}: {number - broken:,} keep every rule, {broken:,} do not.")
     unmatched = ", ".join(atom for atom in book.atoms if atom not in matched)
     if unmatched:
-        print(f"No event makes these atoms true: {unmatched}. Check the names in them.", file=sys.stderr)
+        print(f"No event makes these atoms true: {unmatched}. Is a name misspelt?", file=sys.stderr)
     return 1 if broken else 0
 
 

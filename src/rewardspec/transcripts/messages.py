@@ -118,7 +118,9 @@ class Reader:
             return [Event(kind, call.name, call.arguments, text, number, self.turn, call.readable)]  # type: ignore[arg-type]
         self.calls = calls
         self._last |= {call.id: call for call in calls if call.id}
-        self._waiting = [*filter(None, self._waiting), list(calls)]
+        while self._waiting and not self._waiting[-1]:
+            self._waiting.pop()
+        self._waiting.append(list(calls))
         events = [Event("call", c.name, c.arguments, "", number, self.turn, c.readable) for c in calls]
         if text.strip():
             events.insert(0, Event(_ROLES[role], text=text, message=number, turn=self.turn))  # type: ignore[arg-type]
