@@ -38,7 +38,7 @@ def by_hand(messages: list[dict]) -> tuple[bool, bool]:
                 looked_up.add(arguments["reservation_id"])
             recent.append(False)
             continue
-        if content.strip() or not calls:
+        if content.strip():
             recent.append(message["role"] == "user" and bool(re.search(r"\byes\b", content.lower())))
         for call in calls:
             name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])

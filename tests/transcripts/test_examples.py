@@ -71,6 +71,39 @@ def test_the_command_reports_and_has_an_exit_status(capsys):
     assert main(["transcripts", str(AGENTS / "rules.toml"), "nowhere.jsonl"]) == 2
 
 
+@pytest.mark.parametrize(("name", "text"), [("none.jsonl", ""), ("none.ndjson", "\n\n"), ("none.json", "[]")])
+def test_a_file_without_conversations_is_an_error(name, text, tmp_path, capsys):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(rs.RecordingError, match="has no conversation"):
+        list(load_conversations(path))
+    assert main(["transcripts", str(AGENTS / "rules.toml"), str(path)]) == 2
+    assert "has no conversation" in capsys.readouterr().err
+
+
+def test_the_command_names_the_atoms_that_nothing_made_true(tmp_path, capsys):
+    rules, said = tmp_path / "rules.toml", tmp_path / "one.json"
+    rules.write_text("""
+        sorts = { order_id = "names" }
+        pairs = [["forall order_id: G !refund(order_id)", 1], ["G !misspelt", 1], ["G !user", 1], ["G !asked", 1]]
+        [atoms]
+        refund = { call = "refund", id = "order" }    # there is no argument of this name
+        misspelt = { call = "refnd" }
+        user = { user = "*" }
+        asked = { call = "refund" }
+    """)
+    function = {"name": "refund", "arguments": {"order_id": 7}}
+    asks = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": function}]}
+    said.write_text(json.dumps([{"role": "user", "content": "Hello"}, asks]), encoding="utf-8")
+    for output in ("table", "json"):
+        assert main(["transcripts", str(rules), str(said), "--format", output]) == 1
+        printed = capsys.readouterr()
+        assert printed.err == "No event makes these atoms true: misspelt, refund. Is a name misspelt?\n"
+        assert "it has no 'order'" in printed.out
+    main(["transcripts", str(AGENTS / "rules.toml"), str(AGENTS / "broken.jsonl"), str(AGENTS / "kept.jsonl")])
+    assert capsys.readouterr().err == ""
+
+
 def test_a_spec_about_events_is_written_and_read_again():
     assert rs.Spec.from_toml(SPEC.to_toml()) == SPEC
     text = (AGENTS / "airline.toml").read_text(encoding="utf-8")
@@ -90,4 +123,4 @@ def test_conversations_are_read_from_files(tmp_path):
     assert list(load_conversations(path)) == [messages]
     path.write_text(json.dumps([{"traj": messages}, messages]), encoding="utf-8")
     assert list(load_conversations(path)) == [messages, messages]
-    assert [name for message in messages for _, name, _ in calls_of(message)] == ["pay", "check_policy"]
+    assert [call.name for message in messages for call in calls_of(message)] == ["pay", "check_policy"]

@@ -10,6 +10,7 @@ import rewardspec as rs
 from benchmarks import transcript_agreement as definition
 from rewardspec.spec.atoms.event_atoms import Event, read_event_atom
 from rewardspec.transcripts import Guard, Scorer, check, check_call, events_of
+from rewardspec.transcripts.messages import reports_error
 from rewardspec.transcripts.rules import ANY, RuleBook
 from rewardspec.transcripts.trainers import trl_reward, verifiers_reward, verifiers_rubric, verl_reward
 
@@ -83,9 +84,146 @@ def test_what_is_no_message_is_refused(message):
         events_of([message])
 
 
-def test_arguments_that_are_no_json_are_left_out():
-    broken = {"id": "1", "function": {"name": "refund", "arguments": '{"order_id": '}}
-    assert events_of([asks(broken)])[0].arguments == {}
+@pytest.mark.parametrize(
+    ("given", "arguments", "readable"),
+    [
+        ('{"order_id": 7}', {"order_id": 7}, True),
+        (r'"{\"order_id\": 7}"', {"order_id": 7}, True),
+        ({"order_id": 7}, {"order_id": 7}, True),
+        (None, {}, True),
+        ("", {}, True),
+        ("null", {}, True),
+        ('{"order_id": ', {}, False),
+        ("[7]", {}, False),
+        ("9" * 5_000, {}, False),
+    ],
+)
+def test_arguments_are_read_also_when_encoded_twice(given, arguments, readable):
+    (event,) = events_of([asks({"id": "1", "function": {"name": "refund", "arguments": given}})])
+    assert (event.arguments, event.readable) == (arguments, readable)
+
+
+def no_text(role="assistant", **more):
+    return {"role": role, "content": None, **more}
+
+
+@pytest.mark.parametrize("content", [None, "", "  ", [], [{"type": "image_url", "image_url": {}}]])
+@pytest.mark.parametrize("role", ["user", "assistant", "system"])
+def test_a_message_without_text_and_calls_is_no_event(role, content):
+    assert events_of([{"role": role, "content": content}]) == []
+    # It is a turn nevertheless, so that there is a reward for each message of the assistant.
+    assert len(Scorer(SPEC)([*MESSAGES, {"role": "assistant", "content": content}]).turns) == 4
+    assert Scorer(SPEC)([{"role": "assistant", "content": content}]).turns == [0.0]
+
+
+def test_a_refusal_is_text():
+    assert events_of([no_text(refusal="I cannot do that.")])[0].text == "I cannot do that."
+    parts = [{"type": "text", "text": "No."}, {"type": "refusal", "refusal": "I cannot."}]
+    assert events_of([{"role": "assistant", "content": parts}])[0].text == "No.\nI cannot."
+
+
+def lookups(*identifiers):
+    """Calls of get_order for the orders 7, 8, 9, with these ids; None for a call without one."""
+    return asks(
+        *(
+            {"function": {"name": "get_order", "arguments": {"order_id": 7 + k}}} | ({"id": i} if i is not None else {})
+            for k, i in enumerate(identifiers)
+        )
+    )
+
+
+def result(content="ok", **more):
+    return {"role": "tool", "content": content, **more}
+
+
+def results(*messages):
+    """The order that each result is about, and whether it is an error."""
+    found = [event for event in events_of(messages) if event.kind in ("result", "error")]
+    return [(event.name, event.arguments.get("order_id"), event.kind) for event in found]
+
+
+ANSWERED = [("get_order", 7, "result"), ("get_order", 8, "error")]
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        ((None, None), [{"name": "get_order"}] * 2),  # TRL 1.16
+        (("a", "b"), [{"name": "get_order"}] * 2),
+        ((None, None), [{}] * 2),  # verl 0.9.1
+        (("a", "b"), [{"tool_call_id": None}, {"tool_call_id": ""}]),
+        (("", ""), [{"tool_call_id": "", "name": "get_order"}] * 2),
+        (("a", "a"), [{"tool_call_id": "a"}] * 2),
+        ((0, 1), [{"tool_call_id": 0}, {"tool_call_id": 1}]),
+        ((0, 1), [{"tool_call_id": "0"}, {"tool_call_id": "1"}]),
+        ((None, None), [{"tool_call_id": "given by a template"}] * 2),
+    ],
+)
+def test_results_belong_to_parallel_calls_of_a_tool_in_their_order(ids, said):
+    first, second = said
+    assert results(lookups(*ids), result(**first), result("Error: no", **second)) == ANSWERED
+
+
+def test_results_with_an_id_may_come_in_any_order():
+    messages = [lookups("a", "b"), result("Error", tool_call_id="b"), result(tool_call_id="a")]
+    assert results(*messages) == ANSWERED[::-1]
+
+
+def test_a_result_without_an_id_is_of_its_tool():
+    calls = asks(call("other", "1"), call("get_order", "2", order_id=7))
+    assert results(calls, result(name="get_order"), result(name="other")) == [
+        ("get_order", 7, "result"),
+        ("other", None, "result"),
+    ]
+
+
+def test_a_call_that_was_never_answered_takes_no_later_result():
+    for said in ({"name": "get_order"}, {}, {"tool_call_id": "a"}):
+        assert results(lookups("a"), lookups("x", "a"), result(**said), result(**said))[-1][1] in (7, 8)
+    assert results(lookups(None), asks(call("get_order", "2", order_id=9)), result(name="get_order")) == [
+        ("get_order", 9, "result")
+    ]
+
+
+def test_more_results_than_calls():
+    # With an id they belong to the call; without one they are about nothing.
+    assert [order for _, order, _ in results(lookups("a"), *[result(tool_call_id="a")] * 2)] == [7, 7]
+    assert [order for _, order, _ in results(lookups(None), *[result(name="get_order")] * 2)] == [7, None]
+    assert results(lookups("a"), result(tool_call_id="other", name="get_order")) == [("get_order", None, "result")]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("Error: no such order", True),
+        ("ERROR 404", True),
+        ("error", True),
+        (" Error (code 5)", True),
+        ("Errors: none", False),
+        ("Error-free build", False),
+        ("error_rate=0.0", False),
+        ("error = 0.01", False),
+        ("error.log was written", False),
+        ("No error", False),
+        ('{"error": "no such order"}', True),
+        ('{"ok": false, "error": {"code": 5}}', True),
+        ('{"error": null, "order": 7}', False),
+        ('{"error": "cut o', True),
+        (str({"error": "no such order"}), True),  # TRL 1.16
+        (str({"ok": False, "error": "it's gone"}), True),
+        (str({"error": None, "order": 7}), False),
+        (str({"text": "'error': none"}), False),
+        (str({"error": "x" * 100_000}), True),
+        ("{'error': <Timeout>}", True),
+        ("{'a': " * 5_000, False),
+        ("{" + "-" * 15_000 + "1}", False),
+        (r"{'a': '\d'}", False),  # Python warns of such an escape
+        ("{__import__('os').getcwd()}", False),
+        ("", False),
+    ],
+)
+def test_an_error_is_recognized_however_it_is_written(text, error):
+    assert reports_error({"role": "tool", "content": text}) is error
 
 
 def test_things_are_compared_as_text_and_lists_name_several():
@@ -100,8 +238,43 @@ def test_conditions_on_arguments():
     atom = read_event_atom({"call": "pay", "where": {"amount": {"above": 100, "at_most": 200}, "to": ["me", "you"]}})
     assert atom.holds(Event("call", "pay", {"amount": 150, "to": "me"}))
     assert not atom.holds(Event("call", "pay", {"amount": 100, "to": "me"}))
-    assert not atom.holds(Event("call", "pay", {"amount": "150", "to": "me"}))
     assert not atom.holds(Event("call", "pay", {"amount": 150, "to": "them"}))
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "meets"),
+    [
+        ({"above": 500}, "501", True),
+        ({"above": 500}, " 5.01e2 ", True),
+        ({"above": 500}, "9" * 5_000, True),
+        ({"above": 500}, "500", False),
+        ({"at_most": 3}, "3", True),
+        ({"above": 500}, "$501", False),
+        ({"above": 500}, "inf", False),
+        ({"above": 0}, True, False),
+        (2, 2.0, True),
+        (2, "2", True),
+        (2, "2.0", True),
+        (2, "two", False),
+        (1, True, False),
+        (2**60 + 1, str(2**60), False),
+        ([2, "many"], "2", True),
+        ("2.0", 2, False),
+        (True, "true", True),
+        ("me", None, False),
+    ],
+)
+def test_numbers_may_be_written_as_text(where, value, meets):
+    atom = read_event_atom({"call": "pay", "where": {"x": where}})
+    assert atom.holds(Event("call", "pay", {"x": value})) is meets
+
+
+def test_a_result_that_python_printed_has_parts():
+    created = read_event_atom({"result": "create", "id": "result.order_id"})
+    assert created.things(Event("result", "create", {}, str({"order_id": "A1", "at": None}))) == ["A1"]
+    assert created.things(Event("result", "create", {}, str({"order_id": (1, 2), "raw": b"x"}))) == ["1", "2"]
+    assert created.things(Event("result", "create", {}, str({"order_id": {1}}))) == ["{1}"]
+    assert created.things(Event("result", "create", {}, str({("order_id",): 1}))) == []
 
 
 @pytest.mark.parametrize("where", ['"😀" = 3', "amount = { above = -inf, below = 1e22 }", 'b = [true, 2.5, "x"]'])
@@ -125,6 +298,9 @@ def test_words_of_a_message_are_whole_words():
         ('{ user = "yes", id = "x" }', "a message has no arguments"),
         ('{ call = "f", where = { x = { over = 3 } } }', "should compare by"),
         ('{ call = "f", text = "x" }', "a call has no text"),
+        ('{ call = "f", id = "x", optional = 1 }', "`optional` should be true or false"),
+        ('{ user = "yes", optional = true }', "a message has no arguments"),
+        ('{ calls = "refund", id = "x" }', "system. Did you mean 'call'?"),
         ('{ call = "f", where = { day = 2030-01-31 } }', "Write a date as text, in quotes"),
         ('{ call = "f", where = { day = ["x", 2030-01-31] } }', "Write a date as text, in quotes"),
     ],
@@ -141,6 +317,7 @@ def test_an_atom_that_says_nothing_is_refused(entry, message):
         ('sorts = { x = "names" }\natoms.a = { call = "f" }\npairs = [["forall x: G !a(x)", 1]]', "add `id`"),
         ('sorts = { x = 3 }\natoms.a = { call = "f", id = "x" }\npairs = [["forall x: G !a(x)", 1]]', "of names"),
         ('atoms.a = { call = "f" }\npairs = [["F a & G !a", 1]]', "No conversation can keep"),
+        ('atoms.a = { call = "f", id = "x" }\npairs = [["forall x: G !a(x)", 1]]', "sorts={'x': 'names'}"),
         ('pairs = [["F a", 1]]', "has no atoms"),
     ],
 )
@@ -239,6 +416,7 @@ def test_a_turn_is_paid_for_what_it_changes():
     assert (scored.total, scored.values) == (3.0, {"lookup first": 1.0, "thank": 1.0})
     assert Scorer(SPEC)([]).total == 0.0
     assert Scorer(SPEC)([MESSAGES[0], *MESSAGES[3:]]).turns == [-2.0, 0.0]
+    assert Scorer(SPEC)(MESSAGES[:1])[:2] == (1.0, [])  # nobody to pay
 
 
 def test_adapters_have_the_signatures_of_the_trainers():
@@ -253,7 +431,11 @@ def test_adapters_have_the_signatures_of_the_trainers():
         data_source="orders", solution_str="…", ground_truth="", extra_info={"messages": MESSAGES}
     )
     assert scored == {"score": 3.0, "turn_scores": [1.0, 0.0, 2.0]}
-    assert verl_reward(SPEC)("orders", "Thank you.", "")["score"] == 3.0
+    for extra_info in (None, {"num_turns": 2}):
+        with pytest.raises(rs.RecordingError, match=r"needs the conversation in extra_info\['messages'\]"):
+            verl_reward(SPEC)("orders", "Thank you.", "", extra_info)
+    assert verl_reward(SPEC, response_is_message=True)("orders", "Thank you.", "")["score"] == 3.0
+    assert verl_reward(SPEC, response_is_message=True)("orders", "…", "", {"messages": MESSAGES}) == scored
     # verifiers before 0.4 calls a function with those of prompt, completion, state and others that its signature names.
     functions, weights = verifiers_rubric(SPEC)
     state = {}
@@ -299,7 +481,142 @@ def test_a_guard_leaves_out_the_result_of_a_blocked_call_and_of_no_other():
     assert [decision.allowed for decision in guard.add(call("one"))] == [False]
     assert guard.add({"role": "tool", "tool_call_id": "one", "content": "no"}) == []
     assert guard.add({"role": "tool", "tool_call_id": ["one"], "content": "no"}) == []  # unhashable
-    # A call without an identifier is blocked too, and hides no later result.
-    guard = Guard(spec)
-    assert not guard.add(call(""))[0].allowed
-    assert guard._blocked == set()
+
+
+@pytest.mark.parametrize(
+    ("identifier", "said"),
+    [
+        ("a", {"tool_call_id": "a"}),
+        (0, {"tool_call_id": 0}),
+        (1, {"tool_call_id": "1"}),
+        (None, {"name": "get_order"}),
+        ("", {"tool_call_id": "", "name": "get_order"}),
+        (None, {}),
+        ("a", {"name": "get_order"}),
+    ],
+)
+def test_the_result_of_a_blocked_call_counts_for_nothing_whatever_its_id(identifier, said):
+    text = REFUND + '[[pairs]]\nformula = "G(asked -> O yes)"\nweight = 1\n'
+    text = text.replace("[atoms]", '[atoms]\nasked = { call = "get_order" }\nyes = { user = "yes" }')
+    guard = Guard(rs.Spec.from_toml(text))
+    assert [decision.allowed for decision in guard.add(lookups(identifier))] == [False]
+    guard.add(result("not allowed", **said))
+    assert not guard.check("refund", {"order_id": 7}).allowed
+    guard.add({"role": "user", "content": "Yes."})
+    # A later call with the same id, or none, is answered by the next result.
+    assert [decision.allowed for decision in guard.add(lookups(identifier))] == [True]
+    guard.add(result(**said))
+    assert guard.check("refund", {"order_id": 7}).allowed
+
+
+def test_of_parallel_calls_the_blocked_one_takes_its_own_result():
+    text = """
+    atoms.seven = { call = "get_order", where = { order_id = 7 } }
+    atoms.failed = { error = "get_order", where = { order_id = 8 } }
+    atoms.retry = { call = "get_order", where = { order_id = 9 } }
+    pairs = [["G !seven", 1], ["G(retry -> !O failed)", 1]]
+    """
+    guard = Guard(rs.Spec.from_toml(text))
+    assert [decision.allowed for decision in guard.add(lookups(None, None))] == [False, True]
+    guard.add(result("Error: not allowed", name="get_order"))
+    assert guard.check("get_order", {"order_id": 9}).allowed
+    guard.add(result("Error: gone", name="get_order"))
+    assert not guard.check("get_order", {"order_id": 9}).allowed
+
+
+UNCLEAR = rs.Spec.from_toml("""
+sorts = { order_id = "names", path = "names" }
+pairs = [
+    ["G !large", 1],
+    ["G !broad", 1],
+    ["G !forced", 1],
+    ["forall order_id: G(refund(order_id) -> O paid(order_id))", 1],
+    ["forall path: G{9} !touched(path)", 1],
+    ["mean order_id: F foreign(order_id)", 1],
+]
+[atoms]
+large = { call = "pay", where = { amount = { above = 500 } } }
+broad = { call = "search", where = { limit = { above = 100 } }, optional = true }
+forced = { call = "delete", where = { force = true } }
+refund = { call = "refund", id = "order_id" }
+foreign = { call = "refund", id = "order_id", where = { currency = "USD" } }
+touched = { call = "*", id = "path", optional = true }
+paid = { result = "pay", id = "order_id" }
+""")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "why"),
+    [
+        ("refund", '{"order_id": 7', "its arguments are not a JSON object"),
+        ("refund", "[7]", "its arguments are not a JSON object"),
+        ("refund", {}, "it has no 'order_id'"),
+        ("refund", None, "it has no 'order_id'"),
+        ("refund", {"order_id": None}, "it has no 'order_id'"),
+        ("refund", {"order_id": []}, "it has no 'order_id'"),
+        ("refund", {"orderId": 7}, "it has no 'order_id'"),
+        ("pay", {}, "it has no 'amount'"),
+        ("pay", {"amount": "$501"}, "its 'amount' is not a number"),
+        ("pay", {"amount": float("nan")}, "its 'amount' is not a number"),
+        ("pay", {"amount": True}, "its 'amount' is not a number"),
+        ("pay", "{", "its arguments are not a JSON object"),
+        ("pay", {"amount": "5"}, ""),
+        ("search", {}, ""),  # optional
+        ("search", {"limit": None}, ""),
+        ("search", {"limit": "all"}, "its 'limit' is not a number"),
+        ("delete", {}, ""),  # a value that is not there is not the wanted one
+        ("delete", "{", "its arguments are not a JSON object"),
+        ("other", {}, ""),
+        ("other", "{", "its arguments are not a JSON object"),  # it may have a path
+    ],
+)
+def test_a_call_that_a_rule_cannot_judge_is_blocked_and_reported(name, arguments, why):
+    decision = Guard(UNCLEAR).check(name, arguments)
+    assert decision == check_call(UNCLEAR, [], name, arguments)
+    assert decision.allowed is not bool(why)
+    assert {reason.unclear for reason in decision.reasons} == ({why} if why else set())
+    (blocked,) = Guard(UNCLEAR).add(asks({"id": "1", "function": {"name": name, "arguments": arguments}}))
+    assert blocked == decision._replace(id="1")
+    found = check(UNCLEAR, [asks({"id": "1", "function": {"name": name, "arguments": arguments}})])
+    assert [(f.rule, f.what, f.event) for f in found if f.status == "unclear"] == [
+        (reason.rule, f"call {name}: {why}", 0) for reason in decision.reasons
+    ]
+
+
+def test_the_reason_of_an_unclear_call_is_text_for_the_model():
+    assert str(Guard(SPEC).check("refund", {})) == (
+        "blocked: refund is not allowed now, it has no 'order_id', which the rule 'lookup first' needs"
+    )
+
+
+def test_a_condition_that_fails_makes_an_atom_false_whatever_else_is_missing():
+    atom = read_event_atom({"call": "pay", "id": "to", "where": {"currency": "USD", "amount": {"above": 5}}})
+    assert atom.unclear(Event("call", "pay", {"currency": "EUR"})) == ""
+    assert atom.unclear(Event("call", "pay", {"currency": "USD", "amount": 4})) == ""
+    assert atom.unclear(Event("call", "pay", {"currency": "USD", "amount": 6})) == "it has no 'to'"
+    assert atom.unclear(Event("call", "pay", {"currency": "USD", "to": "me"})) == "it has no 'amount'"
+
+
+def test_an_optional_atom_survives_a_file():
+    assert rs.Spec.from_toml(UNCLEAR.to_toml()) == UNCLEAR
+    assert UNCLEAR.atom_functions["touched"].optional
+
+
+def test_a_limit_of_calls_before_the_answer_is_one_of_parallel_calls_too():
+    # The recipe of the guide: a deadline such as F[0,8] counts events, and so it counts results as well.
+    spec = rs.Spec.from_toml("""
+        atoms.any_call = { call = "*" }
+        atoms.answer = { assistant = "*" }
+        pairs = [["F answer & G{4} !(any_call & !O answer)", 1]]
+    """)
+    user, answer = {"role": "user", "content": "Where is order 7?"}, {"role": "assistant", "content": "Here."}
+    for turns in ([2, 2], [1, 1, 1, 1], [4], []):
+        messages, guard = [user], Guard(spec)
+        for number in turns:
+            ids = list(map(str, range(number)))
+            messages += [lookups(*ids), *[result(tool_call_id=i) for i in ids]]
+        assert check(spec, [*messages, answer, lookups("later")]) == []
+        assert [finding.status for finding in check(spec, messages)] == ["not done"]
+        for message in messages:
+            guard.add(message)
+        assert guard.check("get_order").allowed is (sum(turns) < 4)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 
 from rewardspec.cli.options import add_no_references, aligned, command, spec_in
 from rewardspec.transcripts.checking import Finding, check
-from rewardspec.transcripts.messages import load_conversations
+from rewardspec.transcripts.messages import events_of, load_conversations
 from rewardspec.transcripts.rewards import Scorer
 from rewardspec.transcripts.rules import RuleBook
 from rewardspec.types import Subparsers
@@ -24,7 +25,8 @@ def add_parser(commands: Subparsers) -> None:
         rewardspec transcripts rules.toml conversations.jsonl --format json
         """,
         "A file is JSON, or JSON lines with a conversation on each line. The exit status is 0 if "
-        "every\nconversation keeps every rule, 1 if one does not, and 2 for bad input.",
+        "every\nconversation keeps every rule, 1 if one does not, and 2 for bad input. Atoms that no event makes true "
+        "are\nnamed on standard error.",
     )
     parser.add_argument("rules", metavar="RULES", help="the spec file with the rules")
     parser.add_argument("files", metavar="FILE", nargs="+", help="files of conversations")
@@ -40,11 +42,13 @@ def run(arguments: argparse.Namespace) -> int:
     spec = spec_in(arguments.rules, arguments)
     book, scorer = RuleBook(spec), Scorer(spec)
     rows: list[dict[str, object]] = []
+    matched: set[str] = set()
     broken = number = 0
     for path in arguments.files:
         for messages in load_conversations(path):
             found = check(book, messages)
             broken += bool(found)
+            matched |= {atom for event in events_of(messages) for atom, things in book.read(event).items() if things}
             if arguments.format == "json":
                 scored = scorer(messages)
                 findings = [finding.to_json() for finding in found]
@@ -56,6 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(_table(rows), end="")
         one = "conversation" if number == 1 else "conversations"
         print(f"{number:,} {one}: {number - broken:,} keep every rule, {broken:,} do not.")
+    unmatched = ", ".join(atom for atom in book.atoms if atom not in matched)
+    if unmatched:
+        print(f"No event makes these atoms true: {unmatched}. Is a name misspelt?", file=sys.stderr)
     return 1 if broken else 0
 
 

@@ -97,7 +97,8 @@ class LabelAxes:
                     name, declared = formula.variable, ", ".join(sorts) or "none"
                     raise SpecError(
                         f"The sort {name!r} of `{formula}` is not declared; declared: {declared}."
-                        f"{did_you_mean(name, sorts)} Say how many there are: Spec(…, sorts={{{name!r}: 4}})."
+                        f"{did_you_mean(name, sorts)} Say how many there are, sorts={{{name!r}: 4}}; or, for things "
+                        f"that appear as time goes on, such as those of conversations, sorts={{{name!r}: 'names'}}."
                     )
                 own = {f"{name}({formula.variable})": name for name in formula.predicates}
             for name in formula.atoms:

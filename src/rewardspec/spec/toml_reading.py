@@ -287,7 +287,7 @@ def read_atom(entry: Json, components: Components, resolving: Resolving = refere
             f"an atom is an expression such as 'abs(x) < 2', or a function as 'package.module:function'. "
             f"Received {shown(entry)}."
         )
-    _require_known_keys(entry, _ATOM, "it")
+    _require_known_keys(entry, (*_ATOM, *KINDS), "it")
     values = {key: _typed(value, _ATOM[key], f"`{key}`") for key, value in entry.items()}
     if ("expression" in values) == ("function" in values):
         raise SpecError(f"an atom has either an expression or a function. Received {shown(entry)}.")

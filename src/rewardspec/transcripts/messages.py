@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from rewardspec.errors import RecordingError, shown
-from rewardspec.spec.atoms.event_atoms import Event
+from rewardspec.spec.atoms.event_atoms import Event, read_result
 from rewardspec.types import Json
 
 Message: TypeAlias = Mapping[str, Json]
@@ -22,11 +24,16 @@ _TOOLS = ("tool", "function")
 _CONVERSATION = ("messages", "traj", "conversation")  # keys under which files hold the messages
 
 
+# The word "Error", or the start of an object with an error that cannot be read, such as one that is cut off.
+_ERROR = re.compile(r"""\s*(error(?!\w|\s*=|[-./]\w)|\{\s*(?P<quote>["'])error(?P=quote)\s*:)""", re.IGNORECASE)
+
+
 def reports_error(message: Message) -> bool:
     """Return whether the message of a tool reports an error.
 
-    It does if it has `is_error` or `status: "error"`, if its content is a JSON object with an `error`, or if its text
-    starts with "Error", whatever the case.
+    It does if it has `is_error` or `status: "error"`, if its content is an object with an `error` that is not empty, in
+    JSON or as Python prints it, also one that is cut off after its first key `error`, or if its text starts with the
+    word "Error", whatever the case. "Errors", "Error-free" and "error_rate=0" are other words.
 
     Example:
         >>> reports_error({"role": "tool", "content": "Error: no such order"})
@@ -36,21 +43,43 @@ def reports_error(message: Message) -> bool:
     """
     if message.get("is_error") or message.get("status") == "error":
         return True
-    text = text_of(message).lstrip()
-    if text.startswith("{"):
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
-            return False
-        return isinstance(found, dict) and bool(found.get("error") or found.get("is_error"))
-    return text[:5].lower() == "error"
+    text = text_of(message)
+    found = read_result(text)
+    if isinstance(found, dict):
+        return bool(found.get("error") or found.get("is_error"))
+    return _ERROR.match(text) is not None
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """A call that the agent asked for.
+
+    Attributes:
+        id: Its identifier, as text; empty where it has none.
+        name: Name of the tool.
+        arguments: Its arguments; empty where they cannot be read.
+        readable: Whether the arguments are a JSON object.
+    """
+
+    id: str
+    name: str
+    arguments: Mapping[str, Json]
+    readable: bool = True
 
 
 class Reader:
     """Turns messages into events, one after the other.
 
     An assistant's message is an event for its text, if it has any, and one for each call, in order. The message of a
-    tool is a result or an error, with the name and the arguments of the call that it answers.
+    tool is a result or an error, with the name and the arguments of the call that it answers. This is the first call
+    that waits for a result in the newest message that has one, among the calls with the result's id; for a result
+    without an id, among those of its tool; and without a name as well, among all. Another result with an id that was
+    answered belongs to the last call with it, and a result with an id that no call has to a call without an id.
+
+    Attributes:
+        messages: Number of messages read.
+        turn: Number of the assistant's last message, from 0; -1 before the first.
+        calls: The calls that the last message makes, or the one that it answers.
 
     Example:
         >>> reader = Reader()
@@ -63,9 +92,11 @@ class Reader:
 
     def __init__(self, is_error: ErrorTest = reports_error) -> None:
         self._is_error = is_error
-        self._calls: dict[str, tuple[str, dict[str, Json]]] = {}  # by id, and the last of each name
+        self._waiting: list[list[Call]] = []  # the calls of each message that no result has answered
+        self._last: dict[str, Call] = {}  # by id
         self.messages = 0
         self.turn = -1
+        self.calls: list[Call] = []
 
     def read(self, message: Message) -> list[Event]:
         """The events of the next message."""
@@ -76,31 +107,35 @@ class Reader:
             raise RecordingError(
                 f"Message {number} should be a mapping whose `role` is one of {roles}. Received {shown(message)}."
             )
+        calls = calls_of(message, number) if role == "assistant" else []
         self.messages += 1
+        self.turn += role == "assistant"
         text = text_of(message)
         if role in _TOOLS:
-            name, arguments = self._answered(message)
+            call = self._answered(message)
+            self.calls = [call]
             kind = "error" if self._is_error(message) else "result"
-            return [Event(kind, name, arguments, text, number, self.turn)]  # type: ignore[arg-type]
-        events = []
-        if role == "assistant":
-            self.turn += 1
-        calls = calls_of(message, number) if role == "assistant" else []
-        if text.strip() or not calls:
-            events.append(Event(_ROLES[role], text=text, message=number, turn=self.turn))  # type: ignore[arg-type]
-        for identifier, name, arguments in calls:
-            self._calls[f"name {name}"] = name, arguments
-            if identifier:
-                self._calls[f"id {identifier}"] = name, arguments
-            events.append(Event("call", name, arguments, message=number, turn=self.turn))
+            return [Event(kind, call.name, call.arguments, text, number, self.turn, call.readable)]  # type: ignore[arg-type]
+        self.calls = calls
+        self._last |= {call.id: call for call in calls if call.id}
+        while self._waiting and not self._waiting[-1]:
+            self._waiting.pop()
+        self._waiting.append(list(calls))
+        events = [Event("call", c.name, c.arguments, "", number, self.turn, c.readable) for c in calls]
+        if text.strip():
+            events.insert(0, Event(_ROLES[role], text=text, message=number, turn=self.turn))  # type: ignore[arg-type]
         return events
 
-    def _answered(self, message: Message) -> tuple[str, dict[str, Json]]:
-        identifier, name = message.get("tool_call_id"), message.get("name")
-        for key in (f"id {identifier}", f"name {name}"):
-            if key in self._calls:
-                return self._calls[key]
-        return (name if isinstance(name, str) else ""), {}
+    def _answered(self, message: Message) -> Call:
+        identifier, name = _identifier(message.get("tool_call_id")), _name(message)
+        known = self._last.get(identifier)
+        for calls in reversed(self._waiting):
+            for call in calls:
+                of_tool = name in ("", call.name) and not (identifier and call.id)
+                if call.id == identifier if known else of_tool:
+                    calls.remove(call)
+                    return call
+        return known or Call("", name, {})
 
 
 def events_of(messages: Iterable[Message], is_error: ErrorTest = reports_error) -> list[Event]:
@@ -118,21 +153,20 @@ def events_of(messages: Iterable[Message], is_error: ErrorTest = reports_error) 
 
 
 def text_of(message: Message) -> str:
-    """The text of a message: its content, or the texts of its parts."""
+    """The text of a message: its content, or the texts of its parts. A refusal is text, too."""
     content = message.get("content")
+    if content is None:
+        content = message.get("refusal")
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        parts = [part.get("text", "") if isinstance(part, Mapping) else part for part in content]
+        parts = [part.get("text", part.get("refusal")) if isinstance(part, Mapping) else part for part in content]
         return "\n".join(part for part in parts if isinstance(part, str))
     return "" if content is None else json.dumps(content, default=str)
 
 
-def calls_of(message: Message, number: int = 0) -> list[tuple[str, str, dict[str, Json]]]:
-    """Identifier, name and arguments of each call of an assistant's message.
-
-    Arguments that are no JSON object are left out.
-    """
+def calls_of(message: Message, number: int = 0) -> list[Call]:
+    """The calls of an assistant's message."""
     calls = message.get("tool_calls") or (
         [{"function": message["function_call"]}] if message.get("function_call") else []
     )
@@ -141,19 +175,44 @@ def calls_of(message: Message, number: int = 0) -> list[tuple[str, str, dict[str
     return [read_call(call, number) for call in calls]
 
 
-def read_call(call: Json, number: int = 0) -> tuple[str, str, dict[str, Json]]:
-    """Identifier, name and arguments of a call, as a mapping with `function` or with `name` and `arguments`."""
+def read_call(call: Json, number: int = 0) -> Call:
+    """A call, from a mapping with `function` or with `name` and `arguments`."""
     function = call.get("function", call) if isinstance(call, Mapping) else None
     name = function.get("name") if isinstance(function, Mapping) else None
     if not isinstance(name, str) or not name:
         raise RecordingError(f"A call of message {number} should have a function with a name. Received {shown(call)}.")
-    arguments = function.get("arguments", function.get("input", {}))  # type: ignore[union-attr]
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments) if arguments.strip() else {}
-        except (ValueError, RecursionError):
-            arguments = {}
-    return str(call.get("id") or ""), name, arguments if isinstance(arguments, dict) else {}
+    given = function.get("arguments", function.get("input"))  # type: ignore[union-attr]
+    return Call(_identifier(call.get("id")), name, *read_arguments(given))
+
+
+def read_arguments(given: Mapping[str, Json] | str | None) -> tuple[Mapping[str, Json], bool]:
+    """Arguments of a call, and whether they can be read: a mapping, JSON of one, or JSON of such JSON.
+
+    None, `null` and empty text are no arguments.
+
+    Example:
+        >>> read_arguments('{"order_id": 7}'), read_arguments('{"order_id": '), read_arguments("")
+        (({'order_id': 7}, True), ({}, False), ({}, True))
+    """
+    found: Json = given
+    for _ in range(2):
+        if isinstance(found, str):
+            try:
+                found = json.loads(found) if found.strip() else None
+            except (ValueError, RecursionError):
+                return {}, False
+    if found is None:
+        return {}, True
+    return (found, True) if isinstance(found, Mapping) else ({}, False)
+
+
+def _identifier(found: Json) -> str:
+    return "" if found is None else str(found)
+
+
+def _name(message: Message) -> str:
+    name = message.get("name")
+    return name if isinstance(name, str) else ""
 
 
 def load_conversations(path: str | os.PathLike[str]) -> Iterator[list[Message]]:
@@ -163,15 +222,25 @@ def load_conversations(path: str | os.PathLike[str]) -> Iterator[list[Message]]:
     JSON holds one conversation or a list of them.
 
     Raises:
-        RecordingError: The file cannot be read, or holds something else.
+        RecordingError: The file cannot be read, holds something else, or holds no conversation.
     """
     name = os.fspath(path)
+    empty = True
+    for found, where in _entries(name):
+        empty = False
+        yield _conversation(found, where)
+    if empty:
+        raise RecordingError(f"{name} has no conversation. It should have JSON of one, or one on each line.")
+
+
+def _entries(name: str) -> Iterator[tuple[Json, str]]:
+    """What a file has for each conversation, and where."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(name, encoding="utf-8") as file:
             if name.endswith((".jsonl", ".ndjson")):
                 for number, line in enumerate(file, start=1):
                     if line.strip():
-                        yield _conversation(_parsed(line, f"Line {number} of {name}"), f"Line {number} of {name}")
+                        yield _parsed(line, f"Line {number} of {name}"), f"Line {number} of {name}"
                 return
             found = _parsed(file.read(), name)
     except UnicodeDecodeError:
@@ -180,7 +249,7 @@ def load_conversations(path: str | os.PathLike[str]) -> Iterator[list[Message]]:
         raise RecordingError(f"Cannot read {name!r}: {error.strerror}.") from None
     several = isinstance(found, list) and not (found and isinstance(found[0], dict) and "role" in found[0])
     for number, each in enumerate(found if several else [found]):
-        yield _conversation(each, f"Conversation {number} of {name}")
+        yield each, f"Conversation {number} of {name}"
 
 
 def _parsed(text: str, where: str) -> Json:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from rewardspec.spec.spec import Spec
-from rewardspec.transcripts.messages import ErrorTest, Message, events_of, reports_error
+from rewardspec.transcripts.messages import ErrorTest, Message, Reader, reports_error
 from rewardspec.transcripts.rules import RuleBook
 
 
@@ -16,9 +16,10 @@ class Score(NamedTuple):
 
     Attributes:
         total: The value at the end: the weighted sum of the formulas' values or, once a rule that vetoes is broken, the
-            penalty.
+            penalty; 0 for a conversation without events.
         turns: The reward of each of the assistant's messages. Its calls, their results, and what the user answers count
-            for it; what comes before the first counts for the first. They add up to `total`.
+            for it; what comes before the first counts for the first. They add up to `total`. A conversation without a
+            message of the assistant has no turns.
         values: The value of each formula at the end, by name.
     """
 
@@ -48,14 +49,15 @@ class Scorer:
             RecordingError: One of the messages is no chat message.
         """
         spec, state = self._spec, self._spec.initial_state()
-        events = events_of(messages, self._is_error)
-        turns = [0.0] * (1 + max((event.turn for event in events), default=-1))
+        reader = Reader(self._is_error)
+        events = [event for message in messages for event in reader.read(message)]
+        turns = [0.0] * (1 + reader.turn)
         for event in events:
             state, reward = spec.step(state, self._book.labels(event))
             if turns:
                 turns[max(event.turn, 0)] += reward
         if not events:
-            return Score(0.0, [], dict.fromkeys(spec.names, 0.0))
+            return Score(0.0, turns, dict.fromkeys(spec.names, 0.0))
         return Score(float(spec.level(state)), turns, dict(zip(spec.names, spec.values(state), strict=True)))
 
 

@@ -43,7 +43,7 @@ class RuleState(NamedTuple):
 
 
 class Rule:
-    """One rule, compiled; `name` is what reports call it, and `sort` what it is about, or None."""
+    """One rule, compiled; `name` is what reports call it, `sort` what it is about, or None, `atoms` what it reads."""
 
     def __init__(self, name: str, formula: Formula) -> None:
         self.name = name
@@ -56,6 +56,7 @@ class Rule:
         self._things = {p: 1 << k for k, a in enumerate(self._monitor.atoms) for p in own if a == f"{p}({self.sort})"}
         named = {f"{predicate}({self.sort})" for predicate in own}
         self._plain = {a: 1 << k for k, a in enumerate(self._monitor.atoms) if a not in named}
+        self.atoms = {*self._things, *self._plain}
         self._bits = len(self._monitor.atoms)
         self._after: dict[int, int] = {}
         self._dead = {state for state in self._monitor.states if not self._monitor.bounds(state)[1]}
@@ -148,6 +149,11 @@ class RuleBook:
     """All rules of a spec, and its atoms, which are about events. Its sorts are sorts of names.
 
     The rules are the pairs with a weight of at least 0 that do not start with `mean`.
+
+    Attributes:
+        spec: The spec.
+        atoms: The functions of the atoms that its formulas read, by name.
+        rules: The rules.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -161,8 +167,8 @@ class RuleBook:
         for sort, things in spec.sorts.items():
             if things:
                 raise SpecError(f"The sort {sort!r} should be one of names here: sorts = {{ {sort} = 'names' }}.")
-        self._atoms = {name: functions[name] for name in (*spec.axes.labels_of, *spec.axes.named)}
-        for name, function in self._atoms.items():
+        self.atoms = {name: functions[name] for name in (*spec.axes.labels_of, *spec.axes.named)}
+        for name, function in self.atoms.items():
             if isinstance(function, EventAtom) and (function.id is not None) != (name in spec.axes.named):
                 about = spec.axes.named.get(name)
                 what = (
@@ -183,8 +189,8 @@ class RuleBook:
         """The state of each rule before the first event."""
         return tuple(rule.initial for rule in self.rules)
 
-    def read(self, event: Event) -> dict[str, Sequence[str]]:
-        """The atoms that are true of an event, each with the things that it names; ("",) for an atom about none."""
+    def _concerned_with(self, event: Event) -> list[tuple[str, AtomFunction]]:
+        """The atoms that an event of this kind and name may make true."""
         key = event.kind, event.name
         atoms = self._concerned.get(key)
         if atoms is None:
@@ -192,11 +198,15 @@ class RuleBook:
                 self._concerned.clear()
             atoms = self._concerned[key] = [
                 (name, atom)
-                for name, atom in self._atoms.items()
+                for name, atom in self.atoms.items()
                 if not isinstance(atom, EventAtom) or atom.concerns(*key)
             ]
+        return atoms
+
+    def read(self, event: Event) -> dict[str, Sequence[str]]:
+        """The atoms that are true of an event, each with the things that it names; ("",) for an atom about none."""
         found: dict[str, Sequence[str]] = {}
-        for name, atom in atoms:
+        for name, atom in self._concerned_with(event):
             if isinstance(atom, EventAtom):
                 if atom.holds(event):
                     found[name] = _PLAIN if atom.id is None else atom.things(event)
@@ -212,7 +222,7 @@ class RuleBook:
         """The labels of an event, as `Spec.step` reads them."""
         found = self.read(event)
         named = self.spec.axes.named
-        return {name: list(found.get(name, ())) if name in named else float(name in found) for name in self._atoms}
+        return {name: list(found.get(name, ())) if name in named else float(name in found) for name in self.atoms}
 
     def step(self, states: Sequence[RuleState], event: Event) -> tuple[RuleState, ...]:
         """The state of each rule after one more event."""
@@ -227,3 +237,11 @@ class RuleBook:
             for rule, state in zip(self.rules, states, strict=True)
             for thing in rule.broken_by(state, found)
         ]
+
+    def unclear(self, event: Event) -> list[tuple[Rule, str]]:
+        """The rules that cannot judge a call, as one of their atoms is unclear about it; each with the reason."""
+        found = {}
+        for name, atom in self._concerned_with(event) if event.kind == "call" else ():
+            if isinstance(atom, EventAtom) and (why := atom.unclear(event)):
+                found[name] = why
+        return [(rule, why) for rule in self.rules if (why := next((found[a] for a in found if a in rule.atoms), ""))]

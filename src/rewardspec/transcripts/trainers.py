@@ -87,11 +87,16 @@ def trl_reward(spec: Spec, name: str = "rewardspec") -> BatchRewardFunction:
     return reward
 
 
-def verl_reward(spec: Spec) -> Callable[..., dict[str, Json]]:
+def verl_reward(spec: Spec, response_is_message: bool = False) -> Callable[..., dict[str, Json]]:
     """Make a `compute_score` for verl's custom reward function.
 
-    verl passes the decoded response as text. The messages are read from `extra_info["messages"]`, which an agent loop
-    has to put there; without it, the response counts as one message of the assistant.
+    verl passes the decoded response as text, in which calls cannot be told from words. The messages are read from
+    `extra_info["messages"]`, which an agent loop has to put there.
+
+    Args:
+        spec: The spec.
+        response_is_message: Where there are no messages, score the response as one message of the assistant, which is
+            right for agents without tools that answer once; without it, this raises an error.
 
     Returns:
         A function whose result has `score`, the spec's total, and `turn_scores`, which add up to it.
@@ -106,8 +111,12 @@ def verl_reward(spec: Spec) -> Callable[..., dict[str, Json]]:
         **options: Json,
     ) -> dict[str, Json]:
         found = (extra_info or {}).get("messages")
-        messages = [{"role": "assistant", "content": solution_str}] if found is None else found
-        scored = scorer(_conversation([], messages))
+        if found is None and not response_is_message:
+            raise RecordingError(
+                f"verl_reward needs the conversation in extra_info['messages']. Received {shown(extra_info)}. Let your "
+                "agent loop put it there, or score the response as one message: response_is_message=True."
+            )
+        scored = scorer(_conversation([], solution_str if found is None else found))
         return {"score": scored.total, "turn_scores": scored.turns}
 
     return compute_score

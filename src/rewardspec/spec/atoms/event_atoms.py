@@ -5,6 +5,7 @@ In a spec file such an atom is a table with one of the kinds of events as its ke
 looked_up = { result = "get_order", id = "order_id" }     # the call succeeded
 refund = { call = "refund", id = "order_id" }             # the call was asked for
 large = { call = "refund", where = { amount = { above = 100 } } }
+broad = { call = "search", where = { limit = { above = 100 } }, optional = true }   # `limit` may be left out
 change = { call = ["update_*", "cancel_order"] }
 agreed = { user = ["yes", "go ahead"] }                   # a message with one of these words
 
@@ -13,11 +14,13 @@ agreed = { user = ["yes", "go ahead"] }                   # a message with one o
 
 from __future__ import annotations
 
+import ast
 import fnmatch
 import functools
 import json
 import operator
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
@@ -30,9 +33,11 @@ Kind: TypeAlias = Literal["call", "result", "error", "user", "assistant", "syste
 TOOL_KINDS = ("call", "result", "error")
 MESSAGE_KINDS = ("user", "assistant", "system")
 KINDS = (*TOOL_KINDS, *MESSAGE_KINDS)
-_OPTIONS = ("id", "where", "text")
+_OPTIONS = ("id", "where", "text", "optional")
 _COMPARISONS = {"above": operator.gt, "below": operator.lt, "at_least": operator.ge, "at_most": operator.le}
 _RESULT = "result."
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.IGNORECASE | re.ASCII)
+_LONGEST_LITERAL = 20_000  # characters; what reads a Python literal may take quadratic time
 
 
 class Event(NamedTuple):
@@ -45,6 +50,7 @@ class Event(NamedTuple):
         text: Text of the message or of the result.
         message: Index of the message that the event is in.
         turn: Number of the assistant's message that the event belongs to, from 0; -1 before the first.
+        readable: Whether the arguments could be read; if not, they are empty.
     """
 
     kind: Kind
@@ -53,6 +59,7 @@ class Event(NamedTuple):
     text: str = ""
     message: int = 0
     turn: int = -1
+    readable: bool = True
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,8 @@ class EventAtom:
             no thing.
         where: Conditions on arguments.
         text: Words, one of which the text of a result or error contains; none for any text.
+        optional: Whether a call may leave out the argument that `id` names and those that `where` compares. The atom is
+            then false of it; otherwise it is `unclear`.
 
     Example:
         >>> atom = read_event_atom({"call": "refund", "id": "order_id"})
@@ -79,6 +88,7 @@ class EventAtom:
     id: str | None = None
     where: Mapping[str, Json] = field(default_factory=dict)
     text: tuple[str, ...] = ()
+    optional: bool = False
 
     def __hash__(self) -> int:
         return hash((self.kind, self.names, self.id, self.text))
@@ -105,6 +115,26 @@ class EventAtom:
             return False
         return all(_meets(_part(event, path), wanted) for path, wanted in self.where.items())
 
+    def unclear(self, event: Event) -> str:
+        """Say why nobody can tell whether the atom is true of a call that it concerns; empty if one can."""
+        if self.id is None and not self.where:
+            return ""
+        if not event.readable:
+            return "its arguments are not a JSON object"
+        why = ""
+        for path, wanted in self.where.items():
+            value = _part(event, path)
+            if not isinstance(wanted, dict) or as_number(value) is not None:
+                if not _meets(value, wanted):
+                    return ""
+            elif value is None and self.optional:
+                return ""
+            else:
+                why = why or (f"it has no {path!r}" if value is None else f"its {path!r} is not a number")
+        if self.id is None or self.things(event):
+            return why
+        return "" if self.optional else why or f"it has no {self.id!r}"
+
     def things(self, event: Event) -> list[str]:
         """The things that an event names, as text: none, one, or each entry of a list."""
         assert self.id is not None
@@ -122,6 +152,8 @@ class EventAtom:
             table["where"] = dict(self.where)
         if self.text:
             table["text"] = _one_or_list(self.text)
+        if self.optional:
+            table["optional"] = True
         return _inline(table)
 
 
@@ -136,6 +168,7 @@ def read_event_atom(entry: Mapping[str, Json]) -> EventAtom:
             hint = did_you_mean(str(key), _OPTIONS)
             raise SpecError(f"Unknown key {key!r} beside `{kind}`; known: {', '.join(_OPTIONS)}.{hint}")
     names, text, where, place = entry[kind], entry.get("text", []), entry.get("where", {}), entry.get("id")
+    optional = entry.get("optional", False)
     if place is not None and not (isinstance(place, str) and place):
         raise SpecError(f"`id` should be the name of an argument. Received {shown(place)}.")
     if not isinstance(where, dict):
@@ -151,11 +184,50 @@ def read_event_atom(entry: Mapping[str, Json]) -> EventAtom:
             raise SpecError(f"`where.{path}` should compare by {', '.join(_COMPARISONS)}. Received {shown(wanted)}.")
         if isinstance(wanted, dict) and not all(_is_number(bound) for bound in wanted.values()):
             raise SpecError(f"`where.{path}` should compare with numbers. Received {shown(wanted)}.")
-    if kind in MESSAGE_KINDS and (text or where or place):
+    if not isinstance(optional, bool):
+        raise SpecError(f"`optional` should be true or false. Received {shown(optional)}.")
+    if kind in MESSAGE_KINDS and (text or where or place or optional):
         raise SpecError(f"a message has no arguments; `{kind}` takes words alone. Received {shown(entry)}.")
     if kind == "call" and text:
         raise SpecError(f"a call has no text; use `where` for its arguments. Received {shown(entry)}.")
-    return EventAtom(kind, _words(names, kind), place, where, _words(text, "text") if text else ())  # type: ignore[arg-type]
+    words = _words(text, "text") if text else ()
+    return EventAtom(kind, _words(names, kind), place, where, words, optional)  # type: ignore[arg-type]
+
+
+def read_result(text: str) -> Json:
+    """The JSON in the text of a result, or the dict or list that Python printed; None where there is neither.
+
+    Example:
+        >>> read_result('{"order_id": 7}'), read_result("{'error': 'no such order'}"), read_result("delivered")
+        ({'order_id': 7}, {'error': 'no such order'}, None)
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    text = text.strip()
+    if not text.startswith(("{", "[")) or len(text) > _LONGEST_LITERAL:
+        return None
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of escapes that are none
+            return json.loads(json.dumps(ast.literal_eval(text), default=str))  # sets and bytes become text
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+
+
+def as_number(value: Json) -> int | float | None:
+    """A number, or the one that a text is; None for anything else, also for NaN.
+
+    Example:
+        >>> as_number("501"), as_number(2.5), as_number("$5"), as_number(True)
+        (501, 2.5, None, None)
+    """
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        try:
+            return int(value)
+        except ValueError:  # a fraction, or thousands of digits
+            return float(value)
+    return value if _is_number(value) and value == value else None
 
 
 def _words(value: Json, key: str) -> tuple[str, ...]:
@@ -178,10 +250,7 @@ def _part(event: Event, path: str) -> Json:
         return found[path]
     if path.startswith(_RESULT):
         path = path.removeprefix(_RESULT)
-        try:
-            found = json.loads(event.text)
-        except (ValueError, RecursionError):
-            return None
+        found = read_result(event.text)
     for key in path.split("."):
         if not isinstance(found, dict) or key not in found:
             return None
@@ -192,11 +261,12 @@ def _part(event: Event, path: str) -> Json:
 def _meets(value: Json, wanted: Json) -> bool:
     if isinstance(wanted, list):
         return any(_meets(value, each) for each in wanted)
-    if not isinstance(wanted, dict):
-        return value is not None and _as_text(value) == _as_text(wanted)
-    if not _is_number(value):
-        return False
-    return all(_COMPARISONS[key](value, bound) for key, bound in wanted.items())
+    number = as_number(value)
+    if isinstance(wanted, dict):
+        return number is not None and all(_COMPARISONS[key](number, bound) for key, bound in wanted.items())
+    if _is_number(wanted):
+        return bool(number == wanted)
+    return value is not None and _as_text(value) == _as_text(wanted)
 
 
 def _is_number(value: Json) -> bool:
