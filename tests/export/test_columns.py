@@ -15,6 +15,7 @@ from rewardspec.errors import SpecError
 from rewardspec.export.c_code import to_c
 from rewardspec.export.c_columns import columns_to_c
 from rewardspec.export.sources import source_of_monitor
+from rewardspec.logic.durations import Pace
 from rewardspec.spec.atoms.column_atoms import ColumnAtom
 from rewardspec.synthesis.quantitative.synthesize import synthesize
 from tests.export.agreement import FLAGS
@@ -76,7 +77,7 @@ def test_random_expressions_give_the_same_bits(margin, tmp_path):
     values = (0.0, -0.0, 1.0, -1.0, 2.5, 0.1, 1e-300, 1e300)
     rows = np.array([[draw.choice((draw.choice(values), draw.gauss(0, 3))) for _ in COLUMNS] for _ in range(40)])
     source = source_of_monitor(synthesize(f"now ({' & '.join(atoms)})", semantics="robustness"), "m")
-    text = to_c(source) + columns_to_c(source, atoms, lambda: period)
+    text = to_c(source) + columns_to_c(source, atoms, lambda: Pace(period))
     text += "const double *labels(const m_record *r);\nconst double *labels(const m_record *r) { return r->labels; }\n"
     library = compiled(text, tmp_path, "expressions")
     library.labels.restype = ctypes.POINTER(ctypes.c_double)

@@ -243,11 +243,12 @@ class PastColumn:
         if self._read.timed:
             assert times is not None
             self._times = np.concatenate([self._times, times])
-            places = np.searchsorted(self._times, times - self._read.ago, side="right") - 1
+            rounding = 4 * np.spacing(np.abs(times) + self._read.ago)  # 8.1 - 5 is less than 3.1
+            places = np.searchsorted(self._times, times - self._read.ago + rounding, side="right") - 1
         else:
             places = here - int(self._read.ago)
         places = np.maximum(places, 0)
-        earlier = self._values[places]
+        earlier: Column = self._values[places]
         if len(values):  # nothing older than what the last row read is read again
             self._values, self._times = self._values[places[-1] :].copy(), self._times[places[-1] :].copy()
         return earlier
