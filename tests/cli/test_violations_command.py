@@ -162,6 +162,34 @@ def test_what_is_open_at_the_end_does_not_fail(here, capsys):
     assert [(row["status"], row["step"], row["certain_step"]) for row in found] == [("open", 90, None)]
 
 
+def test_a_complete_record_leaves_nothing_open(here, capsys):
+    rows = quiet(100)
+    rows[90]["alarm"] = 1
+    write(rows, here)
+    (row,) = listed(capsys, "rules.toml", "--trace", "log.csv", "--complete")
+    assert (row["status"], row["step"], row["certain_step"], row["certain_time"]) == ("violated", 90, 99, "199.0")
+    assert [row["status"] for row in listed(capsys, 'F "pressure > 9"', "--trace", "log.csv", status=0)] == ["open"]
+    assert [row["by"] for row in listed(capsys, 'F "pressure > 9"', "--trace", "log.csv", "--complete")] == [2.5]
+
+
+@pytest.mark.parametrize(
+    ("rule", "warning"),
+    [
+        ("alarm -> F[0s,10s] valve", "'alarm' is read at the first state only"),
+        ("F[0s,10s] valve", "`F[0,10] valve` is judged at the first row alone. Put G before it"),
+        ("O[0,3] valve", "looks back from the first state"),
+        ("G alarm & !valve", "'valve' is read at the first state only"),
+        ("G(alarm -> F[0s,10s] valve)", None),
+        ("F alarm", None),
+        ("G{2} !alarm & !F !valve", None),
+    ],
+)
+def test_a_rule_about_the_first_row_alone_is_warned_of(rule, warning, here, capsys):
+    main(["violations", rule, "--trace", write(quiet(40), here)])
+    told = capsys.readouterr().err
+    assert told.startswith(f"warning: {rule}: ") and warning in told if warning else told == ""
+
+
 def test_no_words_of_reinforcement_learning(here, capsys):
     rows = quiet(300)
     rows[70]["temp"] = 30
