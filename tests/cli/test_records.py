@@ -113,6 +113,37 @@ def test_json_lines_have_inner_objects_and_truth_values(here, capsys):
 def test_a_name_with_other_characters_is_written_with_underscores(here, capsys):
     name = write("log.csv", [{"Pressure (bar)": 3}, {"Pressure (bar)": 6}], here)
     assert column(capsys, "monitor", 'G "Pressure_bar < 5"', "--trace", name) == [1, 0]
+    name = write("log.csv", [{"Door Open": 1, "motor.on": 1}, {"Door Open": 0, "motor.on": 1}], here)
+    for door in ("Door_Open", '"Door_Open"', '"Door Open"', '"Door_Open == 1"'):
+        for motor in ("motor_on", '"motor_on"', '"motor.on"', '"motor_on == 1"', '"motor.on == 1"'):
+            assert column(capsys, "monitor", f"G({door} & {motor})", "--trace", name) == [1, 0]
+            assert column(capsys, "monitor", f"G({door} | {motor})", "--trace", name) == [1, 1]
+
+
+def test_a_name_of_several_columns_is_refused_unless_one_is_so_written(here, capsys):
+    name = write("log.csv", [{"a b": 1, "a-b": 0, "c d": 0, "c_d": 1}], here)
+    for formula in ("G a_b", 'G "a_b == 1"', 'G "before.a_b == 1"'):
+        message = error(capsys, "monitor", formula, "--trace", name)
+        assert "'a_b' may be any of the columns 'a b', 'a-b'. Rename columns, so that one is left." in message
+    assert column(capsys, "monitor", 'G("a b" & c_d & "c_d == 1")', "--trace", name) == [1]
+    (here / "log.csv").write_text("a,a\n1,0\n")
+    for formula in ("G a", 'G "a == 1"'):
+        assert "may be any of the columns 'a', 'a'" in error(capsys, "monitor", formula, "--trace", name)
+
+
+@pytest.mark.parametrize("words", [("yes", "no"), ("Y", "N"), ("on", "off"), ("T", "F"), (" True", " false")])
+def test_words_for_true_and_false_are_numbers(words, here, capsys):
+    for file in ("log.csv", "log.jsonl"):
+        name = write(file, [{"a": words[k % 3 != 0]} for k in range(6)], here)
+        assert column(capsys, "monitor", "now a", "--trace", name) == [1, 0, 0, 1, 0, 0]
+        assert column(capsys, "monitor", 'now "a == 1"', "--trace", name) == [1, 0, 0, 1, 0, 0]
+
+
+def test_other_words_and_comparisons_with_text_are_refused(here, capsys):
+    name = write("log.csv", [{"a": "open"}, {"a": "closed"}], here)
+    message = error(capsys, "monitor", 'G "a == 1"', "--trace", name)
+    assert "line 2: the entry of 'a' should be a number. Received 'open'. Write one there. Of words only" in message
+    assert "write numbers in place of words" in error(capsys, "monitor", "G \"a == 'open'\"", "--trace", name)
 
 
 @pytest.mark.parametrize(("missing", "expected"), [("hold", [0, 1, 1, 1]), ("skip", [0, 1])])
@@ -121,7 +152,11 @@ def test_empty_cells_are_held_or_left_out(missing, expected, here, capsys):
         rows = [{"p": 1, "note": None}, {"p": 8, "note": "x"}, {"p": None, "note": ""}, {"p": math.nan, "note": ""}]
         name = write(file, rows, here)
         assert column(capsys, "monitor", 'F "p > 5"', "--trace", name, "--missing", missing) == expected
-        assert "should be" in error(capsys, "monitor", 'F "p > 5"', "--trace", name)
+        message = error(capsys, "monitor", 'F "p > 5"', "--trace", name)
+        assert "the cell of 'p' is empty. Write a number there, take the value of the row before" in message
+        assert "--missing hold" in message
+    name = write("log.csv", [{"p": 1}, {"p": "NA"}, {"p": math.nan}], here)
+    assert "line 3: the cell of 'p' says 'NA'" in error(capsys, "monitor", 'F "p > 5"', "--trace", name)
 
 
 def test_there_is_nothing_to_hold_in_the_first_row(here, capsys):

@@ -162,6 +162,22 @@ def test_what_is_open_at_the_end_does_not_fail(here, capsys):
     assert [(row["status"], row["step"], row["certain_step"]) for row in found] == [("open", 90, None)]
 
 
+@pytest.mark.parametrize(
+    ("values", "rule", "message"),
+    [
+        ([1, "inf"], "x < 5", "line 3: the margin of 'x < 5' should be a finite number. Received -inf, where x = inf."),
+        ([1, "1e999"], "x@1 < x", "Received inf, where x = inf and x@1 = 1."),
+        ([1e308, -1e308], "x < 1e308", "Received inf, where x = -1e+308. Correct these cells."),
+    ],
+)
+def test_what_has_no_finite_margin_is_named_with_its_cells(values, rule, message, here, capsys):
+    write([{"x": x} for x in values], here)
+    assert main(["violations", f'G "{rule}"', "--trace", "log.csv"]) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert "x00" not in told
+
+
 def test_a_complete_record_leaves_nothing_open(here, capsys):
     rows = quiet(100)
     rows[90]["alarm"] = 1

@@ -29,7 +29,7 @@ from rewardspec.errors import LabelError, SpecError, did_you_mean
 from rewardspec.logic.durations import Pace, has_durations, in_steps
 from rewardspec.logic.unknown_atoms import atom_hint
 from rewardspec.machines.program import Semantics
-from rewardspec.spec.atoms.column_atoms import ColumnAtom
+from rewardspec.spec.atoms.column_atoms import ColumnAtom, column_named
 from rewardspec.spec.atoms.functions import looks_like_a_comparison
 from rewardspec.spec.atoms.references import is_reference
 from rewardspec.types import Json
@@ -207,10 +207,12 @@ class Trace:
         return {atom: self._reading(atom, (entries or {}).get(atom), margin) for atom in atoms}
 
     def _reading(self, atom: str, entry: Json, margin: bool) -> Reading:
-        if self.columns.count(atom) > 1:
-            raise LabelError(f"The trace {self._name!r} has {self.columns.count(atom)} columns {atom!r}. Keep one.")
-        if atom in self.columns:
-            return atom
+        try:
+            column = column_named(atom, self.columns)
+        except SpecError as error:
+            raise LabelError(f"Of the trace {self._name!r}: {error}") from error
+        if column is not None and (column == atom or entry is None):
+            return column
         entry = {"expression": entry} if isinstance(entry, str) and not is_reference(entry) else entry
         table = entry if isinstance(entry, dict) else {}
         text = table.get("expression", atom if looks_like_a_comparison(atom) else None)
@@ -293,7 +295,7 @@ class Trace:
                     label = np.broadcast_to(label, (len(rows),))
                     if count == 0 and rows and reading.at_reset is not None:
                         label = np.concatenate([[reading.at_reset], label[1:]])
-                labels[atom] = checked_labels(label, atom, semantics, numbers, self._where)
+                labels[atom] = checked_labels(label, reading, semantics, numbers, self._where, now, earlier)
             count += len(rows)
             if times is not None and rows:
                 before = times[-1]
