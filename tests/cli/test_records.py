@@ -187,7 +187,7 @@ def test_times_may_be_dates(here, capsys):
 @pytest.mark.parametrize(
     ("formula", "times", "message"),
     [
-        ('F[0s,5s] "p > 1"', [0, 1, 2, 3, 5, 6], "line 6: the row comes 2 seconds after the one before it, and most"),
+        ('F[0s,5s] "p > 1"', [0, 1, 2, 3, 5, 6], "line 6: the row comes 2 seconds after the one before it, and rows"),
         ('F[0s,5s] "p > 1"', [0, 0, 3], "line 3: times should increase"),
         ('F "p@1s > 1"', [0, 2, 1], "line 4: times should increase"),
         ('F[0s,5s] "p > 1"', [0, "soon", 3], "line 3: a time should be a number or an ISO 8601 date"),

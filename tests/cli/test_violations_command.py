@@ -73,7 +73,7 @@ def test_a_record_that_keeps_all_rules(here, capsys):
     name = write(quiet(600), here)
     assert listed(capsys, "rules.toml", "--trace", name, status=0) == []
     assert main(["violations", "rules.toml", "--trace", name]) == 0
-    assert capsys.readouterr().out == "600 rows: 0 violations.\n"
+    assert capsys.readouterr().out == "600 rows, 1 s apart: 0 violations.\n"
 
 
 def test_every_planted_violation_is_listed_and_none_besides(here, capsys):
@@ -149,7 +149,7 @@ def test_table_and_csv_say_the_same_as_json(here, capsys):
     ]
     assert main(["violations", "rules.toml", "--trace", name]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == "300 rows: 2 violations, 1 open at the end."
+    assert lines[-1] == "300 rows, 1 s apart: 2 violations, 1 open at the end."
     assert len(lines) == 2 + len(found)
     for line, row in zip(lines[1:-1], found, strict=True):
         assert re.split(r"\s{2,}", line)[:3] == [row["rule"], row["status"], str(row["step"])]
@@ -160,6 +160,19 @@ def test_what_is_open_at_the_end_does_not_fail(here, capsys):
     rows[90]["alarm"] = 1
     found = listed(capsys, "rules.toml", "--trace", write(rows, here), status=0)
     assert [(row["status"], row["step"], row["certain_step"]) for row in found] == [("open", 90, None)]
+
+
+def test_at_most_so_many_in_any_time_is_the_difference_of_a_running_count(here, capsys):
+    draw = random.Random(0)
+    restarts, rows, total = [], [], 0
+    for k in range(400):
+        restarts.append(draw.random() < 0.05 and k > 0)
+        total += restarts[-1]
+        rows.append({"time": 0.5 * k, "restarts": total})
+    found = listed(capsys, 'G "restarts - restarts@10s <= 2"', "--trace", write(rows, here))
+    steps = [k for row in found for k in range(row["step"], row["last_step"] + 1)]
+    assert steps == [k for k in range(400) if sum(restarts[max(0, k - 19) : k + 1]) > 2]
+    assert 5 < len(steps) < 300
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -167,35 +168,48 @@ class Trace:
         return self.pace
 
     def _measured_pace(self) -> Pace:
-        place = self._time_place()
+        self._time_place()
         if self.live:
             raise LabelError(
                 f"Durations need the distance between rows, and the trace {self._name!r} is a pipe, whose times are "
                 "not known before its end. Give it: --period SECONDS."
             )
-        with opened_table(self._name) as table:
-            read = ((number, self._time_of(cells[place], number)) for number, cells in table.rows)
-            rows = np.fromiter(read, dtype=[("number", np.int64), ("time", np.float64)])
-        if len(rows) < 2:
+        count, first, last = 0, math.nan, math.nan
+        for _, times in self._times_alone():
+            first, last, count = float(times[0]) if count == 0 else first, float(times[-1]), count + len(times)
+        if count < 2:
             raise LabelError(f"The trace {self._name!r} has less than two rows, and durations need their distance.")
-        times = rows["time"]
-        distances = np.diff(times)
-        if not (distances > 0.0).all():
-            worst = int(np.argmin(distances > 0.0)) + 1
-            raise self._not_later(rows["number"][worst], f"{times[worst]:.17g}", times[worst - 1])
-        period = float(times[-1] - times[0]) / (len(times) - 1)
-        off = times - times[0] - period * np.arange(len(times))
-        uneven = float(off.max() - off.min()) / period  # no distance is off by more than this part of a row
+        period = (last - first) / (count - 1)
+        # How far times are off; no distance between two of them is off by more than from the lowest to the highest.
+        lowest = highest = 0.0
+        worst, after, where = 0.0, period, 0  # the row whose distance to the one before it is off most
+        count, before = 0, first - period
+        for numbers, times in self._times_alone():
+            off = times - first - period * np.arange(count, count + len(times))
+            lowest, highest = min(lowest, float(off.min())), max(highest, float(off.max()))
+            distances = np.diff(times, prepend=before)
+            place = int(np.argmax(np.abs(distances - period)))
+            if abs(distances[place] - period) > worst:
+                worst, after, where = abs(distances[place] - period), distances[place], numbers[place]
+            count, before = count + len(times), float(times[-1])
+        uneven = (highest - lowest) / period
         if uneven > _UNEVEN:
-            usual = float(np.median(distances))
-            worst = int(np.argmax(np.abs(distances - usual))) + 1
             raise LabelError(
-                f"{self._where(rows['number'][worst])}: the row comes {distances[worst - 1]:g} seconds after the one "
-                f"before it, and most rows are {usual:g} seconds apart. Durations need rows that are equally far "
-                "apart. Resample the record, write the intervals in steps, or give the distance to assume with "
-                "--period."
+                f"{self._where(where)}: the row comes {after:g} seconds after the one before it, and rows are "
+                f"{period:g} seconds apart on average. Durations need rows that are equally far apart. Resample the "
+                "record, write the intervals in steps, or give the distance to assume with --period."
             )
         return Pace(period, min(uneven, _SLACK))
+
+    def _times_alone(self) -> Iterator[tuple[list[int], Column]]:
+        """The times of all rows, in blocks, with the numbers of the rows; the file is read anew."""
+        place, before = self._time_place(), None
+        with opened_table(self._name) as table:
+            while taken := list(itertools.islice(table.rows, _ROWS_AT_ONCE)):
+                numbers = [number for number, _ in taken]
+                times = self._times([cells[place] for _, cells in taken], before, numbers)
+                before = float(times[-1])
+                yield numbers, times
 
     def readings(
         self, atoms: Iterable[str], entries: Mapping[str, Json] | None = None, margin: bool = False

@@ -107,7 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
     certain = sum(row["status"] == "violated" for row in rows)
     if arguments.format == "table":
         still_open = f", {len(rows) - certain} open at the end" if len(rows) > certain else ""
-        print(f"{_counted(found.length, 'row')}: {_counted(certain, 'violation')}{still_open}.")
+        apart = "" if trace.pace is None else f", {trace.pace.period:.6g} s apart"
+        print(f"{_counted(found.length, 'row')}{apart}: {_counted(certain, 'violation')}{still_open}.")
     return 1 if certain else 0
 
 
