@@ -284,6 +284,9 @@ def test_rows_may_not_be_left_out_where_durations_count_them(here, capsys):
     name = write("log.csv", [{"time": k, "p": None if k == 3 else k} for k in range(9)], here)
     message = error(capsys, "monitor", 'F[0s,2s] "p > 1"', "--trace", name, "--missing", "skip")
     assert "line 5: a cell is empty, and durations need every row." in message
+    words = ["--trace", name, "--missing", "skip", "--period", "1"]
+    assert "durations need every row" in error(capsys, "monitor", 'F "p > p@2s + 2"', *words)
+    assert column(capsys, "monitor", 'F "p > p@2 + 2"', *words)[-1] == 1  # no duration
 
 
 def test_durations_need_a_column_of_times(here, capsys):

@@ -140,6 +140,16 @@ def test_what_cannot_be_exported_is_explained(tmp_path, monkeypatch, capsys):
         ColumnAtom("z > 1", ["x"])
 
 
+def test_seconds_ago_are_rows_however_times_are_rounded(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.csv").write_text("time,x\n" + "".join(f"{k / 3:.3f},{k}\n" for k in range(1, 90)))
+    for seconds, rows in ((5, 15), (0.333, 1)):
+        words = [f'G "x@{seconds}s > 1"', "--trace", "log.csv", "-o", "m.c"]
+        assert main(["export", *words]) == 0
+        assert f"double c0[{rows}];" in (tmp_path / "m.c").read_text()
+        assert main(["export", *words, "--period", "1/30"]) == (0 if seconds == 5 else 2)
+
+
 @needs_gcc
 def test_a_spec_is_paid_from_columns(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

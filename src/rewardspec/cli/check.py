@@ -103,12 +103,18 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument(
         "--resets", metavar="N", type=int, default=_RESETS, help="how many resets to look at (default: %(default)s)"
     )
-    add_period(parser, "for durations such as [0s,30s] (default: 1)")
+    add_period(
+        parser,
+        "for durations such as [0s,30s] in rules about records (default: 1); with it, expressions under [atoms] read "
+        "columns, which are not known here",
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what there is to know about the formula, or the spec."""
+    if arguments.env is not None and arguments.period is not None:
+        raise SpecError("--period is about rules of records, and --env about specs of environments. Give one of them.")
     if arguments.formula.endswith(".toml"):
         return _check_spec(arguments)
     if arguments.env is not None:
@@ -194,7 +200,8 @@ def _check_spec(arguments: argparse.Namespace) -> int:
     """Print what there is to know about the spec; 1 where it has errors, else 0."""
     with importing_from_here():
         durations = _Durations(arguments.period)
-        draft = draft_in(arguments.formula, arguments, durations.in_steps)
+        rewrite = durations.in_steps if arguments.env is None else None
+        draft = draft_in(arguments.formula, arguments, atoms=arguments.period is None, rewrite=rewrite)
         seen = Seen() if arguments.env is None else _seen(arguments.env, arguments.resets)
         missing = list(_missing_components(draft, arguments.env, seen.firsts))
         # Where the observation is not what the file says, labels would be those of other numbers, or none at all.

@@ -41,10 +41,13 @@ class Table(NamedTuple):
 
 
 @contextmanager
-def opened_table(name: str) -> Iterator[Table]:
-    """Open a file of records; its ending says what it is, and `-` is standard input, as CSV."""
+def opened_table(name: str, only: str | None = None) -> Iterator[Table]:
+    """Open a file of records; its ending says what it is, and `-` is standard input, as CSV.
+
+    If only one column is wanted, others may be left out.
+    """
     if Path(name).suffix.lower() == ".parquet":
-        with _opened_parquet(name) as table:
+        with _opened_parquet(name, only) as table:
             yield table
         return
     with _opened(name) as file:
@@ -141,7 +144,7 @@ def _flat(row: Mapping[str, Json]) -> dict[str, Json]:
 
 
 @contextmanager
-def _opened_parquet(name: str) -> Iterator[Table]:
+def _opened_parquet(name: str, only: str | None) -> Iterator[Table]:
     try:
         import pyarrow
         from pyarrow import parquet
@@ -154,8 +157,9 @@ def _opened_parquet(name: str) -> Iterator[Table]:
     except (OSError, pyarrow.ArrowInvalid) as error:
         raise LabelError(f"Cannot read the trace {name!r}: {error}. Give a Parquet file.") from None
     with file:
-        columns = list(file.schema_arrow.names)
-        batches = ([batch.column(k).to_pylist() for k in range(len(columns))] for batch in file.iter_batches())
+        columns = list(file.schema_arrow.names) if only is None else [only]
+        read = file.iter_batches(columns=None if only is None else columns)
+        batches = ([batch.column(k).to_pylist() for k in range(len(columns))] for batch in read)
         rows = itertools.chain.from_iterable(zip(*batch, strict=True) for batch in batches)
         yield Table(columns, enumerate(rows, start=1), "row")
 

@@ -27,7 +27,7 @@ from rewardspec.cli.trace_files import (
     opened_table,
 )
 from rewardspec.errors import LabelError, SpecError, did_you_mean
-from rewardspec.logic.durations import Pace, has_durations, in_steps
+from rewardspec.logic.durations import UNITS, Pace, has_durations, in_steps
 from rewardspec.logic.unknown_atoms import atom_hint
 from rewardspec.machines.program import Semantics
 from rewardspec.spec.atoms.column_atoms import ColumnAtom, column_named
@@ -41,7 +41,7 @@ TIME = "time"
 _ROWS_AT_ONCE = 4096
 _UNEVEN = 0.5  # of the distance between rows, by which times may be off
 _SLACK = 0.1  # of it, by which a duration may miss a whole number of rows at most
-TIME_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+TIME_UNITS = {"ns": 1e-9, "us": 1e-6, **UNITS}
 
 TRACE_HELP = (
     "Columns of a trace are labels of atoms, or numbers that expressions read: in quotes in a\n"
@@ -151,7 +151,7 @@ class Trace:
         self._time_column = TIME if time is None else time
         self._time_unit = time_unit
         self._period = period
-        self.pace = None if period is None else Pace(period)  # once it is known
+        self.pace: Pace | None = None  # once durations in a formula have needed it
         self.has_time = self._time_column in self.columns
         if time is not None and not self.has_time:
             hint = did_you_mean(time, self.columns)
@@ -164,7 +164,7 @@ class Trace:
     def needed_pace(self) -> Pace:
         """How far apart the rows are: as the user says, or else as all their times do, which are read here."""
         if self.pace is None:
-            self.pace = self._measured_pace()
+            self.pace = self._measured_pace() if self._period is None else Pace(self._period)
         return self.pace
 
     def _measured_pace(self) -> Pace:
@@ -203,8 +203,9 @@ class Trace:
 
     def _times_alone(self) -> Iterator[tuple[list[int], Column]]:
         """The times of all rows, in blocks, with the numbers of the rows; the file is read anew."""
-        place, before = self._time_place(), None
-        with opened_table(self._name) as table:
+        before = None
+        with opened_table(self._name, only=self._time_column) as table:
+            place = table.columns.index(self._time_column)
             while taken := list(itertools.islice(table.rows, _ROWS_AT_ONCE)):
                 numbers = [number for number, _ in taken]
                 times = self._times([cells[place] for _, cells in taken], before, numbers)
@@ -285,7 +286,7 @@ class Trace:
             nonlocal before, count
             rows, now = cells.read(taken)
             numbers = [number for number, _ in rows]
-            if self.pace is not None and len(rows) < len(taken):
+            if len(rows) < len(taken) and (self.pace is not None or (in_time and self._period is not None)):
                 gone = next(number for number, _ in taken if number not in numbers)
                 raise LabelError(
                     f"{self._where(gone)}: a cell is empty, and durations need every row. Take the value of the row "

@@ -119,17 +119,16 @@ class _Printer:
         self.helpers: dict[str, None] = {}
 
     def rows_ago(self, read: ColumnRead) -> int:
-        pace = self.pace() if read.timed else Pace(1.0)
-        rows = read.ago / pace.period
+        rows = self.pace().rows(read.ago) if read.timed else read.ago
         if rows > _MOST_KEPT:
             raise SpecError(
                 f"{read.column!r} is read {rows:,.0f} rows ago. The C state holds at most {_MOST_KEPT:,} values of a "
                 "column. Read it less far back."
             )
-        if abs(rows - round(rows)) > pace.slack:
+        if rows != round(rows):
             raise SpecError(
                 f"{read.ago:g} seconds are {rows:g} rows of this record. Write a number of seconds that is a whole "
-                f"number of rows, for example {read.column}@{max(round(rows), 1) * pace.period:g}s."
+                f"number of rows, for example {read.column}@{max(round(rows), 1) * self.pace().period:g}s."
             )
         return round(rows)
 

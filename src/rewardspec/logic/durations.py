@@ -26,6 +26,17 @@ class Pace(NamedTuple):
     period: float
     slack: float = _EXACT
 
+    def rows(self, time: float) -> float:
+        """The number of rows of a time in seconds, exactly whole where it is nearly so.
+
+        Example:
+            >>> Pace(1 / 3, 0.01).rows(0.333), Pace(1 / 3).rows(0.5)
+            (1, 1.5)
+        """
+        rows = time / self.period
+        nearest = max(round(rows), 1) if time else 0  # no time but 0 is 0 rows
+        return nearest if abs(rows - nearest) <= max(self.slack, _EXACT) else rows
+
 
 def seconds(amount: float, unit: str) -> float:
     """The seconds of an amount in ms, s, min or h.
@@ -96,15 +107,13 @@ def _in_rows(text: str, sign: str, pace: Pace, interval: str) -> str:
 
 
 def _rows(match: re.Match[str], pace: Pace, interval: str) -> float:
-    """The number of rows of a duration, exactly whole where it is nearly so."""
+    """The number of rows of a duration."""
     if match[2] not in UNITS:
         raise FormulaError(
             f"Unknown unit {match[2]!r} in the interval {interval}. The units are {', '.join(UNITS)}. Write, for "
             f"example, {match[1]}{'min' if match[2] in ('m', 'mins', 'minutes') else 's'}."
         )
-    rows = seconds(float(match[1]), match[2]) / pace.period
-    nearest = max(round(rows), 1)  # what is not 0 is not rounded to 0
-    return nearest if abs(rows - nearest) <= max(pace.slack, _EXACT) else rows
+    return pace.rows(seconds(float(match[1]), match[2]))
 
 
 def _apart(pace: Pace) -> str:
