@@ -138,7 +138,8 @@ SECTIONS = {
             "Pays 1 as long as each loss of stability is over within 3 steps. The formula looks back, so an unstable "
             "step costs nothing while there is time. The fourth unstable step in a row makes 0 certain. `WY[3] false` "
             "is true at the first three steps, which have too little past to judge. A loss that is not over when the "
-            "episode ends is forgiven. `G(!stable -> F[0,3] stable)` counts it as missed, and pays 0 while unstable.",
+            "episode ends is forgiven. `G(!stable -> F[0,3] stable)` counts it as missed, and pays 0 while unstable. "
+            "If no step may be unstable, write `G stable`: there is no `WY[0]`.",
         ),
         Recipe(
             "recharge",

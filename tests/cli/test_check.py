@@ -31,6 +31,25 @@ def test_it_tells_what_a_person_wants_to_know(capsys):
     )
 
 
+def test_durations_are_steps_of_a_second_or_of_the_period(tmp_path, capsys):
+    out = report_on("G(a -> F[0s,10s] b)", capsys)
+    assert out.startswith("Period      1 seconds, by which durations become steps; --period changes it\n")
+    assert "Formula     G(a -> F[0,10] b)\n" in out
+    assert "Formula     G(a -> F[0,300] b)\n" in report_on("G(a -> F[0s,10s] b)", capsys, "--period", "1/30")
+    rules = tmp_path / "rules.toml"
+    rules.write_text("[[pairs]]\nformula = 'alarm -> F[0s,1min] \"x < 5\"'\nweight = 1\n")
+    out = report_on(str(rules), capsys)
+    assert out.startswith("Period      1 seconds")
+    assert "F[0,60]" in out
+    assert "first-state-only" in out
+    assert main(["check", str(rules), "--env", "CartPole-v1"]) == 2
+    assert "has durations" in capsys.readouterr().err
+    rules.write_text("atoms.high = 'x - x@5s > 5'\n[[pairs]]\nformula = 'G(high -> F[0s,1min] low)'\nweight = 1\n")
+    assert "F[0,120]" in report_on(str(rules), capsys, "--period", "0.5")
+    assert main(["check", str(rules), "--env", "CartPole-v1", "--period", "1"]) == 2
+    assert "Give one of them" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("formula", "kind"),
     [

@@ -94,7 +94,7 @@ def test_an_option_that_a_command_does_not_have_is_told_with_the_usage_of_the_co
 
 
 def test_interrupted_it_says_so(capsys, monkeypatch):
-    def interrupt(formula):
+    def interrupt(*arguments):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("rewardspec.cli.check.formula_of", interrupt)

@@ -11,6 +11,9 @@ from rewardspec.errors import SynthesisError
 FORMULA = "G(request -> F grant)"
 EPISODE = "request,grant\n0,0\n0.75,0\n0,0.5\n"
 VALUES = "step,value,lower,upper\n0,1,0,1\n1,0.25,0,1\n2,0.5,0,1\n"
+_OR_MISSING = (
+    " a number there, take the value of the row before with --missing hold, or leave such rows out with --missing skip."
+)
 _OR_MARGINS = ", or read labels as margins with --semantics robustness."
 
 
@@ -120,10 +123,13 @@ def test_a_missing_column_is_named_with_the_nearest_one_there_is(trace, capsys):
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("yes", "the label of 'grant' should be a number in [0, 1]. Received 'yes'. Write one there."),
-        ("soon", "the label of 'grant' should be a number in [0, 1]. Received 'soon'. Write one there."),
-        ("", "the label of 'grant' should be a number in [0, 1]. Received ''. Write one there."),
-        ("nan", "the label of 'grant' should be in [0, 1]. Received nan. Write a number there."),
+        (
+            "soon",
+            "the label of 'grant' should be a number in [0, 1]. Received 'soon'. Write one there. Of words only true "
+            "and false, yes and no, on and off, t and f, y and n are read, as 1 and 0.",
+        ),
+        ("", "the cell of 'grant' is empty. Write" + _OR_MISSING),
+        ("nan", "the cell of 'grant' says 'nan'. Write" + _OR_MISSING),
         ("inf", "the label of 'grant' should be in [0, 1]. Received inf. Write a number there."),
         (
             "1.5",
@@ -244,7 +250,7 @@ def test_margins_are_read_as_robustness(trace, tmp_path, capsys):
 def test_as_robustness_a_label_is_finite(trace, capsys):
     assert main(["monitor", "G p", "--semantics", "robustness", "--trace", trace("p\n1.5\ninf\n")]) == 2
     assert capsys.readouterr().err.endswith(
-        "the label of 'p' should be a finite number. Received inf. Write one there.\n"
+        "the label of 'p' should be a finite number. Received inf. Write a number there.\n"
     )
 
 

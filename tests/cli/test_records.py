@@ -1,5 +1,6 @@
 """Records of sensors: `rewardspec monitor` and `explain` on columns that formulas and spec files compare."""
 
+import io
 import json
 import math
 import random
@@ -112,6 +113,37 @@ def test_json_lines_have_inner_objects_and_truth_values(here, capsys):
 def test_a_name_with_other_characters_is_written_with_underscores(here, capsys):
     name = write("log.csv", [{"Pressure (bar)": 3}, {"Pressure (bar)": 6}], here)
     assert column(capsys, "monitor", 'G "Pressure_bar < 5"', "--trace", name) == [1, 0]
+    name = write("log.csv", [{"Door Open": 1, "motor.on": 1}, {"Door Open": 0, "motor.on": 1}], here)
+    for door in ("Door_Open", '"Door_Open"', '"Door Open"', '"Door_Open == 1"'):
+        for motor in ("motor_on", '"motor_on"', '"motor.on"', '"motor_on == 1"', '"motor.on == 1"'):
+            assert column(capsys, "monitor", f"G({door} & {motor})", "--trace", name) == [1, 0]
+            assert column(capsys, "monitor", f"G({door} | {motor})", "--trace", name) == [1, 1]
+
+
+def test_a_name_of_several_columns_is_refused_unless_one_is_so_written(here, capsys):
+    name = write("log.csv", [{"a b": 1, "a-b": 0, "c d": 0, "c_d": 1}], here)
+    for formula in ("G a_b", 'G "a_b == 1"', 'G "before.a_b == 1"'):
+        message = error(capsys, "monitor", formula, "--trace", name)
+        assert "'a_b' may be any of the columns 'a b', 'a-b'. Rename columns, so that one is left." in message
+    assert column(capsys, "monitor", 'G("a b" & c_d & "c_d == 1")', "--trace", name) == [1]
+    (here / "log.csv").write_text("a,a\n1,0\n")
+    for formula in ("G a", 'G "a == 1"'):
+        assert "may be any of the columns 'a', 'a'" in error(capsys, "monitor", formula, "--trace", name)
+
+
+@pytest.mark.parametrize("words", [("yes", "no"), ("Y", "N"), ("on", "off"), ("T", "F"), (" True", " false")])
+def test_words_for_true_and_false_are_numbers(words, here, capsys):
+    for file in ("log.csv", "log.jsonl"):
+        name = write(file, [{"a": words[k % 3 != 0]} for k in range(6)], here)
+        assert column(capsys, "monitor", "now a", "--trace", name) == [1, 0, 0, 1, 0, 0]
+        assert column(capsys, "monitor", 'now "a == 1"', "--trace", name) == [1, 0, 0, 1, 0, 0]
+
+
+def test_other_words_and_comparisons_with_text_are_refused(here, capsys):
+    name = write("log.csv", [{"a": "open"}, {"a": "closed"}], here)
+    message = error(capsys, "monitor", 'G "a == 1"', "--trace", name)
+    assert "line 2: the entry of 'a' should be a number. Received 'open'. Write one there. Of words only" in message
+    assert "write numbers in place of words" in error(capsys, "monitor", "G \"a == 'open'\"", "--trace", name)
 
 
 @pytest.mark.parametrize(("missing", "expected"), [("hold", [0, 1, 1, 1]), ("skip", [0, 1])])
@@ -120,7 +152,11 @@ def test_empty_cells_are_held_or_left_out(missing, expected, here, capsys):
         rows = [{"p": 1, "note": None}, {"p": 8, "note": "x"}, {"p": None, "note": ""}, {"p": math.nan, "note": ""}]
         name = write(file, rows, here)
         assert column(capsys, "monitor", 'F "p > 5"', "--trace", name, "--missing", missing) == expected
-        assert "should be" in error(capsys, "monitor", 'F "p > 5"', "--trace", name)
+        message = error(capsys, "monitor", 'F "p > 5"', "--trace", name)
+        assert "the cell of 'p' is empty. Write a number there, take the value of the row before" in message
+        assert "--missing hold" in message
+    name = write("log.csv", [{"p": 1}, {"p": "NA"}, {"p": math.nan}], here)
+    assert "line 3: the cell of 'p' says 'NA'" in error(capsys, "monitor", 'F "p > 5"', "--trace", name)
 
 
 def test_there_is_nothing_to_hold_in_the_first_row(here, capsys):
@@ -151,12 +187,13 @@ def test_times_may_be_dates(here, capsys):
 @pytest.mark.parametrize(
     ("formula", "times", "message"),
     [
-        ('F[0s,5s] "p > 1"', [0, 1, 3], "line 4: the row comes 2 seconds after the one before it"),
+        ('F[0s,5s] "p > 1"', [0, 1, 2, 3, 5, 6], "line 6: the row comes 2 seconds after the one before it, and rows"),
         ('F[0s,5s] "p > 1"', [0, 0, 3], "line 3: times should increase"),
         ('F "p@1s > 1"', [0, 2, 1], "line 4: times should increase"),
-        ('F[0s,5s] "p > 1"', [0, "soon", 3], "line 3: a time should be a number of seconds or an ISO 8601 date"),
-        ('F[3s,4s] "p > 1"', [0, 5, 10], "No step lies in the interval [3s,4s]"),
-        ('X[3s] "p > 1"', [0, 2, 4], "3s in [3s] is 1.5 steps"),
+        ('F[0s,5s] "p > 1"', [0, "soon", 3], "line 3: a time should be a number or an ISO 8601 date"),
+        ('F[6s,9s] "p > 1"', [0, 5, 10], "No row lies in the interval [6s,9s]"),
+        ('X[3s] "p > 1"', [0, 2, 4], "3s in [3s] is 1.5 rows"),
+        ('F[0s,5s] "p > 1"', [0, 1000, 2000], "rows are 1000 seconds apart"),
         ('F "r > 1"', [0, 1, 2], "Unknown name 'r'"),
         ('F "p@0.5 > 1"', [0, 1, 2], "Steps are whole"),
         ('F "before.p@2 > 1"', [0, 1, 2], "has no earlier values"),
@@ -166,6 +203,90 @@ def test_times_may_be_dates(here, capsys):
 def test_mistakes_are_explained(formula, times, message, here, capsys):
     name = write("log.csv", [{"time": time, "p": 0} for time in times], here)
     assert message in error(capsys, "monitor", formula, "--trace", name)
+
+
+@pytest.mark.parametrize("rate", [3, 7, 30, 60, 64])
+@pytest.mark.parametrize("decimals", [3, 4])
+def test_intervals_are_those_of_the_times_however_these_are_rounded(rate, decimals, here, capsys):
+    for first in (0, 1, 2, 5 * rate + 1):
+        draw, length = random.Random(first), 25 * rate
+        times = [round((first + k) / rate, decimals) for k in range(length)]
+        labels = [(draw.random() < 0.3, draw.random() < 0.2 / rate) for _ in range(length)]
+        rows = [
+            {"time": f"{t:.{decimals}f}", "a": int(a), "b": int(b)} for t, (a, b) in zip(times, labels, strict=True)
+        ]
+        name = write("log.csv", rows, here)
+        for low, high in ((0, 5), (0, 0.6), (1, 3), (0.4, 12)):
+            near = 1.5 * 10**-decimals  # two times that are rounded
+            main(["violations", f"G(a -> F[{low}s,{high}s] b)", "--trace", name, "--format", "json"])
+            found = [row for row in json.loads(capsys.readouterr().out) if row["status"] == "violated"]
+            broken = [k for row in found for k in range(row["step"], row["last_step"] + 1)]
+            expected = [
+                i
+                for i, (a, _) in enumerate(labels)
+                if a
+                and not any(
+                    b and low - near <= times[j] - times[i] <= high + near for j, (_, b) in enumerate(labels) if j >= i
+                )
+            ]
+            judged = range(length - math.floor(high * rate + 1e-6))  # later ones are open
+            assert [k for k in broken if k in judged] == [k for k in expected if k in judged], (first, low, high)
+
+
+def test_a_long_deadline_is_that_of_the_whole_log(here, capsys):
+    rows = [{"time": f"{k / 3:.3f}", "a": int(k == 20), "b": int(k == 1821)} for k in range(2000)]
+    name = write("log.csv", rows, here)
+    assert main(["violations", "G(a -> F[0s,10min] b)", "--trace", name]) == 1  # after 600.333 seconds
+    assert main(["violations", "G(a -> F[0s,601s] b)", "--trace", name]) == 0
+
+
+def test_times_may_be_off_by_half_a_row_and_earlier_values_are_exact(here, capsys):
+    draw = random.Random(0)
+    rows = [{"time": round(k + draw.uniform(-0.1, 0.1), 4), "p": k} for k in range(50)]
+    assert column(capsys, "monitor", 'F[0s,5s] "p > 4"', "--trace", write("log.csv", rows, here))[-1] == 1
+    rows = [{"time": f"{k / 10:.1f}", "p": k} for k in range(100)]
+    words = ["monitor", 'now "p - p@5s > 50"', "--trace", write("log.csv", rows, here), "--semantics", "robustness"]
+    assert set(column(capsys, *words)[50:]) == {0}  # although 8.1 - 5 is less than 3.1
+
+
+def test_the_distance_of_rows_may_be_given(here, capsys):
+    for time in ("", "soon", 0):
+        name = write("log.csv", [{"time": time, "p": k} for k in range(30)], here)
+        words = ["--trace", name, "--period", "1/3"]
+        assert column(capsys, "monitor", 'F[0s,2s] "p > 6"', *words)[-1] == 0
+        assert column(capsys, "monitor", 'F[0s,2s] "p > 5"', *words)[-1] == 1
+        assert column(capsys, "monitor", 'now "p - p@2s == 6"', *words)[6:] == [1] * 24
+    for period in ("0", "-1", "soon", "1/0", "inf"):
+        with pytest.raises(SystemExit):
+            main(["monitor", 'F[0s,2s] "p > 6"', "--trace", name, "--period", period])
+        assert "--period: should be a number of seconds above 0" in capsys.readouterr().err
+
+
+def test_a_pipe_needs_the_distance_of_rows(monkeypatch, capsys):
+    def piped(*words):
+        text = "time,p\n" + "".join(f"{k},{k}\n" for k in range(5))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return main(["monitor", 'F[0s,2s] "p > 1"', "--trace", "-", *words])
+
+    assert piped() == 2
+    assert "is a pipe, whose times are not known before its end. Give it: --period SECONDS." in capsys.readouterr().err
+    assert piped("--period", "1") == 0
+
+
+def test_times_have_a_unit(here, capsys):
+    rows = [{"time": 500 * k, "p": k} for k in range(10)]
+    words = ["monitor", 'F[0s,2s] "p - p@1s > 1"', "--trace", write("log.csv", rows, here)]
+    assert "--time-unit" in error(capsys, *words)
+    assert column(capsys, *words, "--time-unit", "ms")[:5] == [0, 0, 1, 1, 1]
+
+
+def test_rows_may_not_be_left_out_where_durations_count_them(here, capsys):
+    name = write("log.csv", [{"time": k, "p": None if k == 3 else k} for k in range(9)], here)
+    message = error(capsys, "monitor", 'F[0s,2s] "p > 1"', "--trace", name, "--missing", "skip")
+    assert "line 5: a cell is empty, and durations need every row." in message
+    words = ["--trace", name, "--missing", "skip", "--period", "1"]
+    assert "durations need every row" in error(capsys, "monitor", 'F "p > p@2s + 2"', *words)
+    assert column(capsys, "monitor", 'F "p > p@2 + 2"', *words)[-1] == 1  # no duration
 
 
 def test_durations_need_a_column_of_times(here, capsys):

@@ -73,7 +73,7 @@ def test_a_record_that_keeps_all_rules(here, capsys):
     name = write(quiet(600), here)
     assert listed(capsys, "rules.toml", "--trace", name, status=0) == []
     assert main(["violations", "rules.toml", "--trace", name]) == 0
-    assert capsys.readouterr().out == "600 rows: 0 violations.\n"
+    assert capsys.readouterr().out == "600 rows, 1 s apart: 0 violations.\n"
 
 
 def test_every_planted_violation_is_listed_and_none_besides(here, capsys):
@@ -149,7 +149,7 @@ def test_table_and_csv_say_the_same_as_json(here, capsys):
     ]
     assert main(["violations", "rules.toml", "--trace", name]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == "300 rows: 2 violations, 1 open at the end."
+    assert lines[-1] == "300 rows, 1 s apart: 2 violations, 1 open at the end."
     assert len(lines) == 2 + len(found)
     for line, row in zip(lines[1:-1], found, strict=True):
         assert re.split(r"\s{2,}", line)[:3] == [row["rule"], row["status"], str(row["step"])]
@@ -160,6 +160,63 @@ def test_what_is_open_at_the_end_does_not_fail(here, capsys):
     rows[90]["alarm"] = 1
     found = listed(capsys, "rules.toml", "--trace", write(rows, here), status=0)
     assert [(row["status"], row["step"], row["certain_step"]) for row in found] == [("open", 90, None)]
+
+
+def test_at_most_so_many_in_any_time_is_the_difference_of_a_running_count(here, capsys):
+    draw = random.Random(0)
+    restarts, rows, total = [], [], 0
+    for k in range(400):
+        restarts.append(draw.random() < 0.05 and k > 0)
+        total += restarts[-1]
+        rows.append({"time": 0.5 * k, "restarts": total})
+    found = listed(capsys, 'G "restarts - restarts@10s <= 2"', "--trace", write(rows, here))
+    steps = [k for row in found for k in range(row["step"], row["last_step"] + 1)]
+    assert steps == [k for k in range(400) if sum(restarts[max(0, k - 19) : k + 1]) > 2]
+    assert 5 < len(steps) < 300
+
+
+@pytest.mark.parametrize(
+    ("values", "rule", "message"),
+    [
+        ([1, "inf"], "x < 5", "line 3: the margin of 'x < 5' should be a finite number. Received -inf, where x = inf."),
+        ([1, "1e999"], "x@1 < x", "Received inf, where x = inf and x@1 = 1."),
+        ([1e308, -1e308], "x < 1e308", "Received inf, where x = -1e+308. Correct these cells."),
+    ],
+)
+def test_what_has_no_finite_margin_is_named_with_its_cells(values, rule, message, here, capsys):
+    write([{"x": x} for x in values], here)
+    assert main(["violations", f'G "{rule}"', "--trace", "log.csv"]) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert "x00" not in told
+
+
+def test_a_complete_record_leaves_nothing_open(here, capsys):
+    rows = quiet(100)
+    rows[90]["alarm"] = 1
+    write(rows, here)
+    (row,) = listed(capsys, "rules.toml", "--trace", "log.csv", "--complete")
+    assert (row["status"], row["step"], row["certain_step"], row["certain_time"]) == ("violated", 90, 99, "199.0")
+    assert [row["status"] for row in listed(capsys, 'F "pressure > 9"', "--trace", "log.csv", status=0)] == ["open"]
+    assert [row["by"] for row in listed(capsys, 'F "pressure > 9"', "--trace", "log.csv", "--complete")] == [2.5]
+
+
+@pytest.mark.parametrize(
+    ("rule", "warning"),
+    [
+        ("alarm -> F[0s,10s] valve", "'alarm' is read at the first state only"),
+        ("F[0s,10s] valve", "`F[0,10] valve` is judged at the first row alone. Put G before it"),
+        ("O[0,3] valve", "looks back from the first state"),
+        ("G alarm & !valve", "'valve' is read at the first state only"),
+        ("G(alarm -> F[0s,10s] valve)", None),
+        ("F alarm", None),
+        ("G{2} !alarm & !F !valve", None),
+    ],
+)
+def test_a_rule_about_the_first_row_alone_is_warned_of(rule, warning, here, capsys):
+    main(["violations", rule, "--trace", write(quiet(40), here)])
+    told = capsys.readouterr().err
+    assert told.startswith(f"warning: {rule}: ") and warning in told if warning else told == ""
 
 
 def test_no_words_of_reinforcement_learning(here, capsys):

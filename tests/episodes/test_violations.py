@@ -239,8 +239,52 @@ def test_a_conjunction_has_the_violations_of_its_parts():
 def test_a_rule_with_an_interval_is_about_its_steps_and_one_without_g_about_the_first():
     trace = {"a": [0, 1, 0, 0, 1]}
     assert [(v.step, v.last) for v in find_violations("G[1,2] a", trace)] == [(2, 2)]
-    assert find_violations("F[0,2] !a & a", trace) == [Violation(0, 0, 0, None, 1)]
+    assert find_violations("F[0,2] !a & a", trace) == [Violation(0, 0, 0, None, None)]  # it never is again
+    assert find_violations("G[0,2] a", trace) == [Violation(0, 0, 0, None, 1), Violation(2, 2, 2, None, None)]
     assert find_violations("F a", trace) == []
+
+
+def counted_by_definition(f: fm.Formula, allowed: int, trace) -> list[tuple[int, int | None]]:
+    """For each step that breaks `G{allowed} f`, the step at which it and all before it are certain."""
+    length = len(trace["a"])
+    holds = values_by_definition(f, {name: np.array(values, dtype=float) for name, values in trace.items()})
+    broken = [i for i in range(length) if holds[i] == 0]
+    certain = [first(f, i, trace, False) for i in broken]
+    return [
+        (i, None if None in (*certain[:allowed], certain[k]) else max([*certain[:allowed], certain[k]]))
+        for k, i in enumerate(broken)
+        if k >= allowed
+    ]
+
+
+def test_a_count_is_broken_at_each_step_too_many_and_never_recovers():
+    several = 0
+    for seed in range(300):
+        formula, trace, margins = drawn(seed)
+        draw = random.Random(seed)
+        rule = fm.AllButTimes(formula, draw.randint(1, 3))
+        expected = counted_by_definition(formula, rule.count, trace)
+        found = found_in_blocks(rule, trace, margins, draw)
+        assert [k for v in found for k in range(v.step, v.last + 1)] == [i for i, _ in expected], (seed, str(rule))
+        for v in found:
+            certain = [step for i, step in expected if v.step <= i <= v.last and step is not None]
+            assert v.certain == min(certain, default=None), (seed, str(rule))
+            late = first(without_deadlines(formula), v.last, trace, True)
+            assert v.recovered == late, (seed, str(rule))
+        several += len(found) > 1
+    assert several > 5
+    assert find_violations("G{2} !r", {"r": [0, 1, 1, 0, 1, 0]}) == [Violation(4, 4, 4, None, None)]
+    assert find_violations("!F{3} r", {"r": [0, 1, 1, 0, 1, 0]}) == [Violation(4, 4, 4, None, None)]
+
+
+def test_nothing_is_open_at_the_end_of_a_complete_record():
+    trace, margins = {"a": [1, 0, 1, 0], "b": [0, 1, 0, 0]}, {"a": [1, -1, 1, -1], "b": [-1, 1, -3, -2]}
+    for rule, step, amount in (("G(a -> F[0,5] b)", 2, 1), ("G(a -> F b)", 2, 1), ("F(a & b)", 0, 1)):
+        (found,) = find_violations(rule, trace, margins)
+        assert (found.step, found.certain) == (step, None)
+        assert find_violations(rule, trace, margins, complete=True) == [Violation(step, step, 3, amount, None)]
+    assert find_violations("G(a -> F[0,1] b)", trace, margins, complete=True)[0].certain == 3
+    assert find_violations("G(b -> a)", trace) == find_violations("G(b -> a)", trace, complete=True)
 
 
 def test_what_has_no_margin_does_not_count():

@@ -15,6 +15,7 @@ from rewardspec.errors import SpecError
 from rewardspec.export.c_code import to_c
 from rewardspec.export.c_columns import columns_to_c
 from rewardspec.export.sources import source_of_monitor
+from rewardspec.logic.durations import Pace
 from rewardspec.spec.atoms.column_atoms import ColumnAtom
 from rewardspec.synthesis.quantitative.synthesize import synthesize
 from tests.export.agreement import FLAGS
@@ -76,7 +77,7 @@ def test_random_expressions_give_the_same_bits(margin, tmp_path):
     values = (0.0, -0.0, 1.0, -1.0, 2.5, 0.1, 1e-300, 1e300)
     rows = np.array([[draw.choice((draw.choice(values), draw.gauss(0, 3))) for _ in COLUMNS] for _ in range(40)])
     source = source_of_monitor(synthesize(f"now ({' & '.join(atoms)})", semantics="robustness"), "m")
-    text = to_c(source) + columns_to_c(source, atoms, lambda: period)
+    text = to_c(source) + columns_to_c(source, atoms, lambda: Pace(period))
     text += "const double *labels(const m_record *r);\nconst double *labels(const m_record *r) { return r->labels; }\n"
     library = compiled(text, tmp_path, "expressions")
     library.labels.restype = ctypes.POINTER(ctypes.c_double)
@@ -137,6 +138,16 @@ def test_what_cannot_be_exported_is_explained(tmp_path, monkeypatch, capsys):
         assert message in capsys.readouterr().err
     with pytest.raises(SpecError):
         ColumnAtom("z > 1", ["x"])
+
+
+def test_seconds_ago_are_rows_however_times_are_rounded(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.csv").write_text("time,x\n" + "".join(f"{k / 3:.3f},{k}\n" for k in range(1, 90)))
+    for seconds, rows in ((5, 15), (0.333, 1)):
+        words = [f'G "x@{seconds}s > 1"', "--trace", "log.csv", "-o", "m.c"]
+        assert main(["export", *words]) == 0
+        assert f"double c0[{rows}];" in (tmp_path / "m.c").read_text()
+        assert main(["export", *words, "--period", "1/30"]) == (0 if seconds == 5 else 2)
 
 
 @needs_gcc

@@ -21,10 +21,12 @@ from rewardspec.cli.options import (
     importing_from_here,
     made,
 )
+from rewardspec.cli.traces import add_period
 from rewardspec.episodes.engine import Transition
 from rewardspec.episodes.observation_copies import copied
 from rewardspec.errors import FormulaError, SpecError, SynthesisError
 from rewardspec.logic import formulas as fm
+from rewardspec.logic.durations import Pace, has_durations, in_steps
 from rewardspec.logic.formulas import LAST, Formula
 from rewardspec.logic.fragments import is_cosafe, is_propositional, is_safe
 from rewardspec.logic.normal_form import to_nnf
@@ -101,19 +103,45 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument(
         "--resets", metavar="N", type=int, default=_RESETS, help="how many resets to look at (default: %(default)s)"
     )
+    add_period(
+        parser,
+        "for durations such as [0s,30s] in rules about records (default: 1); with it, expressions under [atoms] read "
+        "columns, which are not known here",
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what there is to know about the formula, or the spec."""
+    if arguments.env is not None and arguments.period is not None:
+        raise SpecError("--period is about rules of records, and --env about specs of environments. Give one of them.")
     if arguments.formula.endswith(".toml"):
         return _check_spec(arguments)
     if arguments.env is not None:
         raise SpecError("--env goes with a spec file, whose atoms read observations. Received a formula.")
-    formula = formula_of(arguments)
-    for title, text in _formula_report(formula, arguments.semantics):
+    durations = _Durations(arguments.period)
+    formula = formula_of(arguments, durations.in_steps)
+    for title, text in (*durations.report(), *_formula_report(formula, arguments.semantics)):
         print(section(title, text))
     return 0
+
+
+class _Durations:
+    """Durations in formulas, which become steps of a period; None is 1 second, so that nobody need think of it."""
+
+    def __init__(self, period: float | None) -> None:
+        self._pace = Pace(1.0 if period is None else period)
+        self._found = False
+
+    def in_steps(self, text: str) -> str:
+        """A formula's text in steps."""
+        self._found = self._found or has_durations(text)
+        return in_steps(text, self._pace)
+
+    def report(self) -> Sequence[tuple[str, str]]:
+        """What is to be said of the period, if a formula had durations."""
+        text = f"{self._pace.period:g} seconds, by which durations become steps; --period changes it"
+        return [("Period", text)] if self._found else []
 
 
 def _formula_report(formula: Formula, semantics: Semantics) -> Iterator[tuple[str, str]]:
@@ -171,7 +199,9 @@ def _shortened(text: str, longest: int = 500) -> str:
 def _check_spec(arguments: argparse.Namespace) -> int:
     """Print what there is to know about the spec; 1 where it has errors, else 0."""
     with importing_from_here():
-        draft = draft_in(arguments.formula, arguments)
+        durations = _Durations(arguments.period)
+        rewrite = durations.in_steps if arguments.env is None else None
+        draft = draft_in(arguments.formula, arguments, atoms=arguments.period is None, rewrite=rewrite)
         seen = Seen() if arguments.env is None else _seen(arguments.env, arguments.resets)
         missing = list(_missing_components(draft, arguments.env, seen.firsts))
         # Where the observation is not what the file says, labels would be those of other numbers, or none at all.
@@ -180,7 +210,8 @@ def _check_spec(arguments: argparse.Namespace) -> int:
         spec = Spec(draft.pairs, **draft.options)
         findings = missing + findings_of(LintedSpec(spec, draft.atoms, initial_labels, seen.limit, arguments.observe))
         looked_at = "" if initial_labels is None else f"{arguments.env}: {_looked_at(seen)}"
-        for title, text in _spec_report(arguments.formula, draft, spec, findings, looked_at):
+        report = _spec_report(arguments.formula, draft, spec, findings, looked_at)
+        for title, text in (*durations.report(), *report):
             print(section(title, text))
     return 1 if any(finding.severity == "error" for finding in findings) else 0
 

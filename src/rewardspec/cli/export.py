@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
             machine, entries = _machine(arguments, trace.in_steps)
             readings = trace.readings(machine.atoms, entries, margin=machine.semantics == "robustness")
             source = source_of_spec(machine, name) if isinstance(machine, Spec) else source_of_monitor(machine, name)
-            text = machine.to_c(name) + columns_to_c(source, readings, trace.period)
+            text = machine.to_c(name) + columns_to_c(source, readings, trace.needed_pace)
     write_whole(path, text.encode())
     print(f"Wrote {path}: {machine!r}")
     return 0

@@ -94,8 +94,10 @@ def add_no_references(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def draft_in(path: str, arguments: argparse.Namespace) -> SpecDraft:
-    """Read a spec file, and announce its imports on standard error before they happen."""
+def draft_in(
+    path: str, arguments: argparse.Namespace, atoms: bool = True, rewrite: Callable[[str], str] | None = None
+) -> SpecDraft:
+    """Read a spec file, and announce its imports on standard error before they happen; the rest as for `read_draft`."""
     told: set[str] = set()
 
     def announce(reference: str) -> None:
@@ -104,7 +106,7 @@ def draft_in(path: str, arguments: argparse.Namespace) -> SpecDraft:
             told.add(module)
             print(f"Importing {module}, which {path} names; --no-references refuses that.", file=sys.stderr)
 
-    return read_draft(path, references=not arguments.no_references, announce=announce)
+    return read_draft(path, references=not arguments.no_references, announce=announce, atoms=atoms, rewrite=rewrite)
 
 
 def spec_in(path: str, arguments: argparse.Namespace) -> Spec:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rewardspec.errors import LabelError, MissingExtraError
 from rewardspec.machines.label_checks import TOLERANCE
 from rewardspec.machines.program import Semantics
-from rewardspec.spec.atoms.column_atoms import ColumnRead
+from rewardspec.spec.atoms.column_atoms import ColumnAtom, ColumnRead
 from rewardspec.types import Json
 
 Cell: TypeAlias = Json  # text in CSV files; numbers, truth values, text or None in others
@@ -41,10 +41,13 @@ class Table(NamedTuple):
 
 
 @contextmanager
-def opened_table(name: str) -> Iterator[Table]:
-    """Open a file of records; its ending says what it is, and `-` is standard input, as CSV."""
+def opened_table(name: str, only: str | None = None) -> Iterator[Table]:
+    """Open a file of records; its ending says what it is, and `-` is standard input, as CSV.
+
+    If only one column is wanted, others may be left out.
+    """
     if Path(name).suffix.lower() == ".parquet":
-        with _opened_parquet(name) as table:
+        with _opened_parquet(name, only) as table:
             yield table
         return
     with _opened(name) as file:
@@ -141,7 +144,7 @@ def _flat(row: Mapping[str, Json]) -> dict[str, Json]:
 
 
 @contextmanager
-def _opened_parquet(name: str) -> Iterator[Table]:
+def _opened_parquet(name: str, only: str | None) -> Iterator[Table]:
     try:
         import pyarrow
         from pyarrow import parquet
@@ -154,8 +157,9 @@ def _opened_parquet(name: str) -> Iterator[Table]:
     except (OSError, pyarrow.ArrowInvalid) as error:
         raise LabelError(f"Cannot read the trace {name!r}: {error}. Give a Parquet file.") from None
     with file:
-        columns = list(file.schema_arrow.names)
-        batches = ([batch.column(k).to_pylist() for k in range(len(columns))] for batch in file.iter_batches())
+        columns = list(file.schema_arrow.names) if only is None else [only]
+        read = file.iter_batches(columns=None if only is None else columns)
+        batches = ([batch.column(k).to_pylist() for k in range(len(columns))] for batch in read)
         rows = itertools.chain.from_iterable(zip(*batch, strict=True) for batch in batches)
         yield Table(columns, enumerate(rows, start=1), "row")
 
@@ -164,7 +168,8 @@ Missing: TypeAlias = Literal["error", "hold", "skip"]
 Column: TypeAlias = NDArray[np.float64]
 Row: TypeAlias = tuple[int, Sequence[Cell]]  # the number of its line, and its cells
 
-_TRUTHS = {"true": 1.0, "false": 0.0}
+_WORDS = (("true", "false"), ("yes", "no"), ("on", "off"), ("t", "f"), ("y", "n"))
+_TRUTHS = {word: truth for pair in _WORDS for word, truth in zip(pair, (1.0, 0.0), strict=True)}
 _NOTHING = ("", "nan", "na", "n/a", "null", "none")
 
 
@@ -186,11 +191,11 @@ class CellReader:
     def read(self, rows: Sequence[Row]) -> tuple[Sequence[Row], dict[str, Column]]:
         """The rows that are not left out, and their numbers by column."""
         try:
-            columns = {column: np.array([float(cells[place]) for _, cells in rows]) for column, place in self._places}
+            columns = {column: _numbers([cells[place] for _, cells in rows]) for column, place in self._places}
             if all(np.isfinite(values).all() for values in columns.values()):  # the usual case
                 self._last = {column: float(values[-1]) for column, values in columns.items()}
                 return rows, columns
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, AttributeError, KeyError):
             pass
         kept: list[Row] = []
         found: list[dict[str, float]] = []
@@ -207,9 +212,15 @@ class CellReader:
         values: dict[str, float] = {}
         for column, place in self._places:
             cell = cells[place]
-            if self._missing != "error" and _is_missing(cell):
+            if _is_missing(cell):
                 if self._missing == "skip":
                     return None
+                if self._missing == "error":
+                    shown = "is empty" if cell is None or not str(cell).strip() else f"says {str(cell)!r}"
+                    raise LabelError(
+                        f"{self._where(number)}: the cell of {column!r} {shown}. Write a number there, take the value "
+                        "of the row before with --missing hold, or leave such rows out with --missing skip."
+                    )
                 if column not in self._last:
                     raise LabelError(
                         f"{self._where(number)}: the first cell of {column!r} is empty, and there is none before it to "
@@ -218,12 +229,15 @@ class CellReader:
                 values[column] = self._last[column]
                 continue
             try:
-                values[column] = float(cell)  # the usual case
-            except (TypeError, ValueError):
+                values[column] = float(_numbers([cell])[0])
+            except (TypeError, ValueError, AttributeError, KeyError):
                 is_label = column in self._labels
                 kind = " in [0, 1]" if is_label and self._semantics == "degree" else ""
                 what = "the label of " if is_label else "the entry of "
-                values[column] = _number(cell, column, self._where(number), what, kind)
+                raise LabelError(
+                    f"{self._where(number)}: {what}{column!r} should be a number{kind}. Received {str(cell)!r}. "
+                    f"{_remedy(str(cell).strip())}"
+                ) from None
         return values
 
 
@@ -243,53 +257,65 @@ class PastColumn:
         if self._read.timed:
             assert times is not None
             self._times = np.concatenate([self._times, times])
-            places = np.searchsorted(self._times, times - self._read.ago, side="right") - 1
+            rounding = 4 * np.spacing(np.abs(times) + self._read.ago)  # 8.1 - 5 is less than 3.1
+            places = np.searchsorted(self._times, times - self._read.ago + rounding, side="right") - 1
         else:
             places = here - int(self._read.ago)
         places = np.maximum(places, 0)
-        earlier = self._values[places]
+        earlier: Column = self._values[places]
         if len(values):  # nothing older than what the last row read is read again
             self._values, self._times = self._values[places[-1] :].copy(), self._times[places[-1] :].copy()
         return earlier
 
 
 def checked_labels(
-    labels: Column, atom: str, semantics: Semantics, numbers: Sequence[int], where: Callable[[int], str]
+    labels: Column,
+    reading: ColumnAtom | str,
+    semantics: Semantics,
+    numbers: Sequence[int],
+    where: Callable[[int], str],
+    now: Mapping[str, Column],
+    earlier: Mapping[ColumnRead, Column],
 ) -> Column:
-    """The numbers as labels; an error names the first that is none."""
+    """The numbers as labels; an error names the first that is none, and the values that an expression read there."""
     if semantics == "robustness":
         inside, good = labels, np.isfinite(labels)
     else:
         inside = np.where(labels < 0.0, 0.0, np.where(labels > 1.0, 1.0, labels))
         good = np.abs(labels - inside) <= TOLERANCE
-    if not good.all():
-        first = int(np.argmin(good))
-        raise _wrong_label(float(labels[first]), atom, semantics, where(numbers[first]))
-    return inside
-
-
-def _wrong_label(value: float, atom: str, semantics: Semantics, where: str) -> LabelError:
-    if semantics == "robustness":
-        what = f"{where}: the label of {atom!r} should be a finite number."
-        return LabelError(f"{what} Received {value}. Write one there.")
-    remedy = (
-        "Scale the column, or read labels as margins with --semantics robustness."
-        if math.isfinite(value)
-        else "Write a number there."
+    if good.all():
+        return inside
+    first = int(np.argmin(good))
+    value, read = float(labels[first]), ""
+    if isinstance(reading, ColumnAtom):
+        values = {r: earlier[r][first] if r.ago else now[r.column][first] for r in reading.reads}
+        read = f", where {' and '.join(f'{r} = {number:g}' for r, number in values.items())}" if values else ""
+    name = reading.text if isinstance(reading, ColumnAtom) else reading
+    what = "margin" if read and semantics == "robustness" else "label"
+    should = "a finite number" if semantics == "robustness" else "in [0, 1]"
+    remedy = "Scale the column, or read labels as margins with --semantics robustness."
+    if not math.isfinite(value):
+        remedy = "Correct these cells." if read else "Write a number there."
+    raise LabelError(
+        f"{where(numbers[first])}: the {what} of {name!r} should be {should}. Received {value:g}{read}. {remedy}"
     )
-    return LabelError(f"{where}: the label of {atom!r} should be in [0, 1]. Received {value:g}. {remedy}")
 
 
 def _is_missing(cell: Cell) -> bool:
     return cell is None or cell != cell or (isinstance(cell, str) and cell.strip().lower() in _NOTHING)
 
 
-def _number(cell: Cell, column: str, where: str, what: str, kind: str) -> float:
-    text = "" if cell is None else str(cell)
-    if text.strip().lower() in _TRUTHS:
-        return _TRUTHS[text.strip().lower()]
-    point = text.strip().replace(",", ".", 1)
-    remedy = "Write one there."
+def _numbers(cells: Sequence[Cell]) -> Column:
+    """The numbers of cells, or of words for true and false."""
+    try:
+        return np.array(list(map(float, cells)))
+    except ValueError:
+        return np.array([_TRUTHS[cell.strip().lower()] for cell in cells])
+
+
+def _remedy(text: str) -> str:
+    point = text.replace(",", ".", 1)
     if point.replace(".", "", 1).lstrip("-").isdigit():
-        remedy = f"Write it with a point: {point}."
-    raise LabelError(f"{where}: {what}{column!r} should be a number{kind}. Received {text!r}. {remedy}") from None
+        return f"Write it with a point: {point}."
+    words = ", ".join(f"{true} and {false}" for true, false in _WORDS)
+    return f"Write one there. Of words only {words} are read, as 1 and 0."

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -26,10 +27,10 @@ from rewardspec.cli.trace_files import (
     opened_table,
 )
 from rewardspec.errors import LabelError, SpecError, did_you_mean
-from rewardspec.logic.durations import has_durations, in_steps
+from rewardspec.logic.durations import UNITS, Pace, has_durations, in_steps
 from rewardspec.logic.unknown_atoms import atom_hint
 from rewardspec.machines.program import Semantics
-from rewardspec.spec.atoms.column_atoms import ColumnAtom
+from rewardspec.spec.atoms.column_atoms import ColumnAtom, column_named
 from rewardspec.spec.atoms.functions import looks_like_a_comparison
 from rewardspec.spec.atoms.references import is_reference
 from rewardspec.types import Json
@@ -38,7 +39,9 @@ Reading: TypeAlias = ColumnAtom | str  # of an atom: an expression, or a column 
 
 TIME = "time"
 _ROWS_AT_ONCE = 4096
-_UNEVEN = 0.01  # of the first distance between rows, by which others may differ
+_UNEVEN = 0.5  # of the distance between rows, by which times may be off
+_SLACK = 0.1  # of it, by which a duration may miss a whole number of rows at most
+TIME_UNITS = {"ns": 1e-9, "us": 1e-6, **UNITS}
 
 TRACE_HELP = (
     "Columns of a trace are labels of atoms, or numbers that expressions read: in quotes in a\n"
@@ -58,8 +61,15 @@ def add_trace_options(parser: argparse._ActionsContainer, required: bool = True)
     parser.add_argument(
         "--time",
         metavar="COLUMN",
-        help="the column of times, in seconds or ISO 8601, that durations such as x@60s need (default: time)",
+        help="the column of times, numbers or ISO 8601, that durations such as x@60s need (default: time)",
     )
+    parser.add_argument(
+        "--time-unit",
+        choices=tuple(TIME_UNITS),
+        default="s",
+        help="the unit of times that are numbers (default: %(default)s)",
+    )
+    add_period(parser, "which are then taken to be equally far apart, whatever their times (default: from the times)")
     parser.add_argument(
         "--missing",
         choices=("error", "hold", "skip"),
@@ -67,6 +77,26 @@ def add_trace_options(parser: argparse._ActionsContainer, required: bool = True)
         help="what to do about an empty cell: stop, take the value of the row before, or leave the row out "
         "(default: %(default)s)",
     )
+
+
+def add_period(parser: argparse._ActionsContainer, remark: str) -> None:
+    """The option that says how far apart rows are."""
+    parser.add_argument(
+        "--period",
+        metavar="SECONDS",
+        type=_period,
+        help=f"the seconds from one row to the next, such as 0.5 or 1/30, {remark}",
+    )
+
+
+def _period(text: str) -> float:
+    try:
+        period = float(Fraction(text))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        period = math.nan
+    if not 0.0 < period < math.inf:
+        raise argparse.ArgumentTypeError(f"should be a number of seconds above 0, such as 0.5 or 1/30; got {text!r}")
+    return period
 
 
 class TraceRow(NamedTuple):
@@ -93,14 +123,16 @@ def opened_trace(arguments: argparse.Namespace) -> Iterator[Trace]:
     """Open the trace that the options name."""
     with opened_table(arguments.trace) as table:
         live = not Path(arguments.trace).is_file()  # a pipe, whose rows are wanted as they come
-        yield Trace(table, arguments.trace, arguments.time, arguments.missing, live)
+        unit = TIME_UNITS[arguments.time_unit]
+        yield Trace(table, arguments.trace, arguments.time, arguments.missing, live, arguments.period, unit)
 
 
 class Trace:
     """A trace that is being read, and never held as a whole.
 
     Messages call it by its name. `time` is the column of times; None for `time`, where there is one. With `live`, rows
-    come while they are being recorded, and each is given as soon as it is there.
+    come while they are being recorded, and each is given as soon as it is there. `period` is the seconds from one row
+    to the next; None to find them in the column of times, whose numbers count so many seconds as `time_unit` says.
     """
 
     def __init__(
@@ -110,12 +142,16 @@ class Trace:
         time: str | None = None,
         missing: Missing = "error",
         live: bool = False,
+        period: float | None = None,
+        time_unit: float = 1.0,
     ) -> None:
         self.columns = table.columns
         self.live = live
         self._rows, self._unit, self._name, self._missing = table.rows, table.unit, name, missing
         self._time_column = TIME if time is None else time
-        self._period: float | None = None
+        self._time_unit = time_unit
+        self._period = period
+        self.pace: Pace | None = None  # once durations in a formula have needed it
         self.has_time = self._time_column in self.columns
         if time is not None and not self.has_time:
             hint = did_you_mean(time, self.columns)
@@ -123,20 +159,58 @@ class Trace:
 
     def in_steps(self, text: str) -> str:
         """A formula's text with steps in place of durations such as `[0s,30s]`."""
-        return in_steps(text, self.period()) if has_durations(text) else text
+        return in_steps(text, self.needed_pace()) if has_durations(text) else text
 
-    def period(self) -> float:
-        """The seconds from one row to the next: those between the first two. Others are then held to it."""
-        if self._period is None:
-            first = list(itertools.islice(self._rows, 2))
-            self._rows = itertools.chain(first, self._rows)
-            if len(first) < 2:
-                raise LabelError(f"The trace {self._name!r} has less than two rows, and durations need their distance.")
-            times = [self._time_of(cells[self._time_place()], self._where(number)) for number, cells in first]
-            self._period = times[1] - times[0]
-            if not self._period > 0.0:
-                raise LabelError(f"{self._where(first[1][0])}: times should increase. Received {times[1]:.17g}.")
-        return self._period
+    def needed_pace(self) -> Pace:
+        """How far apart the rows are: as the user says, or else as all their times do, which are read here."""
+        if self.pace is None:
+            self.pace = self._measured_pace() if self._period is None else Pace(self._period)
+        return self.pace
+
+    def _measured_pace(self) -> Pace:
+        self._time_place()
+        if self.live:
+            raise LabelError(
+                f"Durations need the distance between rows, and the trace {self._name!r} is a pipe, whose times are "
+                "not known before its end. Give it: --period SECONDS."
+            )
+        count, first, last = 0, math.nan, math.nan
+        for _, times in self._times_alone():
+            first, last, count = float(times[0]) if count == 0 else first, float(times[-1]), count + len(times)
+        if count < 2:
+            raise LabelError(f"The trace {self._name!r} has less than two rows, and durations need their distance.")
+        period = (last - first) / (count - 1)
+        # How far times are off; no distance between two of them is off by more than from the lowest to the highest.
+        lowest = highest = 0.0
+        worst, after, where = 0.0, period, 0  # the row whose distance to the one before it is off most
+        count, before = 0, first - period
+        for numbers, times in self._times_alone():
+            off = times - first - period * np.arange(count, count + len(times))
+            lowest, highest = min(lowest, float(off.min())), max(highest, float(off.max()))
+            distances = np.diff(times, prepend=before)
+            place = int(np.argmax(np.abs(distances - period)))
+            if abs(distances[place] - period) > worst:
+                worst, after, where = abs(distances[place] - period), distances[place], numbers[place]
+            count, before = count + len(times), float(times[-1])
+        uneven = (highest - lowest) / period
+        if uneven > _UNEVEN:
+            raise LabelError(
+                f"{self._where(where)}: the row comes {after:g} seconds after the one before it, and rows are "
+                f"{period:g} seconds apart on average. Durations need rows that are equally far apart. Resample the "
+                "record, write the intervals in steps, or give the distance to assume with --period."
+            )
+        return Pace(period, min(uneven, _SLACK))
+
+    def _times_alone(self) -> Iterator[tuple[list[int], Column]]:
+        """The times of all rows, in blocks, with the numbers of the rows; the file is read anew."""
+        before = None
+        with opened_table(self._name, only=self._time_column) as table:
+            place = table.columns.index(self._time_column)
+            while taken := list(itertools.islice(table.rows, _ROWS_AT_ONCE)):
+                numbers = [number for number, _ in taken]
+                times = self._times([cells[place] for _, cells in taken], before, numbers)
+                before = float(times[-1])
+                yield numbers, times
 
     def readings(
         self, atoms: Iterable[str], entries: Mapping[str, Json] | None = None, margin: bool = False
@@ -148,10 +222,12 @@ class Trace:
         return {atom: self._reading(atom, (entries or {}).get(atom), margin) for atom in atoms}
 
     def _reading(self, atom: str, entry: Json, margin: bool) -> Reading:
-        if self.columns.count(atom) > 1:
-            raise LabelError(f"The trace {self._name!r} has {self.columns.count(atom)} columns {atom!r}. Keep one.")
-        if atom in self.columns:
-            return atom
+        try:
+            column = column_named(atom, self.columns)
+        except SpecError as error:
+            raise LabelError(f"Of the trace {self._name!r}: {error}") from error
+        if column is not None and (column == atom or entry is None):
+            return column
         entry = {"expression": entry} if isinstance(entry, str) and not is_reference(entry) else entry
         table = entry if isinstance(entry, dict) else {}
         text = table.get("expression", atom if looks_like_a_comparison(atom) else None)
@@ -197,22 +273,32 @@ class Trace:
         """The same rows, many at once. A mistake in a row is told after the rows before it."""
         columns = [reading for reading in readings.values() if isinstance(reading, str)]
         reads = [read for atom in readings.values() if isinstance(atom, ColumnAtom) for read in atom.reads]
-        timed = timed or self._period is not None or any(read.timed for read in reads)
-        time_place = self._time_place() if timed else None
+        in_time = any(read.timed for read in reads)
+        time_place = self._time_place() if timed or (in_time and self._period is None) else None
         needed = dict.fromkeys([*columns, *(read.column for read in reads), *(c for c in others if c in self.columns)])
         places = [(column, self.columns.index(column)) for column in needed]
         cells = CellReader(places, self._missing, columns, semantics, self._where)
         past = {read: PastColumn(read) for read in dict.fromkeys(reads) if read.ago}
         before: float | None = None
-        is_first = True
+        count = 0
 
         def block_of(taken: Sequence[Row]) -> TraceBlock:
-            nonlocal before, is_first
+            nonlocal before, count
             rows, now = cells.read(taken)
             numbers = [number for number, _ in rows]
-            times, stamps = None, None
+            if len(rows) < len(taken) and (self.pace is not None or (in_time and self._period is not None)):
+                gone = next(number for number, _ in taken if number not in numbers)
+                raise LabelError(
+                    f"{self._where(gone)}: a cell is empty, and durations need every row. Take the value of the row "
+                    "before with --missing hold, or write the intervals in steps."
+                )
+            times: Column | None = None
+            stamps: list[Cell] | None = None
             if time_place is not None:
                 stamps = [row[time_place] for _, row in rows]
+            if self._period is not None:
+                times = np.arange(count, count + len(rows), dtype=np.float64) * self._period
+            elif stamps is not None:
                 times = self._times(stamps, before, numbers)
             earlier = {read: column.step(now[read.column], times) for read, column in past.items()}
             labels: dict[str, Column] = {}
@@ -222,10 +308,10 @@ class Trace:
                 else:
                     label = reading.on_columns([earlier[r] if r.ago else now[r.column] for r in reading.reads])
                     label = np.broadcast_to(label, (len(rows),))
-                    if is_first and rows and reading.at_reset is not None:
+                    if count == 0 and rows and reading.at_reset is not None:
                         label = np.concatenate([[reading.at_reset], label[1:]])
-                labels[atom] = checked_labels(label, atom, semantics, numbers, self._where)
-            is_first = is_first and not rows
+                labels[atom] = checked_labels(label, reading, semantics, numbers, self._where, now, earlier)
+            count += len(rows)
             if times is not None and rows:
                 before = times[-1]
             return TraceBlock(labels, {column: now[column] for column in others if column in now}, len(rows), stamps)
@@ -241,7 +327,7 @@ class Trace:
             for block in blocks:
                 if block.length:
                     yield block
-        if is_first:
+        if count == 0:
             raise LabelError(
                 f"The trace {self._name!r} has a header and no rows. It should have one row for each step."
             )
@@ -265,49 +351,49 @@ class Trace:
     def _times(self, stamps: Sequence[Cell], before: float | None, numbers: Sequence[int]) -> Column:
         """The times of rows."""
         try:
-            times = np.array(list(map(float, stamps)))  # the usual case
+            times = np.array(list(map(float, stamps))) * self._time_unit  # the usual case
             distances = np.diff(times, prepend=np.nan if before is None else before)[before is None :]
-            even = self._period is None or (np.abs(distances - self._period) <= _UNEVEN * self._period).all()
-            if even and np.isfinite(times).all() and (distances > 0.0).all():
+            if np.isfinite(times).all() and (distances > 0.0).all():
                 return times
         except (TypeError, ValueError):
             pass  # dates, or a mistake
         found: list[float] = []
         for number, cell in zip(numbers, stamps, strict=True):
-            before = self._next_time(cell, before, number)
-            found.append(before)
+            time = self._time_of(cell, number)
+            if before is not None and not time > before:
+                raise self._not_later(number, cell, before)
+            before = time
+            found.append(time)
         return np.array(found)
 
-    def _next_time(self, cell: Cell, before: float | None, number: int) -> float:
-        time = self._time_of(cell, self._where(number))
-        if before is not None:
-            if not time > before:
-                raise LabelError(f"{self._where(number)}: times should increase. Received {cell} after {before:.17g}.")
-            if self._period is not None and abs(time - before - self._period) > _UNEVEN * self._period:
-                raise LabelError(
-                    f"{self._where(number)}: the row comes {time - before:g} seconds after the one before it, and the "
-                    f"first two are {self._period:g} apart. Intervals in seconds need rows that are equally far apart. "
-                    "Resample the record, or write the intervals in steps."
-                )
-        return time
+    def _not_later(self, number: int, cell: Cell, before: float) -> LabelError:
+        return LabelError(
+            f"{self._where(number)}: times should increase. Received {cell} after {before:.17g}. Sort the rows and "
+            "leave out repeated ones, or give their distance with --period."
+        )
 
-    def _time_of(self, cell: Cell, where: str) -> float:
+    def _time_of(self, cell: Cell, number: int) -> float:
         try:
-            time = float(cell)
+            time = float(cell) * self._time_unit
         except (TypeError, ValueError):
             try:
                 time = datetime.fromisoformat(str(cell).strip()).timestamp()
             except ValueError:
                 time = math.nan
         if not math.isfinite(time):
-            raise LabelError(f"{where}: a time should be a number of seconds or an ISO 8601 date. Received {cell!r}.")
+            raise LabelError(
+                f"{self._where(number)}: a time should be a number or an ISO 8601 date, such as 2026-01-31T12:00:00. "
+                f"Received {'nothing' if cell is None else repr(cell)}. Correct it, name another column with --time, "
+                "or give the distance of rows with --period."
+            )
         return time
 
     def _time_place(self) -> int:
         if not self.has_time:
             raise LabelError(
                 f"Durations need times, and the trace {self._name!r} has no column {self._time_column!r}. Name its "
-                f"column of times with --time; it has: {', '.join(self.columns)}."
+                f"column of times with --time; it has: {', '.join(self.columns)}. Or give the distance of rows with "
+                "--period."
             )
         return self.columns.index(self._time_column)
 

@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,15 +18,18 @@ from rewardspec.atomic_files import write_whole
 from rewardspec.cli.options import add_formula, aligned, command, formula_of
 from rewardspec.cli.trace_files import Cell, Column
 from rewardspec.cli.traces import TRACE_HELP, Reading, Trace, add_trace_options, opened_trace
-from rewardspec.episodes.violations import CRISP, Violation, ViolationFinder
+from rewardspec.episodes.violations import CRISP, Violation, ViolationFinder, rule_parts
 from rewardspec.errors import LabelError
+from rewardspec.logic.decided_steps import reach
 from rewardspec.logic.formulas import Formula
+from rewardspec.logic.fragments import unguarded_atoms
 from rewardspec.logic.quantifiers import atoms_of
 from rewardspec.logic.words import paraphrase
 from rewardspec.pages.violations_page import RuleReport, violations_page
 from rewardspec.spec.atoms.column_atoms import ColumnAtom
 from rewardspec.spec.spec import Spec
 from rewardspec.spec.toml_reading import read_draft
+from rewardspec.synthesis.diagnosis import warnings_about_the_first_state
 from rewardspec.types import Json, Semantics, Subparsers
 
 _TRUE, _FALSE = 1.0, 0.0
@@ -44,13 +47,18 @@ def add_parser(commands: Subparsers) -> None:
         rewardspec violations 'G("alarm == 1" -> F[0s,30s] "valve == 0")' --trace log.csv --format json
         rewardspec violations rules.toml --trace log.csv --html report.html
         """,
-        f"{TRACE_HELP}\n\nA rule G φ is broken at each step at which φ is false. "
-        "Consecutive such steps are one\nviolation. What is still open at the end of the record, such as a deadline "
-        "behind it, is listed and\nnot counted. The exit status is 0 without violations, 1 with violations, and 2 for "
-        "bad input.",
+        f"{TRACE_HELP}\n\nA rule G φ is broken at each step at which φ is false. Consecutive such steps are one\n"
+        "violation. What is still open at the end of the record, such as a deadline behind it, is listed and\n"
+        "not counted, unless the record is said to be --complete. The exit status is 0 without violations,\n"
+        "1 with violations, and 2 for bad input.",
     )
     add_formula(parser)
     add_trace_options(parser)
+    parser.add_argument(
+        "--complete",
+        action="store_true",
+        help="nothing follows the record: what is open at its end is a violation, such as F x without x",
+    )
     parser.add_argument(
         "--format", choices=("table", "csv", "json"), default="table", help="how to print them (default: %(default)s)"
     )
@@ -87,7 +95,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the violations."""
     with opened_trace(arguments) as trace:
         rules = _rules(arguments, trace)
-        found = find(trace, rules)
+        for name, formula in rules.formulas.items():
+            for warning in _warnings(formula):
+                print(f"warning: {name}: {warning}", file=sys.stderr)
+        found = find(trace, rules, arguments.complete)
     rows = [_row(name, each, found.stamps) for name, violations in found.violations.items() for each in violations]
     print(_FORMATS[arguments.format](rows), end="")
     if arguments.html:
@@ -96,7 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
     certain = sum(row["status"] == "violated" for row in rows)
     if arguments.format == "table":
         still_open = f", {len(rows) - certain} open at the end" if len(rows) > certain else ""
-        print(f"{_counted(found.length, 'row')}: {_counted(certain, 'violation')}{still_open}.")
+        apart = "" if trace.pace is None else f", {trace.pace.period:.6g} s apart"
+        print(f"{_counted(found.length, 'row')}{apart}: {_counted(certain, 'violation')}{still_open}.")
     return 1 if certain else 0
 
 
@@ -109,8 +121,15 @@ def _rules(arguments: argparse.Namespace, trace: Trace) -> Rules:
     return Rules(dict(zip(spec.names, spec.formulas, strict=True)), draft.entries, spec.semantics, draft.threshold)
 
 
-def find(trace: Trace, rules: Rules) -> Found:
-    """Find the violations of rules while a record is read."""
+def _warnings(formula: Formula) -> Iterator[str]:
+    yield from warnings_about_the_first_state(formula)
+    for part in rule_parts(formula):
+        if part.high == 0 and reach(part.formula).ahead is not None and not unguarded_atoms(part.formula):
+            yield f"`{part.formula}` is judged at the first row alone. Put G before it to judge it at every row."
+
+
+def find(trace: Trace, rules: Rules, complete: bool = False) -> Found:
+    """Find the violations of rules while a record is read; with `complete`, nothing is open at its end."""
     finders = {name: ViolationFinder(formula) for name, formula in rules.formulas.items()}
     atoms = tuple(dict.fromkeys(atom for formula in rules.formulas.values() for atom in atoms_of(formula)))
     exact = trace.readings(atoms, rules.entries)
@@ -141,7 +160,7 @@ def find(trace: Trace, rules: Rules) -> Found:
         settled = min((finder.settled for finder in finders.values()), default=length)
         del recent[: max(0, len(recent) - (length - settled + 1))]
     for finder in finders.values():
-        _note_times(finder.finish(), stamps, recent, length)
+        _note_times(finder.finish(complete), stamps, recent, length)
     violations = {name: finder.violations() for name, finder in finders.items()}
     return Found(violations, stamps if trace.has_time else None, length, first, recent[-1] if recent else None)
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rewardspec.errors import FormulaError
 from rewardspec.logic.decided_steps import NEVER, decided_steps, reach
-from rewardspec.logic.formulas import Always, And, Eventually, Formula, FormulaLike, Not, Until, as_formula
+from rewardspec.logic.formulas import AllButTimes, Always, And, Eventually, Formula, FormulaLike, Not, Until, as_formula
 from rewardspec.logic.normal_form import to_nnf
 from rewardspec.logic.quantifiers import Quantified
 from rewardspec.logic.semantics import evaluate_positions
@@ -41,7 +41,7 @@ class Violation:
         amount: The largest amount by which comparisons were missed; None where only atoms without a margin decided, or
             where the violation is not certain.
         recovered: The step at which what was owed came late; where nothing can come late, the first step after `last`.
-            None if the record ends before.
+            None if the record ends before, if the rule is not about that step, and where steps are counted.
     """
 
     step: int
@@ -52,18 +52,22 @@ class Violation:
 
 
 def find_violations(
-    rule: FormulaLike, truths: Mapping[str, ArrayLike], margins: Mapping[str, Sequence[float]] | None = None
+    rule: FormulaLike,
+    truths: Mapping[str, ArrayLike],
+    margins: Mapping[str, Sequence[float]] | None = None,
+    complete: bool = False,
 ) -> list[Violation]:
     """List the violations of a rule in a record.
 
     A rule `G φ` is broken at each step at which φ is false; consecutive such steps are one violation. In `G φ & G ψ`
-    each conjunct is a rule of its own, and `G[a,b] φ` is about the steps from a to b. Any other formula is about the
-    first step alone.
+    each conjunct is a rule of its own, and `G[a,b] φ` is about the steps from a to b. `G{k} φ` is broken at each step
+    at which φ is false but the first k of these. Any other formula is about the first step alone.
 
     Args:
         rule: The formula or its text.
         truths: The truth of each atom, Boolean arrays of shape (steps,).
         margins: For each atom the margin by which it holds, negative where it does not; ±`CRISP` where there is none.
+        complete: Whether nothing follows the record, so that nothing is open at its end.
 
     Raises:
         FormulaError: The rule has a quantifier, a scale, or a discount.
@@ -80,7 +84,7 @@ def find_violations(
         {name: np.asarray(column, dtype=bool) for name, column in truths.items()},
         None if margins is None else {name: np.asarray(column, dtype=float) for name, column in margins.items()},
     )
-    finder.finish()
+    finder.finish(complete)
     return finder.violations()
 
 
@@ -101,7 +105,7 @@ class ViolationFinder:
     def __init__(self, rule: FormulaLike, rows_at_once: int = 1 << 14) -> None:
         rule = as_formula(rule)
         self.atoms = rule.atoms
-        self._parts = [_PartFinder(*part, rows_at_once) for part in rule_parts(rule)]
+        self._parts = [_PartFinder(part, rows_at_once) for part in rule_parts(rule)]
 
     @property
     def settled(self) -> int:
@@ -115,9 +119,9 @@ class ViolationFinder:
         """Take further rows, as for `find_violations`, and return the violations that are new or changed."""
         return [violation for part in self._parts for violation in part.feed(truths, margins)]
 
-    def finish(self) -> list[Violation]:
-        """End the record, and return the violations that are new or changed."""
-        return [violation for part in self._parts for violation in part.finish()]
+    def finish(self, complete: bool = False) -> list[Violation]:
+        """End the record, and return the violations that are new or changed; `complete` as for `find_violations`."""
+        return [violation for part in self._parts for violation in part.finish(complete)]
 
     def violations(self) -> list[Violation]:
         """All violations so far, in the order of their first steps."""
@@ -125,26 +129,44 @@ class ViolationFinder:
         return sorted(found, key=lambda violation: violation.step)
 
 
-def rule_parts(rule: Formula) -> Iterator[tuple[Formula, int, int | None]]:
-    """What a rule says of single steps, and the first and last of these.
+class RulePart(NamedTuple):
+    """What a rule says of single steps.
+
+    Attributes:
+        formula: What should hold at each of them.
+        low: The first of them.
+        high: The last of them; None where there is none.
+        allowed: At how many of them it may be false.
+    """
+
+    formula: Formula
+    low: int = 0
+    high: int | None = 0
+    allowed: int = 0
+
+
+def rule_parts(rule: Formula) -> Iterator[RulePart]:
+    """What a rule says of single steps.
 
     Example:
-        >>> list(rule_parts(as_formula("G[2,] a & b")))
-        [(parse('a'), 2, None), (parse('b'), 0, 0)]
+        >>> list(rule_parts(as_formula("G[2,] a & b")))[0]
+        RulePart(formula=parse('a'), low=2, high=None, allowed=0)
     """
     match rule:
         case Quantified():
             raise FormulaError(f"The violations of a rule about many things cannot be listed: `{rule}`.")
         case Not():
             normal = to_nnf(rule)
-            yield from [(normal, 0, 0)] if isinstance(normal, Not) else rule_parts(normal)
+            yield from [RulePart(normal)] if isinstance(normal, Not) else rule_parts(normal)
         case And():
             for arg in rule.args:
                 yield from rule_parts(arg)
         case Always(args=(inner,), discount=1.0):
-            yield inner, rule.low, rule.high
+            yield RulePart(inner, rule.low, rule.high)
+        case AllButTimes(args=(inner,)):
+            yield RulePart(inner, high=None, allowed=rule.count)
         case _:
-            yield rule, 0, 0
+            yield RulePart(rule)
 
 
 class _Rows:
@@ -175,12 +197,15 @@ class _Rows:
 
 
 class _PartFinder:
-    """The violations of one part of a rule: a formula that should hold at each step from `low` to `high`."""
+    """The violations of one part of a rule."""
 
-    def __init__(self, part: Formula, low: int, high: int | None, rows_at_once: int) -> None:
+    def __init__(self, rule: RulePart, rows_at_once: int) -> None:
         self.found: dict[int, Violation] = {}  # by their first steps
         self.settled = 0
-        self._part, self._low, self._high = part, low, high
+        part = rule.formula
+        self._part, self._rule = part, rule
+        self._allowed = rule.allowed  # what is left of it
+        self._used = -1  # the step at which all that was used of it was certain
         self._names = part.atoms
         self._late = _without_deadlines(to_nnf(part))
         self._reach = reach(part)
@@ -213,18 +238,26 @@ class _PartFinder:
         self._truths.drop(min([self.settled, *recovering]) - back)
         return changed
 
-    def finish(self) -> list[Violation]:
-        return self._settle(self._length, ended=True) if self._length else []
+    def finish(self, complete: bool) -> list[Violation]:
+        return self._settle(self._length, ended=True, complete=complete) if self._length else []
 
-    def _settle(self, stop: int, ended: bool) -> list[Violation]:
+    def _settle(self, stop: int, ended: bool, complete: bool = False) -> list[Violation]:
         """Judge the steps before `stop`."""
         base, columns = self._truths.base, self._truths.columns()
         false = _absolute(decided_steps(self._part, columns).false, base)[self.settled - base : stop - base]
         broken = decided_steps(self._part, columns, ended=True).false[self.settled - base : stop - base] != NEVER
         first = self.settled
-        broken[: max(0, min(self._low - first, len(broken)))] = False
-        if self._high is not None:
-            broken[max(0, self._high + 1 - first) :] = False
+        broken[: max(0, min(self._rule.low - first, len(broken)))] = False
+        if self._rule.high is not None:
+            broken[max(0, self._rule.high + 1 - first) :] = False
+        if complete:
+            false[false == NEVER] = self._length - 1
+        if self._rule.allowed:
+            used = np.flatnonzero(broken)[: self._allowed]
+            self._allowed -= len(used)
+            self._used = max([self._used, *false[used].tolist()])
+            broken[used] = False
+            false = np.maximum(false, self._used)
         changed: dict[int, Violation] = {}
         edges = np.flatnonzero(np.diff(np.concatenate([[False], broken, [False]]).astype(np.int8))).tolist()
         runs = list(zip(edges[::2], edges[1::2], strict=True))
@@ -264,8 +297,10 @@ class _PartFinder:
             place, recovered = violation.last - base, None
             if late.true[place] != NEVER:
                 recovered = int(late.true[place]) + base
-            elif late.false[place] != NEVER and violation.last + 1 < length:
-                recovered = violation.last + 1
+            elif late.false[place] != NEVER:
+                if self._rule.allowed or violation.last == self._rule.high:
+                    continue  # for good
+                recovered = violation.last + 1 if violation.last + 1 < length else None
             if recovered is not None:
                 changed[violation.step] = replace(violation, recovered=recovered)
             elif not ended:

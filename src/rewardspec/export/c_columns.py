@@ -21,6 +21,7 @@ from rewardspec.errors import SpecError
 from rewardspec.export.c_code import comment, enumerators, literal
 from rewardspec.export.c_windows import function
 from rewardspec.export.sources import Source
+from rewardspec.logic.durations import Pace
 from rewardspec.spec.atoms.column_atoms import ColumnAtom, ColumnRead
 from rewardspec.spec.atoms.expression_atoms import MOST_FACTORS, evaluator
 from rewardspec.spec.atoms.expression_language import Call, Node, Number, Read, Reduce, parts_of
@@ -89,23 +90,23 @@ _NAMES = {"%": "mod", "//": "floordiv"}
 _ARGUMENTS = {"at_least": 3, "at_most": 3, "inside": 4}  # the last, a margin, may be left out
 
 
-def columns_to_c(source: Source, readings: Mapping[str, ColumnAtom | str], period: Callable[[], float]) -> str:
+def columns_to_c(source: Source, readings: Mapping[str, ColumnAtom | str], pace: Callable[[], Pace]) -> str:
     """The part of a C file that computes labels from columns, to stand after the monitor's.
 
     Args:
         source: The monitor or spec.
         readings: How each of its atoms is read: from a column, or by an expression.
-        period: The seconds between rows, asked for only where an expression reads a column some seconds ago.
+        pace: How far apart rows are, asked for only where an expression reads a column some seconds ago.
 
     Raises:
         SpecError: An expression reads a column an amount of seconds ago that is no whole number of rows.
     """
-    return "\n".join([*_Printer(source, readings, period).lines(), ""])
+    return "\n".join([*_Printer(source, readings, pace).lines(), ""])
 
 
 class _Printer:
-    def __init__(self, source: Source, readings: Mapping[str, ColumnAtom | str], period: Callable[[], float]) -> None:
-        self.source, self.readings, self.period = source, readings, period
+    def __init__(self, source: Source, readings: Mapping[str, ColumnAtom | str], pace: Callable[[], Pace]) -> None:
+        self.source, self.readings, self.pace = source, readings, pace
         self.m, self.upper_m = source.name, source.name.upper()
         reads = [read for atom in readings.values() for read in _reads(atom)]
         self.columns = list(dict.fromkeys(read.column for read in reads))
@@ -118,16 +119,16 @@ class _Printer:
         self.helpers: dict[str, None] = {}
 
     def rows_ago(self, read: ColumnRead) -> int:
-        rows = read.ago / self.period() if read.timed else read.ago
+        rows = self.pace().rows(read.ago) if read.timed else read.ago
         if rows > _MOST_KEPT:
             raise SpecError(
                 f"{read.column!r} is read {rows:,.0f} rows ago. The C state holds at most {_MOST_KEPT:,} values of a "
                 "column. Read it less far back."
             )
-        if abs(rows - round(rows)) > 1e-9 * rows:
+        if rows != round(rows):
             raise SpecError(
                 f"{read.ago:g} seconds are {rows:g} rows of this record. Write a number of seconds that is a whole "
-                f"number of rows, for example {read.column}@{round(rows) * self.period():g}s."
+                f"number of rows, for example {read.column}@{max(round(rows), 1) * self.pace().period:g}s."
             )
         return round(rows)
 

@@ -162,7 +162,7 @@ def _whole(token: lark.Token, text: str) -> int:
     if re.fullmatch(r"[0-9]+", text):
         return int(text[:20])  # longer ones are refused as too large, whatever their other digits
     if re.fullmatch(r"[\d.]+\s*(ms|s|min|h)", text):
-        remedy = "Seconds are for records with a column of times, as in `rewardspec monitor --trace`. Write steps here."
+        remedy = "Seconds are for commands that read records, and `rewardspec check --period`. Write steps here."
         raise MisuseError(token, f"{shown(token)} has durations", "an interval such as '[0,5]'", remedy)
     remedy = "Bounds are whole numbers of steps, 0 or more, as in '[0,5]', '[<=5]', '[3,]' or, discounted, '[0,5;0.9]'."
     raise MisuseError(token, f"{shown(token)} is no interval", "an interval such as '[0,5]'", remedy)

@@ -28,6 +28,23 @@ def warnings_about(formula: Formula, monitor: Monitor | None) -> Iterator[str]:
         spaced = operators_run_together(name)
         if spaced:
             yield f"The atom {name!r} looks like operators run together. Did you mean {spaced!r}?"
+    yield from warnings_about_the_first_state(formula)
+    if monitor is None:
+        return
+    lower, upper = monitor.bounds(monitor.initial_state())
+    if lower == upper:
+        yield f"The value is {lower:g} on every trace, so the formula rewards nothing in particular."
+    elif upper < 1.0 or lower > 0.0:
+        ends = ([f"rises above {upper:g}"] if upper < 1.0 else []) + ([f"falls below {lower:g}"] if lower > 0.0 else [])
+        yield f"The value never {' and never '.join(ends)}, whatever the episode."
+    read = {part.args[0] for part in all_parts(monitor.program.expressions()) if part.op in ("label", "complement")}
+    unread = [name for name in formula.atoms if name not in read]
+    if unread and lower != upper:
+        yield f"The value does not depend on {', '.join(map(repr, unread))}."
+
+
+def warnings_about_the_first_state(formula: Formula) -> Iterator[str]:
+    """Warnings about what a formula says of the first state alone, each with its reason and a remedy."""
     for part in unguarded_past(formula):
         later = f"now ({part})" if len(part.args) > 1 else f"now {part}"
         yield (
@@ -42,18 +59,6 @@ def warnings_about(formula: Formula, monitor: Monitor | None) -> Iterator[str]:
         reason = "since no temporal operator stands over it" if len(early) == 1 else "outside every temporal operator"
         pronoun = "it" if len(early) == 1 else "them"
         yield f"{names} {verb} read at the first state only, {reason}. Put G, F or X before {pronoun}."
-    if monitor is None:
-        return
-    lower, upper = monitor.bounds(monitor.initial_state())
-    if lower == upper:
-        yield f"The value is {lower:g} on every trace, so the formula rewards nothing in particular."
-    elif upper < 1.0 or lower > 0.0:
-        ends = ([f"rises above {upper:g}"] if upper < 1.0 else []) + ([f"falls below {lower:g}"] if lower > 0.0 else [])
-        yield f"The value never {' and never '.join(ends)}, whatever the episode."
-    read = {part.args[0] for part in all_parts(monitor.program.expressions()) if part.op in ("label", "complement")}
-    unread = [name for name in formula.atoms if name not in read]
-    if unread and lower != upper:
-        yield f"The value does not depend on {', '.join(map(repr, unread))}."
 
 
 def require_unquantified(formula: Formula) -> None:

@@ -46,11 +46,15 @@ class ColumnRead(NamedTuple):
     ago: float = 0
     timed: bool = False
 
+    def __str__(self) -> str:
+        return self.column + (f"@{self.ago:g}{'s' * self.timed}" if self.ago else "")
+
 
 class ColumnAtom:
     """An atom's function of the columns of a record.
 
-    A column whose name is no identifier, such as `Pressure (bar)`, is written with underscores, `Pressure_bar`.
+    A column whose name is no identifier, such as `Pressure (bar)`, is written with underscores, `Pressure_bar`; see
+    `column_named`.
 
     Args:
         text: The expression.
@@ -82,7 +86,7 @@ class ColumnAtom:
         self.text = text
         self.at_reset = at_reset
         columns = list(columns)
-        tree = parse_expression(text, {spelled: (name,) for spelled, name in spellings(columns).items()})
+        tree = parse_expression(text, {name: (name,) for column in columns for name in _names(column)})
         try:
             margins = margin_of(tree, crisp)
             self.is_comparison = True
@@ -106,28 +110,44 @@ class ColumnAtom:
         return labels
 
 
-def spellings(columns: Iterable[str]) -> dict[str, str]:
-    """The columns by the names that expressions use.
+def column_named(name: str, columns: Sequence[str]) -> str | None:
+    """The column that has a name, or else the one that has it with underscores for other characters; None for none.
+
+    Raises:
+        SpecError: There are several.
 
     Example:
-        >>> spellings(["x", "Pressure (bar)", "valve.open"])
-        {'x': 'x', 'Pressure_bar': 'Pressure (bar)', 'valve.open': 'valve.open'}
+        >>> [column_named(name, ["Pressure (bar)", "valve.open"]) for name in ("Pressure_bar", "valve_open", "x")]
+        ['Pressure (bar)', 'valve.open', None]
     """
-    columns = list(columns)
-    written = {name: name for name in columns if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name)}
-    others = [(re.sub(r"\W+", "_", name).strip("_"), name) for name in columns if name not in written]
-    spelled = [("_" + text if text[:1].isdigit() else text, name) for text, name in others]
-    taken = [text for text, _ in spelled]
-    unique = {text: name for text, name in spelled if text and text not in written and taken.count(text) == 1}
-    return {name: found for column in columns for name, found in (written | unique).items() if found == column}
+    found = [column for column in columns if column == name] or [c for c in columns if _with_underscores(c) == name]
+    if len(found) > 1:
+        raise SpecError(
+            f"{name!r} may be any of the columns {', '.join(map(repr, found))}. Rename columns, so that one is left."
+        )
+    return found[0] if found else None
+
+
+def _with_underscores(column: str) -> str:
+    if column.isidentifier():
+        return column
+    name = re.sub(r"\W+", "_", column).strip("_")
+    return f"_{name}" if name[:1].isdigit() else name
+
+
+def _names(column: str) -> list[str]:
+    """The names by which expressions can read a column."""
+    own = [column] if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", column) else []
+    return list(dict.fromkeys([*own, *filter(None, [_with_underscores(column)])]))
 
 
 def _column_read(read: Read, columns: list[str], text: str) -> ColumnRead:
     path = read.path if read.moment in ("before", "after") else (read.moment, *read.path)
     name = ".".join(map(str, path))
-    if name not in columns:
-        known = ", ".join(spellings(columns))
+    column = column_named(name, columns)
+    if column is None:
+        known = ", ".join(name for column in columns for name in _names(column)[:1])
         raise SpecError(f"The expression {text!r} reads {name!r}, which is no column of the record. It has: {known}.")
     if isinstance(read, ReadAgo):
-        return ColumnRead(name, read.amount, read.timed)
-    return ColumnRead(name, 1 if read.moment == "before" else 0)
+        return ColumnRead(column, read.amount, read.timed)
+    return ColumnRead(column, 1 if read.moment == "before" else 0)

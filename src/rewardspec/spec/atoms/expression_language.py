@@ -367,6 +367,10 @@ def _chain(function: str, args: Sequence[Node]) -> Node:
 
 # What to tell someone whose expression cannot be read: the place, what was expected, and a remedy.
 
+_NO_TEXT = (
+    "Expressions hold no text; write numbers in place of words in a record. A component is named without quotes, and a "
+    "key after a dot: info.carrying."
+)
 _REMEDIES = {
     "=": "Equality is '=='.",
     "^": "A power is '**'.",
@@ -376,8 +380,8 @@ _REMEDIES = {
     "?": "A choice is where(condition, then, otherwise).",
     "{": "Group with round parentheses.",
     ";": "An atom is one expression.",
-    '"': "Expressions hold no text. A component is named without quotes, and a key after a dot: info.carrying.",
-    "'": "Expressions hold no text. A component is named without quotes, and a key after a dot: info.carrying.",
+    '"': _NO_TEXT,
+    "'": _NO_TEXT,
 }
 _TRUTHS = {"True": 1, "False": 0}
 # Python that the language does not have, and what to write instead.
