@@ -322,3 +322,9 @@ def test_a_pair_without_veto_is_not_said_to_veto(check):
     assert status == 0
     assert "veto a reward" not in printed
     assert "a violation costs what this pair pays, and no more" in printed
+
+
+def test_lint_knows_that_a_threshold_makes_labels_boolean(check):
+    text = 'observation = ["x"]\natoms.a = "clip(x, 0, 1)"\npairs = [["G F[0,20] a", 1]]\n'
+    assert "[unseen-window]" in check(text, "--observe", "registers")[1]
+    assert "[unseen-window]" not in check(f"threshold = 0.5\n{text}", "--observe", "registers")[1]

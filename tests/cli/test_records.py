@@ -1,15 +1,18 @@
 """Records of sensors: `rewardspec monitor` and `explain` on columns that formulas and spec files compare."""
 
+import datetime
 import io
 import json
 import math
 import random
 import sys
+import time
 
 import pytest
 
+import rewardspec as rs
 from rewardspec.cli import main
-from rewardspec.cli.trace_files import Table
+from rewardspec.cli.trace_files import LabelKind, Table
 from rewardspec.cli.traces import Trace
 from rewardspec.logic.parsing import parse
 from tests.definition import values_by_definition
@@ -250,8 +253,8 @@ def test_times_may_be_off_by_half_a_row_and_earlier_values_are_exact(here, capsy
 
 
 def test_the_distance_of_rows_may_be_given(here, capsys):
-    for time in ("", "soon", 0):
-        name = write("log.csv", [{"time": time, "p": k} for k in range(30)], here)
+    for stamp in ("", "soon", 0):
+        name = write("log.csv", [{"time": stamp, "p": k} for k in range(30)], here)
         words = ["--trace", name, "--period", "1/3"]
         assert column(capsys, "monitor", 'F[0s,2s] "p > 6"', *words)[-1] == 0
         assert column(capsys, "monitor", 'F[0s,2s] "p > 5"', *words)[-1] == 1
@@ -330,5 +333,51 @@ def test_rows_are_read_as_they_come():
             yield number, [str(number % 3)]
 
     trace = Trace(Table(["p"], endless()), "log")
-    rows = trace.rows(trace.readings(["p@2 > p"]))
+    rows = trace.rows(trace.readings(["p@2 > p"]), LabelKind())
     assert [next(rows).labels["p@2 > p"] for _ in range(6)] == [0, 0, 0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("head", ["threshold = 0.9", "clip = true", "threshold = 0.9\nclip = true"])
+def test_labels_are_turned_as_the_spec_file_says(head, capsys, here):
+    (here / "spec.toml").write_text(
+        f'{head}\npayment = "delta"\nobservation = ["x"]\natoms.near = "x / 10"\n'
+        'pairs = [["F near", 1], ["now near", 2]]\n'
+    )
+    numbers = [0, 5, 9, 12 if "clip" in head else 10, 2]
+    write("log.csv", [{"x": x} for x in numbers], here)
+    spec = rs.Spec.load(here / "spec.toml")
+    state = spec.start(spec.labels(None, None, [numbers[0]]))
+    paid = []
+    for x in numbers[1:]:
+        state, reward = spec.step(state, spec.labels(None, 0, [x]))
+        paid.append(pytest.approx(reward))
+    assert main(["monitor", "spec.toml", "--trace", "log.csv"]) == 0
+    assert [float(line.split(",")[-1]) for line in capsys.readouterr().out.splitlines()[2:]] == paid
+    assert main(["explain", "spec.toml", "--trace", "log.csv", "--rows", "0"]) == 0
+    assert [float(line.split()[1]) for line in capsys.readouterr().out.splitlines()[2:]] == paid
+
+
+@pytest.mark.parametrize("command", ["monitor", "explain", "violations"])
+def test_rules_about_things_that_appear_are_not_read_from_columns(command, capsys, here):
+    (here / "orders.toml").write_text(
+        'sorts = { order = "names" }\npairs = [["forall order: G !refund(order)", 1], ["F a", 1]]\n'
+    )
+    (here / "log.csv").write_text("a,refund(7)\n0,0\n1,1\n")
+    assert main([command, "orders.toml", "--trace", "log.csv"]) == 2
+    assert "the things of 'order' appear while an episode runs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone of a process cannot be set")
+def test_dates_without_a_zone_are_read_alike_everywhere(zone, capsys, here, monkeypatch):
+    first = datetime.datetime(2026, 3, 29, 1, 59, 30)  # where clocks in Berlin are put forward by an hour
+    stamps = [(first + datetime.timedelta(seconds=10 * k)).isoformat() for k in range(12)]
+    write("log.csv", [{"time": stamp, "x": k} for k, stamp in enumerate(stamps)], here)
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        found = column(capsys, "monitor", 'G "x - x@60s < 6.5"', "--trace", "log.csv")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert set(found) == {1.0}

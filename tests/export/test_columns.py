@@ -151,13 +151,15 @@ def test_seconds_ago_are_rows_however_times_are_rounded(tmp_path, monkeypatch, c
 
 
 @needs_gcc
-def test_a_spec_is_paid_from_columns(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("head", ["", "threshold = 0.6\n", "clip = true\n"])
+def test_a_spec_is_paid_from_columns(head, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     draw = random.Random(5)
     rows = [(2.0 * k, draw.randrange(9), draw.randrange(2)) for k in range(50)]
     (tmp_path / "log.csv").write_text("time,p,open\n" + "".join(f"{t},{p},{o}\n" for t, p, o in rows))
     (tmp_path / "spec.toml").write_text(
-        'pairs = [["G(high -> F[0s,6s] open)", 2], [\'F G "p - p@4s < 3"\', 1]]\natoms = { high = "p > 5" }\n'
+        f'{head}pairs = [["G(high -> F[0s,6s] open)", 2], [\'F G "p - p@4s < 3"\', 1]]\n'
+        f'atoms = {{ high = "p / {4 if "clip" in head else 8}" }}\n'
     )
     assert main(["monitor", "spec.toml", "--trace", "log.csv"]) == 0
     paid = [line.split(",")[-1] for line in capsys.readouterr().out.splitlines()[1:]]

@@ -200,6 +200,12 @@ def test_boolean_versions_threshold_the_same_atoms():
     assert boolean.labels(None, None, np.array([0.85, 0.95]), batch=2)["near"].tolist() == [0.0, 1.0]
 
 
+def test_a_spec_of_robustness_has_no_boolean_version():
+    spec = rs.Spec([("F near", 1)], atoms={"near": lambda obs, action, next_obs: next_obs}, semantics="robustness")
+    with pytest.raises(rs.SpecError, match="both are margins of what holds"):
+        spec.boolean()
+
+
 def test_an_empty_spec_pays_nothing():
     spec = rs.Spec([])
     assert spec.step(spec.start({}), {})[1] == 0.0

@@ -208,7 +208,9 @@ def _check_spec(arguments: argparse.Namespace) -> int:
         initial_labels = _initial_labels(draft.spec(), seen) if seen.firsts and not missing else None
         # Without its atoms' functions the spec can be made even where one is missing.
         spec = Spec(draft.pairs, **draft.options)
-        findings = missing + findings_of(LintedSpec(spec, draft.atoms, initial_labels, seen.limit, arguments.observe))
+        findings = missing + findings_of(
+            LintedSpec(spec, draft.functions, initial_labels, seen.limit, arguments.observe)
+        )
         looked_at = "" if initial_labels is None else f"{arguments.env}: {_looked_at(seen)}"
         report = _spec_report(arguments.formula, draft, spec, findings, looked_at)
         for title, text in (*durations.report(), *report):

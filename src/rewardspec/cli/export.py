@@ -58,16 +58,16 @@ def run(arguments: argparse.Namespace) -> int:
     # A name from the file, as long as it makes one.
     name = arguments.name or (re.sub(r"\W", "_", path.stem, flags=re.ASCII).strip("_0123456789")[:40] or "m")
     if arguments.trace is None:
-        machine, _ = _machine(arguments)
+        machine, *_ = _machine(arguments)
         text = machine.to_c(name) if language == "c" else machine.to_js(name)
     elif language != "c":
         raise Error("Expressions over columns are exported to C only. Leave --trace out, and give the step labels.")
     else:
         with opened_trace(arguments) as trace:
-            machine, entries = _machine(arguments, trace.in_steps)
+            machine, entries, threshold = _machine(arguments, trace.in_steps)
             readings = trace.readings(machine.atoms, entries, margin=machine.semantics == "robustness")
             source = source_of_spec(machine, name) if isinstance(machine, Spec) else source_of_monitor(machine, name)
-            text = machine.to_c(name) + columns_to_c(source, readings, trace.needed_pace)
+            text = machine.to_c(name) + columns_to_c(source, readings, trace.needed_pace, threshold)
     write_whole(path, text.encode())
     print(f"Wrote {path}: {machine!r}")
     return 0
@@ -75,15 +75,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _machine(
     arguments: argparse.Namespace, rewrite: Callable[[str], str] | None = None
-) -> tuple[Monitor | Spec, Mapping[str, Json]]:
-    """What is exported, and the atoms of a spec file as it writes them."""
+) -> tuple[Monitor | Spec, Mapping[str, Json], float | None]:
+    """What is exported; of a spec file also its atoms as it writes them, and its threshold."""
     if arguments.formula.endswith(".toml"):
         if arguments.verdicts:
             raise Error("--verdicts is about one rule. Give its formula in place of the spec file.")
         draft = read_draft(arguments.formula, atoms=False, rewrite=rewrite)  # labels are given
-        return Spec(draft.pairs, **draft.options), draft.entries
+        return Spec(draft.pairs, **draft.options), draft.entries, draft.threshold
     formula = formula_of(arguments, rewrite)
     if arguments.verdicts:
         formula, delay = verdicts(formula)
         print(f"The verdict about a step comes {delay} steps later.")
-    return synthesize(formula, semantics=arguments.semantics), {}
+    return synthesize(formula, semantics=arguments.semantics), {}, None

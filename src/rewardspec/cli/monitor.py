@@ -8,14 +8,14 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from rewardspec.cli.options import add_formula, command, formula_of
-from rewardspec.cli.traces import TRACE_HELP, Trace, TraceRow, add_trace_options, opened_trace
+from rewardspec.cli.trace_files import LabelKind
+from rewardspec.cli.traces import TRACE_HELP, Trace, TraceRow, add_trace_options, opened_trace, read_record_spec
 from rewardspec.drawing.run_plot import check_picture_path, plot_run, save
 from rewardspec.errors import Error, SynthesisError
 from rewardspec.logic.formulas import Formula
 from rewardspec.machines.program import Semantics
 from rewardspec.spec.payments import PAYMENTS
 from rewardspec.spec.spec import Spec
-from rewardspec.spec.toml_reading import read_draft
 from rewardspec.synthesis.quantitative.synthesize import synthesize
 from rewardspec.types import Json, MachineState, Subparsers
 
@@ -54,8 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_picture_path(arguments.plot)
     with opened_trace(arguments) as trace:
         if arguments.formula.endswith(".toml"):
-            draft = read_draft(arguments.formula, atoms=False, rewrite=trace.in_steps)
-            lines = _lines_of_spec(Spec(draft.pairs, **draft.options), trace, draft.entries)
+            lines = _lines_of_spec(trace, *read_record_spec(arguments.formula, trace.in_steps))
         else:
             formula = formula_of(arguments, trace.in_steps)
             lines = _lines_of_formula(formula, arguments.semantics, trace, arguments.plot)
@@ -80,7 +79,7 @@ def _lines_of_formula(formula: Formula, semantics: Semantics, trace: Trace, plot
     numbers: tuple[float, ...] = ()
     is_certain = False
     readings = trace.readings(monitor.atoms, margin=semantics == "robustness")
-    for step, row in enumerate(trace.rows(readings, semantics=semantics)):
+    for step, row in enumerate(trace.rows(readings, LabelKind(semantics))):
         if step == 0:
             yield ["step", "value", "lower", "upper"] if bounds else ["step", "value"]
         state, value = monitor.step(state, row.labels)
@@ -99,11 +98,11 @@ def _lines_of_formula(formula: Formula, semantics: Semantics, trace: Trace, plot
         print(f"Wrote {plot}", file=sys.stderr)
 
 
-def _lines_of_spec(spec: Spec, trace: Trace, entries: Mapping[str, Json]) -> Iterator[list[object]]:
+def _lines_of_spec(trace: Trace, spec: Spec, entries: Mapping[str, Json], kind: LabelKind) -> Iterator[list[object]]:
     state: MachineState = None
     hold_back = any(PAYMENTS[way].reads_truncation for way in (spec.payment, *spec.payments))
     readings = trace.readings(spec.atoms, entries, margin=spec.semantics == "robustness")
-    for step, (row, is_last) in enumerate(_marked(trace.rows(readings, _ENDS, spec.semantics), hold_back)):
+    for step, (row, is_last) in enumerate(_marked(trace.rows(readings, kind, _ENDS), hold_back)):
         if step == 0:
             yield ["step", *map(str, spec.pairs), "violated", "reward"]
             state, reward = spec.start(row.labels), ""

@@ -268,31 +268,46 @@ class PastColumn:
         return earlier
 
 
+class LabelKind(NamedTuple):
+    """What numbers count as labels.
+
+    Attributes:
+        semantics: Degrees are in [0, 1]; for robustness, labels are any finite numbers.
+        clip: Whether degrees out of range are clipped.
+        threshold: Degrees from here on count as 1, others as 0; None to keep them.
+    """
+
+    semantics: Semantics = "degree"
+    clip: bool = False
+    threshold: float | None = None
+
+
 def checked_labels(
     labels: Column,
     reading: ColumnAtom | str,
-    semantics: Semantics,
+    kind: LabelKind,
     numbers: Sequence[int],
     where: Callable[[int], str],
     now: Mapping[str, Column],
     earlier: Mapping[ColumnRead, Column],
 ) -> Column:
     """The numbers as labels; an error names the first that is none, and the values that an expression read there."""
-    if semantics == "robustness":
+    is_margin = kind.semantics == "robustness"
+    if is_margin:
         inside, good = labels, np.isfinite(labels)
     else:
         inside = np.where(labels < 0.0, 0.0, np.where(labels > 1.0, 1.0, labels))
-        good = np.abs(labels - inside) <= TOLERANCE
+        good = ~np.isnan(labels) if kind.clip else np.abs(labels - inside) <= TOLERANCE
     if good.all():
-        return inside
+        return inside if kind.threshold is None else (inside >= kind.threshold).astype(np.float64)
     first = int(np.argmin(good))
     value, read = float(labels[first]), ""
     if isinstance(reading, ColumnAtom):
         values = {r: earlier[r][first] if r.ago else now[r.column][first] for r in reading.reads}
         read = f", where {' and '.join(f'{r} = {number:g}' for r, number in values.items())}" if values else ""
     name = reading.text if isinstance(reading, ColumnAtom) else reading
-    what = "margin" if read and semantics == "robustness" else "label"
-    should = "a finite number" if semantics == "robustness" else "in [0, 1]"
+    what = "margin" if read and is_margin else "label"
+    should = "a finite number" if is_margin else "in [0, 1]"
     remedy = "Scale the column, or read labels as margins with --semantics robustness."
     if not math.isfinite(value):
         remedy = "Correct these cells." if read else "Write a number there."

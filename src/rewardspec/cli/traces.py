@@ -6,9 +6,9 @@ import argparse
 import copy
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -19,6 +19,7 @@ from rewardspec.cli.trace_files import (
     Cell,
     CellReader,
     Column,
+    LabelKind,
     Missing,
     PastColumn,
     Row,
@@ -29,10 +30,11 @@ from rewardspec.cli.trace_files import (
 from rewardspec.errors import LabelError, SpecError, did_you_mean
 from rewardspec.logic.durations import UNITS, Pace, has_durations, in_steps
 from rewardspec.logic.unknown_atoms import atom_hint
-from rewardspec.machines.program import Semantics
 from rewardspec.spec.atoms.column_atoms import ColumnAtom, column_named
 from rewardspec.spec.atoms.functions import looks_like_a_comparison
 from rewardspec.spec.atoms.references import is_reference
+from rewardspec.spec.spec import Spec
+from rewardspec.spec.toml_reading import read_draft
 from rewardspec.types import Json
 
 Reading: TypeAlias = ColumnAtom | str  # of an atom: an expression, or a column that has its labels
@@ -97,6 +99,37 @@ def _period(text: str) -> float:
     if not 0.0 < period < math.inf:
         raise argparse.ArgumentTypeError(f"should be a number of seconds above 0, such as 0.5 or 1/30; got {text!r}")
     return period
+
+
+class RecordSpec(NamedTuple):
+    """A spec file, as commands that read records need it.
+
+    Attributes:
+        spec: The spec, without functions of its atoms.
+        entries: The atoms, as the file writes them.
+        kind: What counts as a label.
+    """
+
+    spec: Spec
+    entries: Mapping[str, Json]
+    kind: LabelKind
+
+
+def read_record_spec(path: str, rewrite: Callable[[str], str] | None = None) -> RecordSpec:
+    """Read a spec file; `rewrite` is applied to the text of its formulas.
+
+    Raises:
+        SpecError: The file is no valid spec, or is about things that appear, which no column can name.
+    """
+    draft = read_draft(path, atoms=False, rewrite=rewrite)
+    spec = Spec(draft.pairs, **draft.options)
+    named = [name for name, things in spec.sorts.items() if not things]
+    if named:
+        raise SpecError(
+            f"{path}: the things of {named[0]!r} appear while an episode runs, and a row of a record names none. For "
+            "conversations, use `rewardspec transcripts`; in Python, `spec.explain` takes labels about things."
+        )
+    return RecordSpec(spec, draft.entries, LabelKind(spec.semantics, spec.clip, draft.threshold))
 
 
 class TraceRow(NamedTuple):
@@ -244,16 +277,15 @@ class Trace:
     def rows(
         self,
         readings: Mapping[str, Reading],
+        kind: LabelKind,
         others: Sequence[str] = (),
-        semantics: Semantics = "degree",
         timed: bool = False,
     ) -> Iterator[TraceRow]:
         """The rows, as they come, and numbers of `others`, columns that may be there or not.
 
-        Labels are degrees from 0 to 1 or, for robustness, any finite numbers. Times are read where an expression needs
-        them or with `timed`.
+        Times are read where an expression needs them or with `timed`.
         """
-        for block in self.blocks(readings, others, semantics, timed, 1 if self.live else _ROWS_AT_ONCE):
+        for block in self.blocks(readings, kind, others, timed, 1 if self.live else _ROWS_AT_ONCE):
             names, labels = list(block.labels), [column.tolist() for column in block.labels.values()]
             more, numbers = list(block.others), [column.tolist() for column in block.others.values()]
             for k in range(block.length):
@@ -265,8 +297,8 @@ class Trace:
     def blocks(
         self,
         readings: Mapping[str, Reading],
+        kind: LabelKind,
         others: Sequence[str] = (),
-        semantics: Semantics = "degree",
         timed: bool = False,
         size: int = _ROWS_AT_ONCE,
     ) -> Iterator[TraceBlock]:
@@ -277,7 +309,7 @@ class Trace:
         time_place = self._time_place() if timed or (in_time and self._period is None) else None
         needed = dict.fromkeys([*columns, *(read.column for read in reads), *(c for c in others if c in self.columns)])
         places = [(column, self.columns.index(column)) for column in needed]
-        cells = CellReader(places, self._missing, columns, semantics, self._where)
+        cells = CellReader(places, self._missing, columns, kind.semantics, self._where)
         past = {read: PastColumn(read) for read in dict.fromkeys(reads) if read.ago}
         before: float | None = None
         count = 0
@@ -310,7 +342,7 @@ class Trace:
                     label = np.broadcast_to(label, (len(rows),))
                     if count == 0 and rows and reading.at_reset is not None:
                         label = np.concatenate([[reading.at_reset], label[1:]])
-                labels[atom] = checked_labels(label, reading, semantics, numbers, self._where, now, earlier)
+                labels[atom] = checked_labels(label, reading, kind, numbers, self._where, now, earlier)
             count += len(rows)
             if times is not None and rows:
                 before = times[-1]
@@ -377,7 +409,8 @@ class Trace:
             time = float(cell) * self._time_unit
         except (TypeError, ValueError):
             try:
-                time = datetime.fromisoformat(str(cell).strip()).timestamp()
+                date = datetime.fromisoformat(str(cell).strip())
+                time = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()  # the same on every machine
             except ValueError:
                 time = math.nan
         if not math.isfinite(time):

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from rewardspec.atomic_files import write_whole
 from rewardspec.cli.options import add_formula, aligned, command, formula_of
-from rewardspec.cli.trace_files import Cell, Column
-from rewardspec.cli.traces import TRACE_HELP, Reading, Trace, add_trace_options, opened_trace
+from rewardspec.cli.trace_files import Cell, Column, LabelKind
+from rewardspec.cli.traces import TRACE_HELP, Reading, Trace, add_trace_options, opened_trace, read_record_spec
 from rewardspec.episodes.violations import CRISP, Violation, ViolationFinder, rule_parts
 from rewardspec.errors import LabelError
 from rewardspec.logic.decided_steps import reach
@@ -27,8 +27,6 @@ from rewardspec.logic.quantifiers import atoms_of
 from rewardspec.logic.words import paraphrase
 from rewardspec.pages.violations_page import RuleReport, violations_page
 from rewardspec.spec.atoms.column_atoms import ColumnAtom
-from rewardspec.spec.spec import Spec
-from rewardspec.spec.toml_reading import read_draft
 from rewardspec.synthesis.diagnosis import warnings_about_the_first_state
 from rewardspec.types import Json, Semantics, Subparsers
 
@@ -116,9 +114,8 @@ def _rules(arguments: argparse.Namespace, trace: Trace) -> Rules:
     if not arguments.formula.endswith(".toml"):
         formula = formula_of(arguments, trace.in_steps)
         return Rules({arguments.formula: formula}, {}, arguments.semantics, None)
-    draft = read_draft(arguments.formula, atoms=False, rewrite=trace.in_steps)
-    spec = Spec(draft.pairs, **draft.options)
-    return Rules(dict(zip(spec.names, spec.formulas, strict=True)), draft.entries, spec.semantics, draft.threshold)
+    spec, entries, kind = read_record_spec(arguments.formula, trace.in_steps)
+    return Rules(dict(zip(spec.names, spec.formulas, strict=True)), entries, spec.semantics, kind.threshold)
 
 
 def _warnings(formula: Formula) -> Iterator[str]:
@@ -144,7 +141,7 @@ def find(trace: Trace, rules: Rules, complete: bool = False) -> Found:
     recent: list[Cell] = []  # the times of the last rows
     length = 0
     first: Cell = None
-    for block in trace.blocks(readings, semantics="robustness", timed=trace.has_time):
+    for block in trace.blocks(readings, LabelKind("robustness"), timed=trace.has_time):
         truths = {atom: block.labels[atom] == _TRUE for atom in with_margin}
         margins = {atom: block.labels[_margin_name(atom)] for atom in with_margin}
         for atom in exact.keys() - with_margin.keys():

@@ -90,23 +90,35 @@ _NAMES = {"%": "mod", "//": "floordiv"}
 _ARGUMENTS = {"at_least": 3, "at_most": 3, "inside": 4}  # the last, a margin, may be left out
 
 
-def columns_to_c(source: Source, readings: Mapping[str, ColumnAtom | str], pace: Callable[[], Pace]) -> str:
+def columns_to_c(
+    source: Source,
+    readings: Mapping[str, ColumnAtom | str],
+    pace: Callable[[], Pace],
+    threshold: float | None = None,
+) -> str:
     """The part of a C file that computes labels from columns, to stand after the monitor's.
 
     Args:
         source: The monitor or spec.
         readings: How each of its atoms is read: from a column, or by an expression.
         pace: How far apart rows are, asked for only where an expression reads a column some seconds ago.
+        threshold: Degrees from here on count as 1, others as 0; None to keep them.
 
     Raises:
         SpecError: An expression reads a column an amount of seconds ago that is no whole number of rows.
     """
-    return "\n".join([*_Printer(source, readings, pace).lines(), ""])
+    return "\n".join([*_Printer(source, readings, pace, threshold).lines(), ""])
 
 
 class _Printer:
-    def __init__(self, source: Source, readings: Mapping[str, ColumnAtom | str], pace: Callable[[], Pace]) -> None:
-        self.source, self.readings, self.pace = source, readings, pace
+    def __init__(
+        self,
+        source: Source,
+        readings: Mapping[str, ColumnAtom | str],
+        pace: Callable[[], Pace],
+        threshold: float | None,
+    ) -> None:
+        self.source, self.readings, self.pace, self.threshold = source, readings, pace, threshold
         self.m, self.upper_m = source.name, source.name.upper()
         reads = [read for atom in readings.values() for read in _reads(atom)]
         self.columns = list(dict.fromkeys(read.column for read in reads))
@@ -202,6 +214,8 @@ class _Printer:
             if self.source.program.semantics == "degree":
                 self.helpers["unit"] = None
                 text = f"{self.m}_unit({text})"
+                if self.threshold is not None:
+                    text = f"{text} >= {literal(self.threshold)} ? 1.0 : 0.0"
             bodies.append(f"labels[{k}] = {text};")
         used = "\n".join(bodies)
         lines = [

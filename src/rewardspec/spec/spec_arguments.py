@@ -175,7 +175,15 @@ class SpecArguments:
         Args:
             threshold: An atom holds when its label is at least this.
             atoms: Other functions for the atoms, whose labels are 0 or 1 already.
+
+        Raises:
+            SpecError: The spec has no atoms' functions, or is one of robustness: as margins, 0 and 1 both hold.
         """
+        if self.semantics == "robustness":
+            raise SpecError(
+                "A threshold makes labels 0 or 1, and in a spec of robustness both are margins of what holds. Leave it "
+                "out, or use semantics='degree'."
+            )
         if not 0.0 < finite(threshold, "threshold") <= 1.0:
             raise SpecError(f"`threshold` should be in (0, 1]. Received {threshold!r}.")
         if atoms is not None:

@@ -37,7 +37,7 @@ from rewardspec.logic.quantifiers import atoms_of
 from rewardspec.spec.atoms.components import Components, read_components
 from rewardspec.spec.atoms.event_atoms import KINDS, read_event_atom
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, with_predicates
-from rewardspec.spec.atoms.functions import AtomFunction
+from rewardspec.spec.atoms.functions import AtomFunction, Thresholded
 from rewardspec.spec.atoms.per_agent import per_agent
 from rewardspec.spec.atoms.references import is_reference, referenced_atom
 from rewardspec.spec.pairs import Pair, is_number
@@ -96,6 +96,13 @@ class SpecDraft:
         """The atoms as the file writes them."""
         entries = self.table.get("atoms", {})
         return entries if isinstance(entries, dict) else {}
+
+    @property
+    def functions(self) -> Mapping[str, AtomFunction] | None:
+        """The atoms' functions, with Boolean labels where the file has a threshold; None where it has none."""
+        if self.atoms is None or self.threshold is None:
+            return self.atoms
+        return {name: Thresholded(function, self.threshold) for name, function in self.atoms.items()}
 
     def spec(self) -> Spec:
         """The spec."""

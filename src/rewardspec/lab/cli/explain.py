@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,13 +19,13 @@ from rewardspec.cli.options import (
     importing_from_here,
     spec_in,
 )
-from rewardspec.cli.traces import TRACE_HELP, add_trace_options, opened_trace
+from rewardspec.cli.trace_files import LabelKind
+from rewardspec.cli.traces import TRACE_HELP, add_trace_options, opened_trace, read_record_spec
 from rewardspec.drawing.run_plot import check_picture_path, save
 from rewardspec.errors import Error
 from rewardspec.lab.cli.players import add_policy_options, player, task_and_policy
 from rewardspec.spec.spec import Spec
-from rewardspec.spec.toml_reading import read_draft
-from rewardspec.types import Array, Json, Subparsers
+from rewardspec.types import Array, Subparsers
 
 if TYPE_CHECKING:
     from rewardspec.episodes.explanation import Explanation
@@ -115,14 +114,13 @@ def _recorded(arguments: argparse.Namespace) -> Explanation:
     from rewardspec.episodes.explanation import explain
 
     with opened_trace(arguments) as trace:
-        entries: Mapping[str, Json] = {}
         if arguments.formula.endswith(".toml"):
-            draft = read_draft(arguments.formula, atoms=False, rewrite=trace.in_steps)
-            spec, entries = Spec(draft.pairs, **draft.options), draft.entries
+            spec, entries, kind = read_record_spec(arguments.formula, trace.in_steps)
         else:
             spec = Spec([(formula_of(arguments, trace.in_steps), 1.0)], semantics=arguments.semantics)
+            entries, kind = {}, LabelKind(spec.semantics)
         readings = trace.readings(spec.atoms, entries, margin=spec.semantics == "robustness")
-        rows = list(trace.rows(readings, _ENDS, spec.semantics))
+        rows = list(trace.rows(readings, kind, _ENDS))
     episode: dict[str, Array] = {atom: [row.labels[atom] for row in rows] for atom in spec.atoms}
     ends = {
         name: [row.others[column] for row in rows[1:]]
