@@ -104,6 +104,13 @@ class SpecArguments:
                 name: function.with_margin(margin) if hasattr(function, "with_margin") else function
                 for name, function in functions.items()
             }
+        for name, function in (functions or {}).items():
+            at_reset = getattr(function, "at_reset", None)
+            if not margin and isinstance(at_reset, int | float) and not 0.0 <= at_reset <= 1.0:
+                raise SpecError(
+                    f"`at_reset` of the atom {name!r} should be a label in [0, 1]: 0 for false, 1 for true. Received "
+                    f"{at_reset:g}. Other numbers are margins, for semantics='robustness'."
+                )
         for name in read:
             if atoms is not None and functions is not None and name not in functions:
                 known = ", ".join(map(str, atoms)) or "none"
