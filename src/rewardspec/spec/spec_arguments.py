@@ -105,6 +105,12 @@ class SpecArguments:
                 for name, function in functions.items()
             }
         for name, function in (functions or {}).items():
+            if margin and isinstance(function, Thresholded):
+                raise SpecError(
+                    f"A threshold makes labels 0 or 1, and as robustness 0 is neither true nor false. Received "
+                    f"{function.threshold:g} for the atom {name!r}. Compare in the atom instead, as in "
+                    f"'next_obs[0] > {function.threshold:g}', or use semantics='degree'."
+                )
             at_reset = getattr(function, "at_reset", None)
             if not margin and isinstance(at_reset, int | float) and not 0.0 <= at_reset <= 1.0:
                 raise SpecError(
@@ -191,7 +197,10 @@ class SpecArguments:
             raise SpecError(
                 "This spec has no atoms' functions to turn into Boolean ones. Threshold the labels instead."
             )
-        return self.replace(atoms={name: Thresholded(f, float(threshold)) for name, f in self.atom_functions.items()})
+        named = self.axes.named
+        return self.replace(
+            atoms={name: Thresholded(f, float(threshold), name in named) for name, f in self.atom_functions.items()}
+        )
 
     def things(self, number: int) -> Things:
         """The things that a pair is about; none where its formula has no quantifier."""
