@@ -172,7 +172,7 @@ class Thresholded(DerivedAtom):
         xp = namespace_of(label)
         if xp is not None:
             return xp.where((label >= 0.0) & (label <= 1.0), (label >= self.threshold) * 1.0, label)
-        is_degree = isinstance(label, float | int | np.generic) and 0.0 <= label <= 1.0
+        is_degree = isinstance(label, float | int | np.bool_ | np.floating | np.integer) and 0.0 <= label <= 1.0
         return float(label >= self.threshold) if is_degree else label
 
 
