@@ -43,6 +43,16 @@ def test_the_page_has_values_bounds_progress_causes_and_registers():
     assert all(len(cell) == 4 for cell in first["cells"])
 
 
+def test_the_page_shows_robustness_as_it_is_paid():
+    spec = rs.Spec([("F a", 1), ("F[2,5] a", 1)], semantics="robustness", bound=2)
+    explanation = spec.explain({"a": [0.0, 5.0, 1.0]})
+    pairs = data_of(explanation.to_html())["episodes"][0]["pairs"]
+    for number, pair in enumerate(pairs):
+        assert pair["values"] == [row.values[number] for row in explanation]
+    assert [pair["values"] for pair in pairs] == [[0.0, 2.0, 2.0], [-2.0, -2.0, 1.0]]
+    assert [pair["upper"] for pair in pairs] == [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]
+
+
 def test_the_page_says_what_is_paid_and_which_literal_decided_it():
     spec = rs.Spec([rs.Pair("F(key & F goal)", 2, progress=True), ("G !crash", 1)])
     data = data_of(spec.explain({"key": [0, 1], "goal": [0, 0], "crash": [0, 1]}).to_html())

@@ -165,6 +165,27 @@ def test_drawing_and_files_change_the_values(playing, tmp_path):
     assert playing.input_value("#payment") == "final"
 
 
+def test_a_threshold_and_a_bound_count_as_they_do_in_python(playing, tmp_path):
+    toml = tmp_path / "spec.toml"
+    toml.write_text('threshold = 0.9\npairs = [["F done", 3]]\n', encoding="utf-8")
+    playing.set_input_files("#file", str(toml))
+    until(playing, "playground.board.names.join() === 'F done' && playground.board.monitors[0].kept.length > 0")
+    playing.evaluate("playground.board.set('done', (k) => k < 50 ? 0.8 : 0.95)")
+    until(playing, "playground.board.specs.value.result[40] === 0")
+    assert playing.evaluate("playground.board.specs.value.result[60]") == 3
+    toml.write_text('semantics = "robustness"\nbound = 2\npairs = [["F goal", 3]]\n', encoding="utf-8")
+    playing.set_input_files("#file", str(toml))
+    until(playing, "playground.board.names.join() === 'F goal'")
+    playing.evaluate("playground.board.set('goal', () => 5)")
+    until(playing, "playground.board.specs.value.result[60] === 6")
+    run = "playground.board.monitors[0]"
+    assert playing.evaluate(f"[{run}.result[60], {run}.upper[60]]") == [2, 2]
+    playing.fill("#bound", "0")
+    playing.get_by_text("`bound` should be above 0").wait_for()
+    playing.fill("#bound", "1")
+    until(playing, "playground.board.specs.value.result[60] === 3")
+
+
 def test_a_link_holds_formulas_and_signals(playing, browser):
     playing.evaluate("playground.board.set('grant', () => 0.25)")
     playing.locator("textarea").first.fill("G(request -> F grant)")

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -151,14 +152,47 @@ def test_a_spec_is_copied_as_python_and_toml():
         rs.Pair("G !crash", 1 / 3, penalty=-5, name="safe"),
         rs.Pair("F goal", 2, payment="value"),
         rs.Pair("G[0,3] a", 1, veto=False),
+        rs.Pair("G !b", 1, veto=True, penalty=0),  # and not that of the spec
     ]
-    spec = rs.Spec(pairs, payment="potential", discount=0.9)
+    spec = rs.Spec(pairs, payment="potential", discount=0.9, penalty=-1)
+    assert_copied(spec)
+    assert_copied(rs.Spec([("F a", 0), rs.Pair("G b", 1, progress=False)], semantics="robustness", bound=2))
+
+
+def assert_copied(spec):
+    """The Python and the TOML that the playground shows make the same spec."""
     found = playground.answer(playground.request_of(spec))
     names = {"rs": rs}
     code = found["python"].replace("import rewardspec as rs\n", "")
     exec(compile(code, "copied", "exec"), names)
     assert names["spec"] == spec
     assert loads_spec(found["toml"]) == spec
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+def test_the_reward_that_is_shown_is_within_the_bound(tmp_path):
+    text = 'semantics = "robustness"\nbound = 2\npairs = [["F a", 1, false], ["F[2,5] a", 1, false]]\n'
+    content = playground.content_of_toml(text)
+    answer = playground.answer(content)
+    assert (content["bound"], content["further"], answer["lint"]) == (2.0, {}, [])
+    assert loads_spec(answer["toml"]) == loads_spec(text)
+    (tmp_path / "machines.mjs").write_text(answer["module"])
+    steps = "let s = specs.value.start({a: 0}); s = specs.value.step(s, {a: 5}, {}); console.log(s.reward);"
+    (tmp_path / "run.mjs").write_text(f"import {{ specs }} from './machines.mjs'; {steps}")
+    told = subprocess.run(["node", str(tmp_path / "run.mjs")], capture_output=True, text=True, check=True).stdout
+    spec = loads_spec(text)
+    assert float(told) == spec.step(spec.start({"a": 0.0}), {"a": 5.0})[1] == 0.0  # 2 and -2
+
+
+@pytest.mark.parametrize(("bound", "message"), [(0, "above 0"), ("2", "a finite number"), (1e10, "a billion")])
+def test_a_bound_of_another_kind_is_refused(bound, message):
+    with pytest.raises(rs.SpecError, match=message):
+        compiled("F a", semantics="robustness", bound=bound)
+
+
+def test_an_infinite_bound_cannot_be_shown():
+    with pytest.raises(rs.SpecError, match="finite `bound`"):
+        playground.content_of_toml('semantics = "robustness"\nbound = inf\npairs = [["F a", 1]]\n')
 
 
 def test_a_spec_file_is_copied_with_its_atoms():

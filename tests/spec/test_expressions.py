@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import rewardspec as rs
 from rewardspec.errors import LabelError, SpecError
+from rewardspec.spec.atoms.column_atoms import ColumnAtom
 from rewardspec.spec.atoms.components import read_components, reader
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom, predicate_atom
 from rewardspec.spec.atoms.operations import ARITIES, REDUCTIONS
@@ -161,10 +162,52 @@ def test_reading_the_action_without_a_label_at_reset_is_refused_at_once():
         ExpressionAtom("action == 1", {})
 
 
-@pytest.mark.parametrize("at_reset", [-0.1, 1.1, math.nan, True, "0"])
-def test_a_label_at_reset_is_a_label(at_reset):
-    with pytest.raises(SpecError, match=r"`at_reset` should be a label in \[0, 1\]"):
+@pytest.mark.parametrize("at_reset", [math.inf, math.nan, True, "0"])
+def test_a_label_at_reset_is_a_number(at_reset):
+    with pytest.raises(SpecError, match=r"`at_reset` should be a (finite )?number"):
         ExpressionAtom("x", XY, at_reset=at_reset)
+
+
+@pytest.mark.parametrize("at_reset", [-0.1, 1.1])
+@pytest.mark.parametrize("text", ["action", "action > 0"])
+def test_a_label_at_reset_is_a_degree_in_a_spec_of_degrees(text, at_reset):
+    atoms = {"a": {"expression": text, "at_reset": at_reset}}
+    with pytest.raises(SpecError, match=r"`at_reset` of the atom 'a' should be a label in \[0, 1\].* Received"):
+        rs.Spec([("F a", 1)], atoms=atoms)
+    spec = rs.Spec([("F a", 1)], atoms=atoms, semantics="robustness")
+    assert spec.labels(None, None, np.zeros(1)) == {"a": at_reset}
+    assert rs.Spec.from_toml(spec.to_toml()) == spec
+
+
+def test_as_robustness_a_comparison_that_is_false_at_reset_does_not_hold():
+    atoms = {"push": {"expression": "action > 0.5", "at_reset": 0}, "force": {"expression": "action", "at_reset": 0}}
+    spec = rs.Spec([("F push", 1), ("F force", 0)], atoms=atoms, semantics="robustness")
+    assert spec.labels(None, None, np.zeros(1)) == {"push": -1.0, "force": 0.0}
+    state = spec.start(spec.labels(None, None, np.zeros(1)))
+    assert spec.step(state, spec.labels(np.zeros(1), -3.0, np.zeros(1)))[1] == -1.0  # nothing was pushed
+    assert spec.replace(semantics="degree", clip=True).labels(None, None, np.zeros(1)) == {"push": 0.0, "force": 0.0}
+    assert rs.Spec.from_toml(spec.to_toml()) == spec
+    assert spec.batch_reader.read(None, None, np.zeros((2, 1)), 2)["push"].tolist() == [-1.0, -1.0]
+    assert ColumnAtom("x > 2", ["x"], margin=True, at_reset=0).at_reset == -1.0
+    assert ColumnAtom("x + 2", ["x"], margin=True, at_reset=0).at_reset == 0.0
+
+
+@pytest.mark.parametrize("text", ["max(0, x)", "max(x, 0)", "min(0, x)", "min(x, 0)", "clip(x, 0, 1)"])
+def test_a_batch_takes_the_zero_that_one_environment_takes(text):
+    atom = ExpressionAtom(f"1 / ({text}) > 5", XY)
+    for zero in (-0.0, 0.0):
+        alone = atom(None, 0, np.array([zero, 0.0]))
+        for size in (1, 3, 64):
+            assert atom(None, 0, np.full((size, 2), zero)).tolist() == [alone] * size
+
+
+@pytest.mark.parametrize(("condition", "chosen"), [("1 > 0", 0.25), ("0", 0.75)])
+@pytest.mark.parametrize("array", [np.array, jnp.array, torch.tensor])
+def test_a_choice_by_a_constant_is_one_in_every_library(array, condition, chosen):
+    for text in (f"where({condition}, x, y)", f"where({condition}, x, 0.75)", f"where({condition}, 0.25, y)"):
+        atom = ExpressionAtom(text, XY)
+        assert atom(None, 0, np.array([0.25, 0.75])) == chosen
+        assert atom(None, 0, array([[0.25, 0.75]] * 3)).tolist() == [chosen] * 3
 
 
 def test_discrete_observations_are_read_whole():

@@ -99,6 +99,17 @@ def test_constant(formula, severity, value):
     assert f"the value {value} on every trace" in finding.message
 
 
+@pytest.mark.parametrize(
+    ("formula", "bound", "value"), [("F true", 3, "3"), ("G X a", 3, "-3"), ("F true", None, "inf")]
+)
+def test_a_constant_robustness_is_the_bound_or_infinite(formula, bound, value):
+    spec = Spec([Pair(formula, 1, veto=False)], semantics="robustness", bound=bound)
+    (finding,) = found(spec, "constant")
+    assert f"the value {value} on every trace" in finding.message
+    if bound is not None:
+        assert spec.step(spec.start({"a": 0.5}), {"a": 0.5})[1] == float(value)
+
+
 def test_a_fixed_cost_of_every_step_is_no_mistake():
     assert lint(Spec([("F G true", -1)])) == []
     assert lint(Spec([("F goal", 1), Pair("F G true", -0.1, payment="value")], payment="delta")) == []
@@ -381,7 +392,21 @@ def test_redundant_weights_that_cancel_out():
 def test_redundant_opposites_of_one_weight():
     (finding,) = found(Spec([("F G a", 2), ("F G !a", 2)]), "redundant")
     assert finding.severity == "error"
-    assert "together they pay 2 whatever happens" in finding.message
+    assert "one minus the value of pair 1, `F G a`, and the same weight: together they are worth 2" in finding.message
+    (finding,) = found(Spec([("F G a", 2), ("F G !a", 2)], payment="delta"), "redundant")
+    assert "together they are worth 2 whatever happens" in finding.message
+    (finding,) = found(Spec([("F G a", 2), ("F G !a", 2)], semantics="robustness"), "redundant")
+    assert "minus the value of pair 1, `F G a`, and the same weight: together they are worth 0" in finding.message
+
+
+def test_opposites_paid_in_two_ways_are_not_redundant():
+    spec = Spec([("F a", 1), Pair("G !a", 1, veto=False, payment="delta")])
+    state, rewards = spec.start({"a": 0.0}), []
+    for label in (0.0, 1.0, 1.0):
+        state, reward = spec.step(state, {"a": label})
+        rewards.append(reward)
+    assert len(set(rewards)) > 1
+    assert found(spec, "redundant") == []
 
 
 def test_redundant_vetoes():

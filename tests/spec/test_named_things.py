@@ -261,6 +261,29 @@ def test_a_sort_of_names_is_saved_and_linted():
     assert rules("mean order: F paid(order)") == []
 
 
+@pytest.mark.parametrize(
+    ("episode", "told"),
+    [
+        ({"safe": [1, 1]}, "There is no label for atom 'broken'; there are: safe."),
+        ({"safe": [1, 1], "brokn": [[], ["x"]]}, "Did you mean 'brokn'?"),
+        ({"safe": [1, 1], "broken": [[]]}, "the same number of labels. Received {'safe': 2, 'broken': 1}"),
+        ({"safe": [1, 1], "broken": [[], [], []]}, "Received {'safe': 2, 'broken': 3}"),
+        ({"safe": [1, 1], "broken": 1.0}, "The labels of 'broken' should be a sequence, one for each step"),
+        ({"broken": [[]]}, "no labels for atom 'safe'"),
+    ],
+)
+def test_an_episode_without_all_labels_is_not_explained(episode, told):
+    spec = rs.Spec([("forall order: G !broken(order)", 1), ("G safe", 1)], sorts={"order": "names"})
+    with pytest.raises(LabelError, match=re.escape(told)):
+        spec.explain(episode)
+
+
+@pytest.mark.parametrize("episode", [{}, {"safe": [1]}, {"broken": []}, {"rewards": [1.0]}])
+def test_an_episode_without_things_is_not_explained(episode):
+    with pytest.raises(LabelError, match=r"no label for atom 'broken'|The trace is empty"):
+        rs.Spec([("forall order: G !broken(order)", 1)], sorts={"order": "names"}).explain(episode)
+
+
 def test_an_episode_of_too_many_things_is_not_explained():
     spec = rs.Spec([("mean x: G(a(x) -> F b(x))", 1)], sorts={"x": "names"})
     labels = {"a": [dict.fromkeys(range(1000), 1.0)], "b": [{}]}

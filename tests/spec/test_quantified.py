@@ -118,8 +118,9 @@ def test_labels_are_clipped_and_thresholded_for_each_thing():
     assert list(spec.labels(obs, None, obs).values()) == [0.0, 0.5, 1.0]
     state, _ = spec.transition(spec.start(dict.fromkeys(spec.atoms, 0.0)), obs, 0, obs, {}, 0.0, False, False)
     assert spec.values(state) == (0.5,)
-    boolean = rs.Spec(spec.pairs, {"placed": read_boxes}, sorts={"box": 3}).boolean(0.5)
-    assert list(boolean.labels(obs, None, obs).values()) == [0.0, 1.0, 1.0]
+    assert list(spec.boolean(0.5).labels(obs, None, obs).values()) == [0.0, 1.0, 1.0]
+    with pytest.raises(LabelError, match="Received -1"):
+        spec.replace(clip=False).boolean(0.5).labels(obs, None, obs)
 
 
 @pytest.mark.parametrize(
@@ -189,6 +190,20 @@ def test_a_threshold_is_that_of_each_thing(things):
     spec = rs.Spec([("mean box: F near(box)", 1)], atoms, sorts={"box": things}).boolean(0.5)
     state = spec.start(spec.labels(0.75, None, 0.75))
     assert spec.thing_values(state, 0) == {"0": 1.0, "1": 0.0}
+
+
+@pytest.mark.parametrize("as_what", [list, tuple])
+def test_a_threshold_takes_the_labels_of_things_as_a_list(as_what):
+    atoms = {"near": lambda obs, action, next_obs: as_what([next_obs[0], next_obs[1]])}
+    spec = rs.Spec([("forall box: F near(box)", 1)], atoms, sorts={"box": 2}).boolean(0.9)
+    assert spec.labels(None, None, np.array([0.2, 0.95])) == {"near(0)": 0.0, "near(1)": 1.0}
+
+
+@pytest.mark.parametrize("things", [{"x", 0.5}, ["x", 0.5], None])
+def test_a_threshold_leaves_the_things_for_which_an_atom_holds(things):
+    atoms = {"near": lambda obs, action, next_obs: things}
+    spec = rs.Spec([("forall box: G !near(box)", 1)], atoms, sorts={"box": "names"})
+    assert spec.boolean(0.9).labels(None, None, 0) == spec.labels(None, None, 0)
 
 
 def test_lint_knows_sorts_and_variables():

@@ -1,6 +1,7 @@
 """Specs pay what their formulas are worth."""
 
 import copy
+import math
 import pickle
 import random
 import re
@@ -9,8 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
 
 import rewardspec as rs
+from rewardspec.errors import LabelError, SpecError
 from tests.strategies import random_formula, random_trace
 
 ATOMS = ("a", "b", "c")
@@ -200,10 +203,34 @@ def test_boolean_versions_threshold_the_same_atoms():
     assert boolean.labels(None, None, np.array([0.85, 0.95]), batch=2)["near"].tolist() == [0.0, 1.0]
 
 
-def test_a_spec_of_robustness_has_no_boolean_version():
-    spec = rs.Spec([("F near", 1)], atoms={"near": lambda obs, action, next_obs: next_obs}, semantics="robustness")
-    with pytest.raises(rs.SpecError, match="both are margins of what holds"):
-        spec.boolean()
+@pytest.mark.parametrize("label", [2.5, -1.0, math.nan, np.float32(2.5), True + 1])
+def test_a_threshold_refuses_what_is_no_label(label):
+    spec = rs.Spec([("F near", 1)], atoms={"near": lambda obs, action, next_obs: next_obs}).boolean(0.9)
+    with pytest.raises(LabelError, match=r"The label of 'near' should be in \[0, 1\]\. Received"):
+        spec.labels(None, None, label)
+    with pytest.raises(ValueError, match="out of range"):
+        spec.transition(spec.start({"near": 0.0}), None, 0, label, {}, 0.0, False, False)
+    with pytest.raises(LabelError, match="in environment 1 should be in"):
+        spec.labels(None, None, np.array([0.5, label]), batch=2)
+    for array in (torch.tensor, jnp.array):
+        state = spec.start(spec.labels(None, None, array([0.5, float(label)]), batch=2))
+        assert spec.invalid_labels(state)["near"].tolist() == [False, True]
+    if not math.isnan(label):
+        assert spec.replace(clip=True).labels(None, None, label) == {"near": float(label > 0)}
+
+
+def test_a_threshold_takes_any_number_and_names_what_is_none():
+    spec = rs.Spec([("F near", 1)], atoms={"near": lambda obs, action, next_obs: next_obs}).boolean(0.9)
+    for label in (True, 1, np.float32(1.0), np.bool_(True), np.array(1.0), torch.tensor(1.0), 1.0 + 1e-9):
+        assert spec.labels(None, None, label) == {"near": 1.0}
+    with pytest.raises(LabelError, match="gave None"):
+        spec.labels(None, None, None)
+
+
+def test_robustness_has_no_threshold():
+    spec = rs.Spec([("F near", 1)], atoms={"near": "next_obs[0] > 1"}, semantics="robustness")
+    with pytest.raises(SpecError, match=r"neither true nor false. Received 0.9 for the atom 'near'"):
+        spec.boolean(0.9)
 
 
 def test_an_empty_spec_pays_nothing():

@@ -237,6 +237,14 @@ def test_what_the_pairs_pay_adds_up_to_the_return(payment: Any) -> None:
     assert sum(pair.pays for pair in seen.pairs) == pytest.approx(seen.returns.mean())
 
 
+def test_an_episode_that_is_cut_off_pays_nothing_for_its_end() -> None:
+    spec = rs.Spec([("F goal", 1)], atoms={"goal": lambda obs, action, next_obs: next_obs > 12}, payment="final")
+    seen = probe(Corridor(), spec, episodes=3, max_steps=10, policy=lambda place: 1)
+    assert (seen.pairs[0].most, seen.pairs[0].pays, seen.returns.tolist()) == (1.0, 0.0, [0.0, 0.0, 0.0])
+    seen = probe(gym.wrappers.TimeLimit(Corridor(), 10), spec, episodes=3, policy=lambda place: 1)
+    assert (seen.pairs[0].pays, seen.returns.tolist()) == (1.0, [1.0, 1.0, 1.0])
+
+
 def test_a_spec_may_be_the_path_of_its_file(tmp_path: Any) -> None:
     path = tmp_path / "spec.toml"
     path.write_text('pairs = [["F goal", 1]]\n[atoms]\ngoal = "next_obs > 12"\n')

@@ -12,6 +12,7 @@ from rewardspec.episodes.recordings import field, leading, read_ends, read_episo
 from rewardspec.errors import LabelError, RecordingError, did_you_mean
 from rewardspec.logic.formulas import TRUE, And, Atom
 from rewardspec.logic.semantics import read_trace
+from rewardspec.machines.label_checks import require_atoms
 from rewardspec.spec.atoms.batch_info import BatchInfo
 from rewardspec.spec.sorts import MOST_THINGS, Thing, named_labels
 from rewardspec.spec.spec import Spec
@@ -35,7 +36,8 @@ def read_labels_and_ends(
     """
     if isinstance(episode, Mapping):
         episode = _split(spec, episode)
-    labels = {**_labels(spec, episode), **_named(spec, episode)}
+    labels = _labels(spec, episode)
+    labels |= _named(spec, episode, labels)
     return labels, *read_ends(_without(episode, spec.atoms), _length(labels, episode) - 1)
 
 
@@ -116,8 +118,11 @@ def _split(spec: Spec, episode: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**{k: v for k, v in episode.items() if k not in given}, **spec.axes.split(given)}
 
 
-def _named(spec: Spec, episode: Any) -> dict[str, list[Any]]:
-    """The labels of things of sorts of names: for each step a mapping from things to numbers."""
+def _named(spec: Spec, episode: Any, others: Mapping[str, Sequence[float]]) -> dict[str, list[Any]]:
+    """The labels of things of sorts of names: for each step a mapping from things to numbers.
+
+    `others` are the labels of the other atoms, as many for each.
+    """
     if not spec.axes.named:
         return {}
     if not isinstance(episode, Mapping) or field(episode, "observations") is not None:
@@ -125,9 +130,12 @@ def _named(spec: Spec, episode: Any) -> dict[str, list[Any]]:
             "An episode of a spec about things of a sort of names is explained from its labels, as `record=True` keeps "
             f"them. Give those of {', '.join(spec.axes.named)} too, for each step a mapping from things to numbers."
         )
+    require_atoms(episode, spec.axes.named)
+    columns = {atom: episode[atom] for atom in spec.axes.named}
+    read_trace(TRUE, {**others, **columns})  # says which lengths differ
     return {
-        atom: [named_labels(atom, labels, f" at step {step}") for step, labels in enumerate(episode.get(atom, ()))]
-        for atom in spec.axes.named
+        atom: [named_labels(atom, labels, f" at step {step}") for step, labels in enumerate(column)]
+        for atom, column in columns.items()
     }
 
 

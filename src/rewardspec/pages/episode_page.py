@@ -137,7 +137,8 @@ def _episode(
     for number, monitor in enumerate(monitors):
         told: JsonObject = {"values": [short(row.values[number]) for row in rows]}
         if monitor is not None:
-            told = run_of(monitor, explanation.labels, length)
+            bound = explanation.spec.bound
+            told = run_of(monitor, explanation.labels, length, np.inf if bound is None else bound)
         deciders = [row.deciders[number] for row in rows]
         told["causes"] = [None if d.atom is None else [d.literal, d.step] for d in deciders]
         told["waiting"] = [list(row.waiting[number]) for row in rows]

@@ -25,6 +25,7 @@ def figure_html(spec: Spec, signals: Mapping[str, Sequence[float]], title: str, 
         "names": list(spec.names),
         "payment": spec.payment,
         "real": not degree,
+        "bound": spec.bound,
         "signals": {atom: list(values) for atom, values in signals.items()},
     }
     machines = f"globalThis.MACHINES = {{ monitors: [{objects}], specs: {specs} }};"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
 
 from rewardspec.drawing.diagrams import DiagramError, diagram_of
@@ -32,8 +33,15 @@ def machine_view(monitor: Monitor) -> JsonObject:
     return {"equations": equations, "svg": picture, "registers": shown[:count], "windows": shown[count:]}
 
 
-def run_of(monitor: Monitor, labels: Mapping[str, Sequence[float]], length: int) -> JsonObject:
-    """Value, bounds, progress, control state and registers after every step, each where it is known."""
+def run_of(monitor: Monitor, labels: Mapping[str, Sequence[float]], length: int, bound: float = math.inf) -> JsonObject:
+    """Value, bounds, progress, control state and registers after every step, each where it is known.
+
+    The value and its bounds are shown as they are paid, so within [-bound, bound].
+    """
+
+    def paid(value: float) -> float:
+        return short(min(max(value, -bound), bound))
+
     state = monitor.initial_state()
     has_bounds = has_progress = True
     try:
@@ -48,11 +56,11 @@ def run_of(monitor: Monitor, labels: Mapping[str, Sequence[float]], length: int)
     cells: list[list[float]] = [[] for _ in (*monitor.registers, *monitor.program.windows)]
     for step in range(length):
         state, value = monitor.step(state, {atom: labels[atom][step] for atom in monitor.atoms})
-        columns["values"].append(short(value))
+        columns["values"].append(paid(value))
         if has_bounds:
             lower, upper = monitor.bounds(state)
-            columns["lower"].append(short(lower))
-            columns["upper"].append(short(upper))
+            columns["lower"].append(paid(lower))
+            columns["upper"].append(paid(upper))
         if has_progress:
             columns["progress"].append(short(monitor.progress(state)))
         control, registers, windows, _ = monitor.machine.parts(state)

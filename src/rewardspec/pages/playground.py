@@ -8,6 +8,7 @@ Whatever comes from a browser is checked here before it is used: its size, its t
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -74,7 +75,7 @@ _EXAMPLES: dict[str, tuple[Spec, dict[str, list[tuple[int, int, float]]]]] = {
     ),
 }
 """Examples by title: a spec, and for each atom the stretches of steps in which its label is not 0."""
-_OPTIONS = ("payment", "penalty", "discount", "semantics")
+_OPTIONS = ("payment", "penalty", "discount", "semantics", "bound")
 _PAIR = ("formula", "weight", "veto", "penalty", "name", "payment", "progress")
 
 
@@ -82,8 +83,11 @@ def request_of(spec: Spec | None, further: Mapping[str, Json] = MappingProxyType
     """The playground's content for a spec, as a browser would send it; for None an example.
 
     `further` is what else its file has, such as the atoms, which the playground does not read and copies as they are.
+    Of it the browser reads the threshold alone, for the labels that are drawn.
     """
     spec = _EXAMPLE if spec is None else spec
+    if spec.bound == math.inf:
+        raise SpecError("The playground shows finite rewards. Write a finite `bound`. Received inf.")
     pairs = [
         {key: str(pair.formula) if key == "formula" else getattr(pair, key) for key in _PAIR} for pair in spec.pairs
     ]
@@ -203,14 +207,16 @@ def python_of(spec: Spec) -> str:
     """Python code that makes a spec."""
     lines = []
     for pair in spec.pairs:
-        more = {key: getattr(pair, key) for key in _PAIR[2:]}
-        given = "".join(f", {key}={value!r}" for key, value in more.items() if value not in (None, False))
-        given += ", veto=False" if pair.veto is False else ""
+        given = "".join(f", {key}={value!r}" for key, value in _given(pair, _PAIR[2:]))
         lines.append(f"        rs.Pair({str(pair.formula)!r}, {pair.weight!r}{given}),\n")
-    options = "".join(
-        f"    {key}={getattr(spec, key)!r},\n" for key in _OPTIONS if getattr(spec, key) != getattr(_EXAMPLE, key)
-    )
+    options = "".join(f"    {key}={value!r},\n" for key, value in _given(spec, _OPTIONS))
     return f"import rewardspec as rs\n\nspec = rs.Spec(\n    [\n{''.join(lines)}    ],\n{options})\n"
+
+
+def _given(thing: Pair | Spec, names: Sequence[str]) -> list[tuple[str, Json]]:
+    """The arguments of a pair or a spec that are not their defaults."""
+    defaults = inspect.signature(type(thing)).parameters
+    return [(name, getattr(thing, name)) for name in names if getattr(thing, name) != defaults[name].default]
 
 
 def _python_of_toml(text: str) -> str:
@@ -230,8 +236,8 @@ def _checked(request: Json) -> tuple[JsonObject, list[Mapping[str, Json]]]:
     options.setdefault("semantics", "degree")
     if options["semantics"] not in ("degree", "robustness"):
         raise SpecError("`semantics` should be 'degree' or 'robustness'.")
-    for key in ("penalty", "discount"):
-        if key in options:
+    for key in ("penalty", "discount", "bound"):
+        if options.get(key) is not None:
             options[key] = _number(options[key], key)
     if not isinstance(options.get("payment", "value"), str):
         raise SpecError("`payment` should be the name of a way to pay.")
@@ -299,9 +305,10 @@ def _answer_of_pair(entry: Mapping[str, Json], semantics: Json) -> tuple[JsonObj
 def specs_under_each_payment(spec: Spec) -> str:
     """An object with the spec's reward under each way to pay."""
     formulas = tuple(map(str, spec.formulas))
+    bound = math.inf if spec.bound is None else spec.bound
     ways = []
     for way in PAYMENTS:
-        head = reward_head(spec.pairs, spec.penalties, way, spec.discount, spec.semantics)
+        head = reward_head(spec.pairs, spec.penalties, way, spec.discount, spec.semantics, bound)
         ways.append(f"{way}: {js_object(Source('m', formulas, spec.program, head))}")
     return f"{{ {', '.join(ways)} }}"
 

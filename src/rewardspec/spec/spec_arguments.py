@@ -104,6 +104,19 @@ class SpecArguments:
                 name: function.with_margin(margin) if hasattr(function, "with_margin") else function
                 for name, function in functions.items()
             }
+        for name, function in (functions or {}).items():
+            if margin and isinstance(function, Thresholded):
+                raise SpecError(
+                    f"A threshold makes labels 0 or 1, and as robustness 0 is neither true nor false. Received "
+                    f"{function.threshold:g} for the atom {name!r}. Compare in the atom instead, as in "
+                    f"'next_obs[0] > {function.threshold:g}', or use semantics='degree'."
+                )
+            at_reset = getattr(function, "at_reset", None)
+            if not margin and isinstance(at_reset, int | float) and not 0.0 <= at_reset <= 1.0:
+                raise SpecError(
+                    f"`at_reset` of the atom {name!r} should be a label in [0, 1]: 0 for false, 1 for true. Received "
+                    f"{at_reset:g}. Other numbers are margins, for semantics='robustness'."
+                )
         for name in read:
             if atoms is not None and functions is not None and name not in functions:
                 known = ", ".join(map(str, atoms)) or "none"
@@ -177,13 +190,8 @@ class SpecArguments:
             atoms: Other functions for the atoms, whose labels are 0 or 1 already.
 
         Raises:
-            SpecError: The spec has no atoms' functions, or is one of robustness: as margins, 0 and 1 both hold.
+            SpecError: The spec has no atoms' functions, or is one of robustness, in which 0 is not false.
         """
-        if self.semantics == "robustness":
-            raise SpecError(
-                "A threshold makes labels 0 or 1, and in a spec of robustness both are margins of what holds. Leave it "
-                "out, or use semantics='degree'."
-            )
         if not 0.0 < finite(threshold, "threshold") <= 1.0:
             raise SpecError(f"`threshold` should be in (0, 1]. Received {threshold!r}.")
         if atoms is not None:
@@ -192,7 +200,10 @@ class SpecArguments:
             raise SpecError(
                 "This spec has no atoms' functions to turn into Boolean ones. Threshold the labels instead."
             )
-        return self.replace(atoms={name: Thresholded(f, float(threshold)) for name, f in self.atom_functions.items()})
+        named = self.axes.named
+        return self.replace(
+            atoms={name: Thresholded(f, float(threshold), name in named) for name, f in self.atom_functions.items()}
+        )
 
     def things(self, number: int) -> Things:
         """The things that a pair is about; none where its formula has no quantifier."""

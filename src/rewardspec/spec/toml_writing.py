@@ -98,7 +98,7 @@ def _things(things: Things) -> str:
 
 def _is_predicate(name: str, function: AtomFunction) -> bool:
     """Return whether this is the comparison that the atom's own name denotes, which need not be written."""
-    if not isinstance(function, ExpressionAtom) or function.text != name or function.at_reset is not None:
+    if not isinstance(function, ExpressionAtom) or function.text != name or function.declared is not None:
         return False
     return with_predicates(None, [name], function.components) is not None
 
@@ -111,9 +111,9 @@ def _atom(name: str, function: AtomFunction) -> str:
         key = "expression" if isinstance(function.function, ExpressionAtom) else "function"
         return f"{{ {key} = {own}, per_agent = true }}"
     if isinstance(function, ExpressionAtom):
-        if function.at_reset is None:
+        if function.declared is None:
             return _value(function.text)
-        return f"{{ expression = {_value(function.text)}, at_reset = {_value(function.at_reset)} }}"
+        return f"{{ expression = {_value(function.text)}, at_reset = {_value(function.declared)} }}"
     if isinstance(function, EventAtom):
         return function.to_toml()
     if isinstance(function, ReferencedAtom):

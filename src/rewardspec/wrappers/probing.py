@@ -145,18 +145,21 @@ def probe(
     wrapped = MonitorReward(env, spec, record=True)
     spec = wrapped.reward_spec
     policy = RandomActions(env, seed) if policy is None else policy
-    seen, base_returns, terminated = [], [], []
+    seen, base_returns, terminated, ended = [], [], [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a first state that violates is among the findings
         for number in range(episodes):
-            base_return, ended = play(wrapped, policy, seed + number, max_steps)
+            base_return, *ends = play(wrapped, policy, seed + number, max_steps)
             base_returns.append(base_return)
-            terminated.append(ended)
+            terminated.append(ends[0])
+            ended.append(any(ends))
             seen.append(wrapped.explain())
     vetoes = (next((Veto(row.step, row.vetoed_by) for row in rows if row.vetoed_by is not None), None) for rows in seen)
     atoms = tuple(_atom_seen(name, seen) for name in spec.atoms)
     numbers = range(len(spec.pairs))
-    paid = [np.concatenate([_paid(spec, number, explanation) for explanation in seen]) for number in numbers]
+    paid = [
+        np.concatenate([_paid(spec, number, *each) for each in zip(seen, ended, strict=True)]) for number in numbers
+    ]
     amounts = _shares([float(np.abs(column).sum()) for column in paid])
     moves = _shares([sum(_moved(spec, number, explanation) for explanation in seen) for number in numbers])
     pairs = tuple(
@@ -215,10 +218,16 @@ class RandomActions:
         """Learn of a step, which makes no difference."""
 
 
-def play(env: MonitorReward, policy: Callable[[Observation], Action], seed: int, max_steps: int) -> tuple[float, bool]:
-    """Play one episode; return the sum of the environment's own rewards, and whether it terminated; see `probe`."""
+def play(
+    env: MonitorReward, policy: Callable[[Observation], Action], seed: int, max_steps: int
+) -> tuple[float, bool, bool]:
+    """Play one episode, and return the sum of the environment's own rewards, and how the episode ended; see `probe`.
+
+    Returns:
+        The sum, whether the episode terminated, and whether it was truncated, which `max_steps` does not count as.
+    """
     observation, info = env.reset(seed=seed)
-    base_return, terminated = 0.0, False
+    base_return, terminated, truncated = 0.0, False, False
     remembers = hasattr(policy, "begin")
     if remembers:
         policy.begin(observation, info)  # type: ignore[attr-defined]
@@ -233,7 +242,7 @@ def play(env: MonitorReward, policy: Callable[[Observation], Action], seed: int,
         observation = after
         if terminated or truncated:
             break
-    return base_return, terminated
+    return base_return, terminated, truncated
 
 
 def _atom_seen(name: str, seen: Sequence[Explanation]) -> AtomSeen:
@@ -248,13 +257,16 @@ def _atom_seen(name: str, seen: Sequence[Explanation]) -> AtomSeen:
     )
 
 
-def _paid(spec: Spec, number: int, explanation: Explanation) -> NDArray[np.float64]:
-    """What a pair paid at the steps of an episode, up to discounts; nothing after a veto."""
+def _paid(spec: Spec, number: int, explanation: Explanation, ended: bool) -> NDArray[np.float64]:
+    """What a pair paid at the steps of an episode, up to discounts; nothing after a veto.
+
+    What is paid at the end is paid only where the episode `ended`.
+    """
     rule, values = PAYMENTS[spec.payments[number]], _worth(spec, number, explanation)
     if rule.reads_before:
         return np.diff(values, prepend=0.0) if rule.starts_at_zero else np.diff(values)
     if rule.reads_ending:
-        return values[-1:] if len(values) == len(explanation) else values[:0]
+        return values[-1:] if ended and len(values) == len(explanation) else values[:0]
     return values[1:]
 
 

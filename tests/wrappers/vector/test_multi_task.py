@@ -1,12 +1,15 @@
 """A vector environment with a task for each episode pays as one with that task alone."""
 
 import gymnasium as gym
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
 from gymnasium.vector import AutoresetMode
 
 import rewardspec as rs
 from rewardspec.errors import SpecError
+from tests.agreement.playback import OnDevice
 
 ENVS = 5
 
@@ -116,3 +119,10 @@ def test_what_does_not_fit_is_refused():
         rs.wrappers.vector.MultiTask(make(AutoresetMode.NEXT_STEP), [])
     with pytest.raises(SpecError, match="'in turn' or 'random'"):
         rs.wrappers.vector.MultiTask(make(AutoresetMode.NEXT_STEP), SPECS, order="sorted")
+
+
+@pytest.mark.parametrize("array", [torch.as_tensor, jnp.asarray])
+def test_arrays_of_other_libraries_are_refused(array):
+    envs = rs.wrappers.vector.MultiTask(OnDevice(make(AutoresetMode.NEXT_STEP), array), SPECS)
+    with pytest.raises(SpecError, match=r"chooses .* in NumPy. Received observations that are a \w+. Convert"):
+        envs.reset(seed=0)

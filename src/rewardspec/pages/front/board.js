@@ -6,8 +6,11 @@ const EVERY = 50;  // how many steps apart states are kept
 
 // One machine over all steps. States are values, so that a run goes on from any that was kept.
 class Run {
-  constructor(machine, length, isSpec) {
+  // Labels from the threshold on count as 1 and others as 0; values count as if they were within [-bound, bound].
+  constructor(machine, length, isSpec, threshold, bound) {
     Object.assign(this, { machine, length, isSpec, kept: [] });
+    this.read = threshold === null ? (label) => label : (label) => (label >= threshold ? 1 : 0);
+    this.within = bound === null ? (value) => value : (value) => Math.min(Math.max(value, -bound), bound);
     this.result = new Float64Array(length);
     this.lower = machine.bounds ? new Float64Array(length) : null;
     this.upper = machine.bounds ? new Float64Array(length) : null;
@@ -22,15 +25,20 @@ class Run {
     let low = 0, high = 1;
     const columns = machine.atoms.map((atom) => [atom, signals.get(atom)]);
     for (let k = first * EVERY; k < length; k++) {
-      for (const [atom, column] of columns) labels[atom] = column[k];
+      for (const [atom, column] of columns) labels[atom] = this.read(column[k]);
       state = this.step(state, labels, k);
-      result[k] = isSpec ? state.reward : state.value;
+      result[k] = isSpec ? state.reward : this.within(state.value);
       // Of many steps, only as many bounds as a screen has pixels: they cost more than the step.
-      if (lower && (k % every === 0 || k === first * EVERY)) [low, high] = machine.bounds(state);
+      if (lower && (k % every === 0 || k === first * EVERY)) [low, high] = this.bounds(state);
       if (lower) { lower[k] = low; upper[k] = high; }
       if (progress) progress[k] = machine.progress(state);
       if ((k + 1) % EVERY === 0) kept[(k + 1) / EVERY - 1] = state;
     }
+  }
+
+  // The least and the largest value that is still possible.
+  bounds(state) {
+    return this.machine.bounds(state).map(this.within);
   }
 
   step(state, labels, k) {
@@ -44,7 +52,7 @@ class Run {
     let state = step < EVERY ? null : this.kept[Math.floor(step / EVERY) - 1];
     const labels = {};
     for (let k = Math.floor(step / EVERY) * EVERY; k <= step; k++) {
-      for (const atom of this.machine.atoms) labels[atom] = signals.get(atom)[k];
+      for (const atom of this.machine.atoms) labels[atom] = this.read(signals.get(atom)[k]);
       state = this.step(state, labels, k);
     }
     return state;
@@ -61,15 +69,15 @@ export class Board {
   }
 
   // The machines of formulas, by name; null where a formula has none. `specs` has the reward under each way to pay.
-  load({ names, monitors, specs, payment, real }) {
+  load({ names, monitors, specs, payment, real, threshold = null, bound = null }) {
     this.names = names;
     this.payment = payment;
     this.real = real;
     const atoms = [...new Set([...monitors.filter(Boolean), ...(specs ? [specs.value] : [])].flatMap((machine) => machine.atoms))];
     for (const atom of atoms) if (!this.signals.has(atom)) this.signals.set(atom, first(this.length, real, this.signals.size));
     this.atoms = atoms;
-    this.monitors = monitors.map((machine) => machine && new Run(machine, this.length, false));
-    this.specs = specs ? Object.fromEntries(Object.entries(specs).map(([way, machine]) => [way, new Run(machine, this.length, true)])) : null;
+    this.monitors = monitors.map((machine) => machine && new Run(machine, this.length, false, threshold, bound));
+    this.specs = specs ? Object.fromEntries(Object.entries(specs).map(([way, machine]) => [way, new Run(machine, this.length, true, threshold, bound)])) : null;
     this.#build();
     this.recompute(0);
   }
@@ -152,8 +160,8 @@ export class Board {
     this.panels.atoms.forEach((panel, k) => { panel.now.textContent = number(this.signals.get(this.atoms[k])[step], 3); });
     this.panels.formulas.forEach((panel, k) => {
       if (!panel) return;
-      const { result, lower, progress, machine } = this.monitors[k];
-      const [low, high] = lower ? machine.bounds(this.monitors[k].at(step, this.signals)) : [0, 1];
+      const run = this.monitors[k], { result, lower, progress } = run;
+      const [low, high] = lower ? run.bounds(run.at(step, this.signals)) : [0, 1];
       const possible = lower ? `, ${number(low, 3)} to ${number(high, 3)} possible` : "";
       const done = progress ? `, progress ${number(progress[step], 3)}` : "";
       panel.now.textContent = `${number(result[step], 3)}${possible}${done}`;

@@ -109,6 +109,7 @@ function question() {
     pairs: editors.map(({ pair, input, weight }) => ({ ...pair, formula: input.value, weight: numeric(weight.value, 0) })),
     payment: by("payment").value, semantics: by("semantics").value,
     penalty: numeric(by("penalty").value, 0), discount: numeric(by("discount").value, 0.99),
+    bound: by("semantics").value === "robustness" ? numeric(by("bound").value, null) : null,  // degrees have none
     further: content.further ?? {},  // atoms of a file, which are copied as they are
   };
 }
@@ -121,7 +122,8 @@ function changed() {
 async function compile() {
   const number = ++compiled, asked = question();
   let found;
-  try { found = await ask("compile", asked); } catch (problem) { found = { error: problem.message, failed: true, pairs: [], lint: [] }; }
+  try { found = await ask("compile", asked); } catch (problem) { found = { error: problem.message, failed: true }; }
+  found = { pairs: [], lint: [], ...found };
   if (number !== compiled) return;  // something newer has been asked
   told = found;
   found.pairs.forEach((answer, k) => {
@@ -145,7 +147,10 @@ async function compile() {
   URL.revokeObjectURL(url);
   if (number !== compiled) return;
   const names = found.pairs.map((answer, k) => asked.pairs[k].name ?? answer.formula ?? asked.pairs[k].formula);
-  board.load({ names, monitors, specs, payment: asked.payment, real: asked.semantics === "robustness" });
+  board.load({
+    names, monitors, specs, payment: asked.payment, real: asked.semantics === "robustness",
+    threshold: asked.further.threshold ?? null, bound: asked.bound,
+  });
   document.body.dataset.ready = number;
 }
 
@@ -187,6 +192,7 @@ function show(next) {
   by("semantics").value = next.semantics;
   by("penalty").value = next.penalty;
   by("discount").value = next.discount;
+  by("bound").value = next.bound ?? "";
   compile();
 }
 
@@ -253,7 +259,7 @@ document.querySelectorAll("[data-copy]").forEach((button) => button.addEventList
   if (button.dataset.copy === "link") history.replaceState(null, "", text);
   try { await navigator.clipboard.writeText(text); say(`Copied ${button.dataset.copy}.`); } catch { window.prompt("Copy this:", text); }
 }));
-["payment", "semantics", "penalty", "discount"].forEach((id) => by(id).addEventListener("input", () => {
+["payment", "semantics", "penalty", "discount", "bound"].forEach((id) => by(id).addEventListener("input", () => {
   if (id === "semantics") board.signals.clear();
   changed();
 }));

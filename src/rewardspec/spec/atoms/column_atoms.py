@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import SpecError
-from rewardspec.spec.atoms.expression_atoms import evaluator
+from rewardspec.spec.atoms.expression_atoms import checked_at_reset, evaluator, false_as_margin
 from rewardspec.spec.atoms.expression_language import Read, ReadAgo, margin_of, parse_expression, parts_of
-from rewardspec.spec.atoms.operations import ON_FLOATS, Function, on_arrays
-from rewardspec.types import Array
-
-
-def _smaller(a: Array, b: Array) -> Array:
-    return np.where((a <= b) | (a != a), a, b)
-
-
-def _larger(a: Array, b: Array) -> Array:
-    return np.where((a >= b) | (a != a), a, b)
-
-
-# Of zeros with different signs NumPy's minimum takes either, and these the one that is taken row by row.
-_ON_COLUMNS: Mapping[str, Function] = {
-    **on_arrays(np),
-    "min": _smaller,
-    "max": _larger,
-    "clip": lambda x, low, high: _smaller(_larger(x, low), high),
-}
+from rewardspec.spec.atoms.operations import ON_FLOATS, on_arrays
 
 
 class ColumnRead(NamedTuple):
@@ -61,7 +43,7 @@ class ColumnAtom:
         columns: The columns that there are.
         margin: Whether a comparison gives its margin, as for `predicate_atom`, rather than 1 or 0.
         crisp: The margin of equalities; see `margin_of`.
-        at_reset: The label of the first row, where the expression does not give it.
+        at_reset: The label of the first row, where the expression does not give it; see `ExpressionAtom`.
 
     Attributes:
         reads: What it reads; values are given in this order.
@@ -84,7 +66,6 @@ class ColumnAtom:
         at_reset: float | None = None,
     ) -> None:
         self.text = text
-        self.at_reset = at_reset
         columns = list(columns)
         tree = parse_expression(text, {name: (name,) for column in columns for name in _names(column)})
         try:
@@ -94,10 +75,12 @@ class ColumnAtom:
             margins = tree
             self.is_comparison = False
         self.tree = margins if margin else tree
+        declared = checked_at_reset(at_reset)
+        self.at_reset = false_as_margin(declared) if margin and self.is_comparison else declared
         self.found = tuple(dict.fromkeys(part for part in parts_of(self.tree) if isinstance(part, Read)))
         self.reads = tuple(_column_read(read, columns, text) for read in self.found)
         self._evaluate = evaluator(self.tree, self.found, ON_FLOATS)
-        self._on_columns = evaluator(self.tree, self.found, _ON_COLUMNS)
+        self._on_columns = evaluator(self.tree, self.found, on_arrays(np))
 
     def __call__(self, values: Sequence[float]) -> float:
         """The label, from the values of `reads`."""

@@ -26,6 +26,7 @@ from rewardspec.spec.atoms.expression_language import (
 )
 from rewardspec.spec.atoms.functions import NO_INFO, AtomFunction, looks_like_a_comparison
 from rewardspec.spec.atoms.operations import ON_FLOATS, SHAPES, Function, on_arrays, reduction
+from rewardspec.spec.pairs import finite
 from rewardspec.types import Action, Array, ArrayNamespace, Info, Observation
 
 MOST_FACTORS = 8  # whole powers up to this one are products, which are the same to the last bit in every library
@@ -83,11 +84,15 @@ class ExpressionAtom:
     Args:
         text: The expression.
         components: The place of each named observation component; see `rewardspec.spec.atoms.components`.
-        at_reset: The label of the state after reset, where there is no action; needed if the action is read.
+        at_reset: The label of the state after reset, where there is no action; needed if the action is read. As a
+            margin, 0 is false too: it becomes -1, the margin of `a == b` for neighboring whole numbers.
         margin: Whether it gives the margin by which a comparison holds; see `predicate_atom`.
 
     Raises:
         SpecError: The text is not an expression, or names what does not exist. Shows the place and a remedy.
+
+    Attributes:
+        declared: The label at reset as it was given, for a spec of degrees or of robustness.
 
     Example:
         >>> near = ExpressionAtom("clip(1 - abs(x - 2) / 4, 0, 1)", {"x": (0,)})
@@ -105,7 +110,8 @@ class ExpressionAtom:
             raise SpecError(f"An atom's expression should be text. Received {text!r}.")
         self.text = text
         self.components: dict[str, Path] = dict(components)
-        self.at_reset = None if at_reset is None else _label(at_reset)
+        self.declared = checked_at_reset(at_reset)
+        self.at_reset = false_as_margin(self.declared) if margin else self.declared
         self.margin = margin
         tree = parse_expression(text, self.components)
         tree = margin_of(tree) if margin else tree
@@ -132,7 +138,7 @@ class ExpressionAtom:
         if margin == self.margin:
             return self
         try:
-            return ExpressionAtom(self.text, self.components, self.at_reset, margin)
+            return ExpressionAtom(self.text, self.components, self.declared, margin)
         except SpecError:
             return self  # it is no comparison
 
@@ -203,21 +209,28 @@ class ExpressionAtom:
         return hash(self._meaning())
 
     def _meaning(self) -> tuple[object, ...]:
-        return self.text, self.reads, self.at_reset, self.margin
+        return self.text, self.reads, self.declared, self.margin
 
     def __reduce__(self) -> tuple[object, ...]:
-        return ExpressionAtom, (self.text, self.components, self.at_reset, self.margin)
+        return ExpressionAtom, (self.text, self.components, self.declared, self.margin)
 
     def __repr__(self) -> str:
-        at_reset = "" if self.at_reset is None else f", at_reset={self.at_reset:g}"
+        at_reset = "" if self.declared is None else f", at_reset={self.declared:g}"
         return f"<atom {self.text!r}{at_reset}>"
 
 
-def _label(value: Array) -> float:
-    """A label that is declared for the state after reset."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        raise SpecError(f"`at_reset` should be a label in [0, 1]. Received {shown(value)}.")
-    return float(value)
+def checked_at_reset(value: Array) -> float | None:
+    """The label that is declared for the state after reset, of a spec whose semantics is not known yet."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        raise SpecError(f"`at_reset` should be a number: 1 for true, 0 for false. Received {shown(value)}.")
+    return finite(value, "at_reset")
+
+
+def false_as_margin(at_reset: float | None) -> float | None:
+    """The label at reset of a comparison that gives its margin, of which 0 would be neither kept nor broken."""
+    return -1.0 if at_reset == 0.0 else at_reset
 
 
 def _try_constant_limits(tree: Node) -> None:

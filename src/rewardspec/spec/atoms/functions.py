@@ -15,6 +15,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from rewardspec.machines.namespaces import namespace_of
 from rewardspec.types import Action, Info, LabelFunction, Number, Observation
 
 AtomFunction: TypeAlias = Callable[..., Number]  # of (obs, action, next_obs), or with a parameter `info` too
@@ -138,9 +141,17 @@ class DerivedAtom:
 
 @dataclasses.dataclass(frozen=True)
 class Thresholded(DerivedAtom):
-    """An atom's function turned Boolean: its label is 1 from the threshold on, else 0."""
+    """An atom's function turned Boolean: its label is 1 from the threshold on, else 0.
+
+    Labels that are no degrees stay as they are, to be refused or clipped as without a threshold.
+
+    Attributes:
+        threshold: The threshold.
+        of_names: Whether the atom is about a sort of names, so that a list or a set has the things for which it holds.
+    """
 
     threshold: float
+    of_names: bool = False
 
     @property
     def at_reset(self) -> Number:
@@ -151,9 +162,18 @@ class Thresholded(DerivedAtom):
     def __call__(self, obs: Observation, action: Action, next_obs: Observation, info: Info | None = None) -> Number:
         """The Boolean label of one transition, or the labels of a batch or of things."""
         label = super().__call__(obs, action, next_obs, info)
+        return label if self.of_names and not isinstance(label, Mapping) else self._boolean(label)
+
+    def _boolean(self, label: Any) -> Any:
         if isinstance(label, Mapping):
-            return {thing: (own >= self.threshold) * 1.0 for thing, own in label.items()}
-        return (label >= self.threshold) * 1.0
+            return {thing: self._boolean(own) for thing, own in label.items()}
+        if isinstance(label, list | tuple):
+            return [self._boolean(own) for own in label]
+        xp = namespace_of(label)
+        if xp is not None:
+            return xp.where((label >= 0.0) & (label <= 1.0), (label >= self.threshold) * 1.0, label)
+        is_degree = isinstance(label, float | int | np.bool_ | np.floating | np.integer) and 0.0 <= label <= 1.0
+        return float(label >= self.threshold) if is_degree else label
 
 
 @dataclasses.dataclass(frozen=True)

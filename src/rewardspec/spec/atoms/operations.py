@@ -88,6 +88,15 @@ def _maximum(a: float, b: float) -> float:
     return a if a >= b or a != a else b
 
 
+# Of zeros with different signs NumPy's own minimum takes either, and these the one that is taken of floats.
+def _minimum_of_arrays(a: Number, b: Number) -> Number:
+    return np.where((a <= b) | (a != a), a, b)
+
+
+def _maximum_of_arrays(a: Number, b: Number) -> Number:
+    return np.where((a >= b) | (a != a), a, b)
+
+
 def _by_numpy(function: Function) -> Function:
     def call(*args: float) -> float:
         with np.errstate(all="ignore"):
@@ -160,11 +169,13 @@ def on_arrays(xp: ArrayNamespace) -> Mapping[str, Function]:
     adapt = _with_tensors if xp.__name__ == "torch" else lambda function: function
     names = {"min": "minimum", "max": "maximum", "sqrt": "sqrt", "floor": "floor", **_UFUNCS}
     names["**"] = "power" if hasattr(xp, "power") else "pow"
+    exact = {"min": _minimum_of_arrays, "max": _maximum_of_arrays} if xp is np else {}
     return _complete(
         {
-            "where": lambda condition, then, otherwise: xp.where(condition != 0, then, otherwise),
+            "where": adapt(lambda condition, then, otherwise: xp.where(condition != 0, then, otherwise)),
             **{name: adapt(getattr(xp, function)) for name, function in names.items()},
             **{name: _truths(compare) for name, compare in _COMPARISONS.items()},
+            **exact,
         }
     )
 

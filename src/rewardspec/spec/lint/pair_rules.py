@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -40,9 +41,12 @@ def too_large(linted: LintedSpec) -> Iterator[Finding]:
 
 def constant(linted: LintedSpec) -> Iterator[Finding]:
     """A formula with the same value on every trace."""
+    spec, bound = linted.spec, math.inf if linted.spec.bound is None else linted.spec.bound
     for number, value in linted.constants.items():
         pair = linted.pairs[number]
-        message = f"{called(number, pair)} has the value {value:g} on every trace, so it rewards nothing in particular."
+        # As robustness, true is as large as possible, and false as small.
+        shown = value if spec.semantics == "degree" else math.copysign(bound, value - 0.5)
+        message = f"{called(number, pair)} has the value {shown:g} on every trace, so it rewards nothing in particular."
         if value == 0.0:
             effect = " It is a safety objective, so it vetoes every episode from the start." if pair.vetoes else ""
             remedy = "Correct the formula, or remove the pair."

@@ -244,18 +244,16 @@ def redundant(linted: LintedSpec) -> Iterator[Finding]:
         found = _relations(first, second)
         if pairs[i].formula.quantifier in ("forall", "exists"):
             found.discard("opposite")  # it is for each thing, and not for the least or the largest value
+        paid_alike = linted.payment_of(pairs[i]) == linted.payment_of(pairs[j])
         if "equal" in found:
-            alike = pairs[i].progress == pairs[j].progress and linted.payment_of(pairs[i]) == linted.payment_of(
-                pairs[j]
-            )
-            if j not in reported and alike:
+            if j not in reported and paid_alike and pairs[i].progress == pairs[j].progress:
                 reported.add(j)
                 yield _same_twice(pairs, i, j)
             continue
         if "opposite" in found and pairs[i].weight == pairs[j].weight:
             # A veto makes the two differ, and so does progress.
-            if not any(pair.vetoes or pair.progress for pair in (pairs[i], pairs[j])):
-                yield _sum_is_constant(pairs, i, j)
+            if paid_alike and not any(pair.vetoes or pair.progress for pair in (pairs[i], pairs[j])):
+                yield _sum_is_constant(linted, i, j)
             continue
         for weaker, stronger, sign in ((j, i, "at most"), (i, j, "at least")):
             if sign in found and _veto_adds_nothing(linted, pairs[weaker], pairs[stronger]):
@@ -281,11 +279,12 @@ def _same_twice(pairs: Sequence[Pair], i: int, j: int) -> Finding:
     return Finding("redundant", "warning", j, message, f"Use one pair of weight {total:g}.")
 
 
-def _sum_is_constant(pairs: Sequence[Pair], i: int, j: int) -> Finding:
-    one, other = pairs[i], pairs[j]
+def _sum_is_constant(linted: LintedSpec, i: int, j: int) -> Finding:
+    one, other = linted.pairs[i], linted.pairs[j]
+    value, total = ("one minus", one.weight) if linted.spec.semantics == "degree" else ("minus", 0.0)
     message = (
-        f"{called(j, other)} has one minus the value of pair {i + 1}, `{one.formula}`, and the same weight: together "
-        f"they pay {one.weight:g} whatever happens."
+        f"{called(j, other)} has {value} the value of pair {i + 1}, `{one.formula}`, and the same weight: together "
+        f"they are worth {total:g} whatever happens."
     )
     return Finding("redundant", "error", j, message, "Remove one of them, or give them different weights.")
 

@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from rewardspec.episodes.engine import in_numpy
 from rewardspec.episodes.features import Features, Observe
 from rewardspec.errors import SpecError
 from rewardspec.spec.spec import Spec
@@ -32,7 +33,7 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
 
     Args:
         env: The vector environment, with autoreset mode `NEXT_STEP` or `DISABLED`; single observations are `Discrete`
-            or a `Box`.
+            or a `Box`, and arrays are NumPy's.
         specs: The tasks.
         observe: What to show of the monitor; see `rewardspec.wrappers.MultiTask`.
         order: Whether the tasks of an environment's episodes follow one another `"in turn"`, environment k beginning
@@ -43,7 +44,7 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
 
     Raises:
         SpecError: There is no spec, the observations are neither `Discrete` nor a `Box`, or the environments reset
-            within the step that ends an episode.
+            within the step that ends an episode. From `reset`: the observations are arrays of torch or JAX.
 
     Example:
         >>> near = lambda obs, action, next_obs: 1.0 - np.minimum(np.abs(next_obs[..., 0]), 1.0)
@@ -92,6 +93,13 @@ class MultiTask(BaseWrapper, RecordConstructorArgs):
         began = everyone(self.num_envs) if mask is None else np.array(mask, dtype=np.bool_)
         passed = None if options is None else dict(options)
         observations, infos = self.env.reset(seed=seed, options=passed)  # type: ignore[arg-type]
+        if not in_numpy(observations):
+            raise SpecError(
+                "A vector MultiTask chooses the task of each environment in NumPy. Received observations that are a "
+                f"{type(observations).__name__}. Convert the environment's arrays to NumPy below this wrapper, or wrap "
+                "it with rewardspec.wrappers.vector.MonitorReward, which takes one spec and keeps arrays of torch and "
+                "JAX on their device."
+            )
         if seed is not None:
             known = isinstance(seed, int) or None not in seed
             self._draws = np.random.default_rng(seed if known else None)  # type: ignore[arg-type]
