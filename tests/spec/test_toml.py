@@ -478,3 +478,8 @@ def test_a_pair_in_a_list_may_say_whether_it_vetoes():
     assert [(pair.weight, pair.vetoes) for pair in spec.pairs] == [(1, False), (2, True)]
     with pytest.raises(SpecError, match="`veto` of pair 1"):
         loads_spec('pairs = [["G !crash", 1, -1.0]]')
+
+
+def test_a_threshold_is_refused_with_robustness():
+    with pytest.raises(SpecError, match="Leave one of `threshold` and `semantics` out"):
+        Spec.from_toml('threshold = 0.5\nsemantics = "robustness"\npairs = [["F a", 1]]\n')

@@ -215,6 +215,11 @@ def _draft(text: str, resolving: Resolving | None, rewrite: Callable[[str], str]
     _require_known_keys(table, _KEYS, "the spec")
     options = {key: _typed(table[key], kind, f"`{key}`") for key, kind in _OPTIONS.items() if key in table}
     threshold = options.pop("threshold", None)
+    if threshold is not None and options.get("semantics") == "robustness":
+        raise SpecError(
+            "A `threshold` makes labels 0 or 1, and as robustness 0 is neither true nor false. Leave one of `threshold` "
+            "and `semantics` out."
+        )
     if "sorts" in table:
         options["sorts"] = as_sorts(table["sorts"])
     components = read_components(table.get("observation", {}))
