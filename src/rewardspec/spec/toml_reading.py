@@ -217,8 +217,8 @@ def _draft(text: str, resolving: Resolving | None, rewrite: Callable[[str], str]
     threshold = options.pop("threshold", None)
     if threshold is not None and options.get("semantics") == "robustness":
         raise SpecError(
-            "A `threshold` makes labels 0 or 1, and as robustness 0 is neither true nor false. Leave one of `threshold` "
-            "and `semantics` out."
+            "A `threshold` makes labels 0 or 1, and as robustness 0 is neither true nor false. Leave one of "
+            "`threshold` and `semantics` out."
         )
     if "sorts" in table:
         options["sorts"] = as_sorts(table["sorts"])
