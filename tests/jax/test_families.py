@@ -55,6 +55,16 @@ def test_the_example_of_a_family_runs(name):
     assert re.search(r"^120 steps, \d+ episodes ended", ran.stdout, re.MULTILINE)
 
 
+def test_the_example_that_trains_in_the_style_of_purejaxrl_runs():
+    for module in ("gymnax", "flax", "optax"):
+        require(module)
+    command = [sys.executable, str(EXAMPLES / "purejaxrl_cartpole.py"), "--envs", "4", "--updates", "2"]
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
+    assert ran.returncode == 0, ran.stderr
+    assert re.search(r"^ +2 +\d+ .* G upright: 0\.\d\d ", ran.stdout, re.MULTILINE)
+
+
 def test_wrappers_that_reset_or_hide_steps_are_refused():
     gymnax = require("gymnax")
     env, params = gymnax.make("CartPole-v1")
