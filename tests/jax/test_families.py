@@ -18,6 +18,7 @@ from tests.jax.families import EXAMPLES, FAMILIES, example
 from tests.jax.replay import compare, computed_once, rollout
 from tests.jax.test_spec_reward import SPEC
 from tests.jax.worlds import walk
+from tests.markdown import ROOT, run_script, scripts
 
 pytestmark = [pytest.mark.jaxenvs, pytest.mark.filterwarnings("ignore")]  # the packages' own warnings
 
@@ -53,6 +54,14 @@ def test_the_example_of_a_family_runs(name):
     ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
     assert ran.returncode == 0, ran.stderr
     assert re.search(r"^120 steps, \d+ episodes ended", ran.stdout, re.MULTILINE)
+
+
+def test_the_code_of_the_guide_runs():
+    require("gymnax")
+    of_gymnax = [code for code in scripts(ROOT / "docs" / "guides" / "jax_environments.md") if "gymnax" in code]
+    assert len(of_gymnax) == 2
+    for code in of_gymnax:
+        run_script(code)
 
 
 def test_the_example_that_trains_in_the_style_of_purejaxrl_runs():

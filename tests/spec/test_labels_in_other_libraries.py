@@ -146,6 +146,9 @@ def test_a_place_outside_of_an_array_is_an_error_in_every_library(library: str, 
     for spec in (rs.Spec([("F far", 1)], atoms={"far": atom}), rs.Spec([(f'F "{atom}"', 1)])):
         with pytest.raises(rs.LabelError, match=message):
             spec.labels(obs, 0, obs, {"state": obs})
+        if atom.startswith("info"):
+            with pytest.raises(rs.LabelError, match="for another environment"):  # and not: give a label at reset
+                spec.labels(obs, None, obs, {"state": obs})
 
 
 def test_a_place_outside_of_an_array_is_an_error_in_a_batch_and_in_compiled_code() -> None:
