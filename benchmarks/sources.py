@@ -1,6 +1,6 @@
 """How fast Box2D's environments step in a loop over Gymnasium's, and from EnvPool.
 
-    pip install 'rewardspec[learn,box2d,envpool]'
+    pip install '.[learn,box2d,envpool]'
     python benchmarks/sources.py
 
 Random actions, as many copies as PPO trains ten runs with, one thread, processor time. Both take turns, and the median

@@ -1,6 +1,6 @@
 """A PPO loop in one file, in the manner of CleanRL, on a wrapped vector environment: only the `envs = ` lines differ.
 
-    pip install rewardspec torch
+    pip install . torch
     python examples/cleanrl_style.py --total_timesteps 40000
 
 The spec asks CartPole to keep the pole upright, and to be near the centre again whenever it has strayed.

@@ -1,6 +1,6 @@
 """A spec inside `lax.scan`, over thousands of CartPoles written as pure functions in JAX.
 
-    pip install 'rewardspec[jax]'
+    pip install '.[jax]'
     python examples/jax_scan.py --envs 4096 --steps 500
 
 `spec.labels`, `spec.start` and `spec.step` are pure functions of arrays, so that the monitor is compiled into the

@@ -1,6 +1,6 @@
 """Give recorded episodes the rewards of a spec, and ask why one of them paid what it paid.
 
-    pip install rewardspec
+    pip install .
     python examples/offline_relabelling.py --transitions 200000
 
 Episodes of CartPole are recorded under random actions into flat arrays with episode ends, as D4RL keeps them.

@@ -1,6 +1,6 @@
 """Stable-Baselines3's PPO learns CartPole from a spec, through one wrapped environment and through `make_vec_env`.
 
-    pip install rewardspec stable-baselines3
+    pip install . stable-baselines3
     python examples/sb3_cartpole.py --steps 30000
 
 The task: stay up for 500 steps, near the centre of the track.  Its completion is the share of the 500 steps spent

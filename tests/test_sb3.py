@@ -162,7 +162,7 @@ def test_the_front_loads_it_when_asked_and_names_the_extra_where_it_is_missing()
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "needs stable-baselines3" in printed
-    assert "pip install 'rewardspec[sb3]'" in printed
+    assert "pip install '.[sb3]'" in printed
 
 
 class Letters(gym.Env):

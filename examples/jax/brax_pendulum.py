@@ -1,6 +1,6 @@
 """Inverted pendulum of Brax: keep it up, and be slow again within ten steps of being fast.
 
-pip install 'rewardspec[jax-envs]'
+pip install '.[jax-envs]'
 python examples/jax/brax_pendulum.py
 """
 

@@ -1,6 +1,6 @@
 """Craftax-Classic: collect wood, place a table, then make a pickaxe; and never be nearly dead.
 
-pip install 'rewardspec[jax-envs]'
+pip install '.[jax-envs]'
 python examples/jax/craftax_classic.py
 """
 

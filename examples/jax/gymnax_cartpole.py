@@ -1,6 +1,6 @@
 """CartPole of gymnax: stay upright, and come back to the middle within 20 steps of leaving it.
 
-pip install 'rewardspec[jax-envs]'
+pip install '.[jax-envs]'
 python examples/jax/gymnax_cartpole.py
 """
 

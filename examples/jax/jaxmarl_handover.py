@@ -1,6 +1,6 @@
 """Two agents of JaxMARL hand a parcel over in time: independent PPO, paid by a team spec or by the environment.
 
-pip install 'rewardspec[jax-envs,learn]'
+pip install '.[jax-envs,learn]'
 python examples/jax/jaxmarl_handover.py --reward "the team spec" --seeds 2
 
 The world is Simple Spread with two agents and two landmarks. One agent, whichever, takes a parcel at the first

@@ -1,6 +1,6 @@
 """Simple Spread of JaxMARL: the team visits one landmark after the other, and agents stay near each other.
 
-pip install 'rewardspec[jax-envs]'
+pip install '.[jax-envs]'
 python examples/jax/jaxmarl_spread.py
 """
 

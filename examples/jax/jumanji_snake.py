@@ -1,6 +1,6 @@
 """Snake of Jumanji: never try a move that is not allowed, and grow within 40 steps, again and again.
 
-pip install 'rewardspec[jax-envs]'
+pip install '.[jax-envs]'
 python examples/jax/jumanji_snake.py
 """
 

@@ -1,6 +1,6 @@
 """DoorKey of Navix: hold the key, then open the door, in the sight of one who sees the whole grid.
 
-pip install 'rewardspec[jax-envs]'
+pip install '.[jax-envs]'
 python examples/jax/navix_doorkey.py
 """
 

@@ -1,6 +1,6 @@
 """Tic-tac-toe of Pgx, both sides: take the middle, and never make an illegal move.
 
-pip install 'rewardspec[jax-envs]'
+pip install '.[jax-envs]'
 python examples/jax/pgx_tic_tac_toe.py
 """
 

@@ -1,6 +1,6 @@
 """CartpoleBalance of MuJoCo Playground: hold the pole up for 20 steps, and keep the cart near the middle.
 
-pip install 'rewardspec[jax-envs]'
+pip install '.[jax-envs]'
 python examples/jax/playground_cartpole.py
 """
 

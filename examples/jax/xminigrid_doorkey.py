@@ -1,6 +1,6 @@
 """DoorKey of XLand-MiniGrid: pick up the key, open the door, and reach the goal, each step of it paid.
 
-pip install 'rewardspec[jax-envs]'
+pip install '.[jax-envs]'
 python examples/jax/xminigrid_doorkey.py
 """
 

@@ -86,8 +86,8 @@ class MissingExtraError(Error, ImportError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
-            f"{purpose} needs {package}, which is not installed. Run: pip install 'rewardspec[{extra}]', or in a "
-            f"checkout of the repository: pip install '.[{extra}]'"
+            f"{purpose} needs {package}, which is not installed. Run in a checkout of the repository: pip install "
+            f"'.[{extra}]'"
         )
         self._arguments = package, extra, purpose
 

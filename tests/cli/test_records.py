@@ -312,7 +312,7 @@ def test_bad_json_lines(text, message, here, capsys):
 
 def test_parquet_needs_its_extra(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert "pip install 'rewardspec[parquet]'" in error(capsys, "monitor", "F p", "--trace", "log.parquet")
+    assert "pip install '.[parquet]'" in error(capsys, "monitor", "F p", "--trace", "log.parquet")
 
 
 def test_parquet(here, capsys):

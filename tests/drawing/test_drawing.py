@@ -481,7 +481,7 @@ def test_dollars_in_names_are_not_mathematics_to_matplotlib(tmp_path):
 
 def test_without_matplotlib_png_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(rs.MissingExtraError, match=r"pip install 'rewardspec\[plot\]'"):
+    with pytest.raises(rs.MissingExtraError, match=r"pip install '\.\[plot\]'"):
         render(diagram_of(rs.synthesize("F p")), tmp_path / "picture.png")
     assert not list(tmp_path.iterdir())
 

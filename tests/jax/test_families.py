@@ -18,6 +18,7 @@ from tests.jax.families import EXAMPLES, FAMILIES, example
 from tests.jax.replay import compare, computed_once, rollout
 from tests.jax.test_spec_reward import SPEC
 from tests.jax.worlds import walk
+from tests.markdown import ROOT, run_script, scripts
 
 pytestmark = [pytest.mark.jaxenvs, pytest.mark.filterwarnings("ignore")]  # the packages' own warnings
 
@@ -55,11 +56,50 @@ def test_the_example_of_a_family_runs(name):
     assert re.search(r"^120 steps, \d+ episodes ended", ran.stdout, re.MULTILINE)
 
 
+def test_the_code_of_the_guide_runs():
+    require("gymnax")
+    of_gymnax = [code for code in scripts(ROOT / "docs" / "guides" / "jax_environments.md") if "gymnax" in code]
+    assert len(of_gymnax) == 2
+    for code in of_gymnax:
+        run_script(code)
+
+
+def test_the_example_that_trains_in_the_style_of_purejaxrl_runs():
+    for module in ("gymnax", "flax", "optax"):
+        require(module)
+    command = [sys.executable, str(EXAMPLES / "purejaxrl_cartpole.py"), "--envs", "4", "--updates", "2"]
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
+    assert ran.returncode == 0, ran.stderr
+    assert re.search(r"^ +2 +\d+ .* G upright: 0\.\d\d ", ran.stdout, re.MULTILINE)
+
+
 def test_wrappers_that_reset_or_hide_steps_are_refused():
     gymnax = require("gymnax")
     env, params = gymnax.make("CartPole-v1")
     with pytest.raises(rs.Error, match="Received LogWrapper"):
         rs.jax.from_gymnax(importlib.import_module("gymnax.wrappers.purerl").LogWrapper(env), params)
+    with pytest.raises(rs.Error, match=r"unpack what `make` returns: from_gymnax\(\*gymnax.make"):
+        rs.jax.from_gymnax((env, params))
+
+
+def test_environments_that_are_not_adapted_are_refused():
+    gymnax, navix = require("gymnax"), require("navix")
+    raw = {"gymnax": gymnax.make("CartPole-v1")[0], "navix": navix.make("Navix-DoorKey-5x5-v0")}
+    for library, env in raw.items():
+        message = rf"an environment of {library}. Adapt it with rewardspec.jax.from_{library}\(env"
+        with pytest.raises(rs.SpecError, match=message):
+            rs.jax.SpecReward(env, SPEC, 2)
+
+
+def test_the_parameters_of_a_gymnax_environment_tell_how_long_episodes_are():
+    gymnax = require("gymnax")
+    env = rs.jax.from_gymnax(*gymnax.make("CartPole-v1"))
+    lengths = [
+        rs.jax.as_gymnax(rs.jax.SpecReward(inner, None, None, limit=limit)).default_params.max_steps_in_episode
+        for inner, limit in ((env, None), (env, 20), (walk(), None))
+    ]
+    assert lengths == [500, 20, np.iinfo(np.int32).max]
 
 
 def test_gymnax_wrappers_fit_around_a_spec():
@@ -97,6 +137,32 @@ def test_a_gymnax_environment_can_have_one_flag_as_purejaxrl_expects():
     obs, state, _, done, info = jax.jit(env.step)(jax.random.key(1), state, 1, env.default_params)
     assert done.dtype == bool
     assert set(info["formula_values"]) == set(SPEC.names)
+
+
+def test_brax_needs_a_limit_and_logs_the_values_at_the_end_of_an_episode():
+    require("brax")
+    from brax.envs.wrappers.training import EvalWrapper
+
+    atoms = {"far": lambda obs, action, next_obs: jnp.clip(next_obs[0], 0, 1)}
+    env = rs.jax.FunctionalEnvironment(
+        lambda key: (jnp.float32(0), jnp.zeros(1)),
+        lambda key, x, action: (x + 0.125, jnp.stack([x + 0.125]), x, jnp.bool_(False), jnp.bool_(False), {}),
+        rs.jax.Box((1,)),
+    )
+    spec = rs.Spec([rs.Pair("F far", 1, payment="final"), rs.Pair("G !far", 1)], atoms)
+    with pytest.raises(rs.SpecError, match=r"Received limit=None\. Pass SpecReward the trainer's `episode_length`"):
+        rs.jax.as_brax(rs.jax.SpecReward(env, spec, None))
+    envs = EvalWrapper(rs.jax.as_brax(rs.jax.SpecReward(env, spec, None, limit=4)))
+    state = envs.reset(jax.random.split(jax.random.PRNGKey(0), 2))
+    trained = []
+    for _ in range(6):
+        state = envs.step(state, jnp.zeros((2, 1)))
+        trained.append(state.info["episode_metrics"]["F far"].tolist())
+    evaluated = state.info["eval_metrics"].episode_metrics
+    assert evaluated["F far"].tolist() == [0.5, 0.5]
+    assert evaluated["G !far"].tolist() == [0.5, 0.5]
+    assert evaluated["base_reward"].tolist() == [0.75, 0.75]  # a sum
+    assert trained == [[value] * 2 for value in (0.125, 0.25, 0.375, 0.5, 0.125, 0.25)]
 
 
 def test_the_trainer_of_brax_runs_on_a_spec():

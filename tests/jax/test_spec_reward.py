@@ -2,10 +2,12 @@
 
 import dataclasses
 import functools
+import math
 import os
 import subprocess
 import sys
 
+import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -304,3 +306,116 @@ def test_a_spec_without_atoms_has_no_labels_to_check():
     assert reward.tolist() == [1.0, 1.0]
     assert envs.invalid_labels(state) == {}
     envs.check_labels(state)
+
+
+def unit(step):
+    """One environment whose observation is 0, with a `step` of one's own."""
+    return rs.jax.FunctionalEnvironment(lambda key: (jnp.float32(0), jnp.zeros(1)), step, rs.jax.Discrete(2))
+
+
+def of_zero(atom=lambda obs, action, next_obs: next_obs[0], info=None):
+    """Two such environments with a spec about one atom."""
+    env = unit(lambda key, x, action: (x, jnp.zeros(1), 0.0, False, False, info or {}))
+    return rs.jax.SpecReward(env, rs.Spec([("F a", 1)], {"a": atom}), 2)
+
+
+def test_steps_that_return_something_else_are_refused():
+    for returned, message in [
+        (lambda x: (x, jnp.zeros(1), 0.0, False, {}), r"terminated, truncated, info\). Received 5 values"),
+        (lambda x: (x, jnp.zeros(1), 0.0, False, False, None), "`info` .* should be a dict. Received None"),
+    ]:
+        envs = rs.jax.SpecReward(unit(lambda key, x, action, returned=returned: returned(x)), None, 2)
+        state, _ = envs.reset(jax.random.key(0))
+        with pytest.raises(rs.Error, match=message):
+            envs.step(jax.random.key(1), state, jnp.zeros(2))
+
+
+def test_arguments_of_another_batch_or_in_another_order_are_refused():
+    envs, key, actions = of_zero(), jax.random.key(0), jnp.zeros(2)
+    state, _ = envs.reset(key)
+    past = dataclasses.replace(envs, spec=rs.Spec([("F(b & F c)", 1)], dict.fromkeys("bc", lambda o, a, n: n[0])))
+    for call, message in [
+        (lambda: envs.reset(jax.random.split(key, 2)), r"`key` should be one random key.* Received key<fry>\[2\]"),
+        (lambda: envs.reset(0), "`key` should be one random key.* Received a int"),
+        (lambda: envs.step(state, key, actions), "`key` should be one random key.* Received a State"),
+        (lambda: envs.step(key, actions, state), r"`step` takes \(key, state, action\). Received float32\[2\]"),
+        (lambda: envs.step(key, state, jnp.zeros(3)), r"arrays of shape \(2, …\). Received shape \(3,\)"),
+        (lambda: envs.step(key, state, [0, 1]), r"arrays of shape \(2, …\). Received shape \(\)"),
+        (
+            lambda: dataclasses.replace(envs, num_envs=3).step(key, state, jnp.zeros(3)),
+            r"num_envs=3. Received .*\(2,\)",
+        ),
+        (lambda: past.step(key, state, actions), "Received one of another spec"),
+        (lambda: dataclasses.replace(envs, spec=None).step(key, state, actions), "Received one of another spec"),
+    ]:
+        with pytest.raises(rs.Error, match=message):
+            call()
+    envs.reset(jax.random.PRNGKey(0))  # keys of the older kind
+
+
+def test_entries_of_the_environment_with_our_names_are_kept():
+    own = {"cost": jnp.float32(7), "state": jnp.float32(0.5), "speed": jnp.float32(3)}
+    envs = of_zero(lambda obs, action, next_obs, info: info.get("env_info", {"state": 0.0})["state"], own)
+    state, _ = envs.reset(jax.random.key(0))
+    info = envs.step(jax.random.key(1), state, jnp.zeros(2))[-1]
+    assert info["labels"]["a"].tolist() == [0.5, 0.5]  # `state` is the state of the environment
+    assert info["cost"].tolist() == [0, 0]
+    assert {name: column.tolist() for name, column in info["env_info"].items()} == {"cost": [7, 7]}
+    assert info["speed"].tolist() == [3, 3]
+    assert "env_info" not in played()[2].info
+
+
+@pytest.mark.parametrize(
+    "atom",
+    [
+        lambda obs, action, next_obs: 1.0 if next_obs[0] > 0 else 0.0,
+        lambda obs, action, next_obs: min(next_obs[0], 1.0),
+        lambda obs, action, next_obs: (next_obs[0] > 0) and (next_obs[0] < 1),
+        lambda obs, action, next_obs: np.minimum(next_obs[0], 1),
+        lambda obs, action, next_obs: float(next_obs[0]),
+        lambda obs, action, next_obs: math.sin(next_obs[0]),
+        lambda obs, action, next_obs: np.zeros(3)[next_obs[0].astype(int)],
+    ],
+)
+def test_atoms_that_cannot_be_compiled_are_told_what_to_write(atom):
+    with pytest.raises(rs.LabelError, match=r"'a' raised .* JAX compiles atoms: write jnp.where for `if`") as caught:
+        of_zero(atom).reset(jax.random.key(0))
+    assert "\n" not in str(caught.value)
+
+
+def test_labels_that_are_no_number_are_refused():
+    for atom, message in [
+        (lambda obs, action, next_obs: next_obs[:1] > 0, "Join its numbers to one, as with jnp.min,"),
+        (lambda obs, action, next_obs: next_obs[0] + 1j, "complex64.*; an atom should give a number in"),
+        (
+            lambda obs, action, next_obs, info: info["twice"],
+            r"the keys 'state'. If only `reset` does not give it, write info.get\('twice', 0\)",
+        ),
+    ]:
+        with pytest.raises(rs.LabelError, match=message):
+            of_zero(atom).reset(jax.random.key(0))
+
+
+def test_lint_knows_how_long_episodes_are_and_what_is_observed():
+    spec = rs.Spec([("F[0,50] right", 1)], {"right": ATOMS["right"]})
+    envs = rs.jax.SpecReward(walk(), spec, 2)
+    assert [finding.rule for finding in envs.lint()] == ["unseen-window"]
+    rules = [finding.rule for finding in dataclasses.replace(envs, limit=20).lint()]
+    assert rules == ["bound-past-limit", "unseen-window"]
+    limited = dataclasses.replace(walk(), limit=7)
+    assert rs.jax.SpecReward(limited, spec, 2).episode_limit == 7
+    assert rs.jax.SpecReward(limited, spec, 2, limit=5).episode_limit == 5
+    with pytest.raises(rs.SpecError, match="nothing to check"):
+        rs.jax.SpecReward(walk(), None, 2).lint()
+
+
+def test_environments_of_gymnasium_are_refused():
+    with pytest.raises(rs.SpecError, match=r"Received TimeLimit, an environment of gymnasium\. Use .*MonitorReward"):
+        rs.jax.SpecReward(gymnasium.make("CartPole-v1"), SPEC, 2)
+
+
+def test_complex_labels_are_refused():
+    labels = {"p": jnp.ones(2) + 0j}
+    monitor = rs.synthesize("F p")
+    with pytest.raises(rs.LabelError, match="not an array of real numbers"):
+        monitor.step(monitor.initial_state(batch=2), labels)

@@ -123,3 +123,37 @@ def test_labels_in_half_precision_are_paid_in_single_precision(library: str, dty
     assert spec.reset(state, half, xp.asarray([True, False])).registers[0].dtype == xp.float32
     with pytest.raises(rs.Error, match="should be float32 or float64"):
         spec.initial_state(2, xp, getattr(xp, dtype))
+
+
+@pytest.mark.parametrize("library", ["numpy", "jax", "torch"])
+@pytest.mark.parametrize(
+    ("atom", "message"),
+    [
+        ("next_obs.at[7] < 9", "number 7, from 0, of the observation's 'at', which has 4 numbers"),
+        ("next_obs.at[-5] < 9", "number -5, from 0, of the observation's 'at', which has 4 numbers"),
+        ("obs.map[0, 9] < 9", r"the place \[0, 9\] of the observation's 'map', which has the shape \(3, 5\)"),
+        ("any(next_obs.map[9, 1:] < 9)", r"the place \[9, 1:\] of the observation's 'map'"),
+        ("info.state.at[7] < 9", "number 7, from 0, of the info's 'state''s 'at', which has 4 numbers"),
+    ],
+)
+def test_a_place_outside_of_an_array_is_an_error_in_every_library(library: str, atom: str, message: str) -> None:
+    if library == "torch":
+        torch = pytest.importorskip("torch")
+        zeros = torch.zeros
+    else:
+        zeros = np.zeros if library == "numpy" else jnp.zeros  # JAX takes the last number instead
+    obs = {"at": zeros(4), "map": zeros((3, 5))}
+    for spec in (rs.Spec([("F far", 1)], atoms={"far": atom}), rs.Spec([(f'F "{atom}"', 1)])):
+        with pytest.raises(rs.LabelError, match=message):
+            spec.labels(obs, 0, obs, {"state": obs})
+        if atom.startswith("info"):
+            with pytest.raises(rs.LabelError, match="for another environment"):  # and not: give a label at reset
+                spec.labels(obs, None, obs, {"state": obs})
+
+
+def test_a_place_outside_of_an_array_is_an_error_in_a_batch_and_in_compiled_code() -> None:
+    spec = rs.Spec([("F far", 1)], atoms={"far": "next_obs[7] < 9"})
+    with pytest.raises(rs.LabelError, match="number 7, from 0"):
+        spec.labels(None, 0, jnp.zeros((2, 4)), batch=2)
+    with pytest.raises(rs.LabelError, match="number 7, from 0"):
+        jax.jit(lambda obs: spec.labels(None, 0, obs))(jnp.zeros(4))

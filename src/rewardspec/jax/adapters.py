@@ -15,10 +15,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from rewardspec.errors import Error
+from rewardspec.errors import Error, SpecError, shown
 from rewardspec.jax.environment import ActionSpace, Box, Discrete, FunctionalEnvironment, MultiDiscrete
 
-_NEVER = np.iinfo(np.int32).max  # a time limit that no episode reaches
+NEVER = int(np.iinfo(np.int32).max)  # a time limit that no episode reaches
+
+_ADAPTERS = {
+    "brax": "from_brax(env)",
+    "craftax": "from_craftax(env)",
+    "gymnax": "from_gymnax(env, params)",
+    "jaxmarl": "from_jaxmarl(env)",
+    "jumanji": "from_jumanji(env)",
+    "mujoco_playground": "from_playground(env)",
+    "navix": "from_navix(env)",
+    "pgx": "from_pgx(env)",
+    "xminigrid": "from_xminigrid(env, params)",
+}
+"""By the package of an environment's class, what adapts it."""
 
 
 def from_gymnax(env: Any, params: Any = None) -> FunctionalEnvironment:
@@ -56,7 +69,7 @@ def from_craftax(env: Any, params: Any = None) -> FunctionalEnvironment:
 def _gymnax_like(env: Any, params: Any, limit: str) -> FunctionalEnvironment:
     _require_bare(env, any_wrapper=True)
     params = env.default_params if params is None else params
-    unlimited = params.replace(**{limit: _NEVER}) if hasattr(params, limit) else params
+    unlimited = params.replace(**{limit: NEVER}) if hasattr(params, limit) else params
 
     def reset(key: Any) -> Any:
         obs, state = env.reset_env(key, params)
@@ -69,7 +82,7 @@ def _gymnax_like(env: Any, params: Any, limit: str) -> FunctionalEnvironment:
         terminated = env.is_terminal(state, unlimited)
         return state, obs, reward, terminated, ended & ~terminated, info
 
-    return FunctionalEnvironment(reset, step, _space(env.action_space(params)))
+    return FunctionalEnvironment(reset, step, _space(env.action_space(params)), _steps(params, limit))
 
 
 def from_brax(env: Any) -> FunctionalEnvironment:
@@ -141,7 +154,7 @@ def from_jumanji(env: Any) -> FunctionalEnvironment:
         ends = found.last() & over, found.last() & ~over
         return state, found.observation, jnp.sum(found.reward), *ends, found.extras
 
-    return FunctionalEnvironment(reset, step, space)
+    return FunctionalEnvironment(reset, step, space, _steps(env, "time_limit"))
 
 
 def from_xminigrid(env: Any, params: Any = None) -> FunctionalEnvironment:
@@ -166,7 +179,7 @@ def from_xminigrid(env: Any, params: Any = None) -> FunctionalEnvironment:
         over = found.discount == 0.0
         return found, found.observation, found.reward, found.last() & over, found.last() & ~over, {}
 
-    return FunctionalEnvironment(reset, step, Discrete(int(env.num_actions(params))))
+    return FunctionalEnvironment(reset, step, Discrete(int(env.num_actions(params))), _steps(params, "max_steps"))
 
 
 def from_navix(env: Any) -> FunctionalEnvironment:
@@ -184,7 +197,7 @@ def from_navix(env: Any) -> FunctionalEnvironment:
         found = env._step(state, action)  # `step` resets an episode that has ended
         return found, found.observation, found.reward, found.is_termination(), found.is_truncation(), found.info
 
-    return FunctionalEnvironment(reset, step, Discrete(len(env.action_set)))
+    return FunctionalEnvironment(reset, step, Discrete(len(env.action_set)), _steps(env, "max_steps"))
 
 
 def from_pgx(env: Any, player: int = 0) -> FunctionalEnvironment:
@@ -238,7 +251,14 @@ def from_jaxmarl(env: Any) -> FunctionalEnvironment:
         total = sum(jnp.asarray(rewards[agent]) for agent in env.agents)
         return state, obs, total, ended & ~cut, ended & cut, {**info, "rewards": rewards}
 
-    return FunctionalEnvironment(reset, step, {agent: _space(env.action_space(agent)) for agent in env.agents})
+    spaces = {agent: _space(env.action_space(agent)) for agent in env.agents}
+    return FunctionalEnvironment(reset, step, spaces, _steps(env, "max_steps"))
+
+
+def _steps(of: Any, name: str) -> int | None:
+    """Return a limit of steps, if it is there and known while nothing is traced."""
+    steps = getattr(of, name, None)
+    return int(steps) if isinstance(steps, int | np.integer) and 0 < steps < NEVER else None
 
 
 def _space(space: Any) -> ActionSpace:
@@ -262,8 +282,32 @@ def _bounds(low: Any, high: Any) -> tuple[Any, Any]:
     return low, high
 
 
+def require_adapted(env: Any) -> None:
+    """Refuse environments of other libraries, whose functions have the names of ours and other arguments.
+
+    Raises:
+        SpecError: Says how to adapt it.
+    """
+    for kind in type(env).__mro__:
+        package = kind.__module__.partition(".")[0]
+        received = f"Received {type(env).__name__}, an environment of {package}."
+        if package in _ADAPTERS:
+            adapted = f"rewardspec.jax.{_ADAPTERS[package]}"
+            raise SpecError(f"`env` should be a rewardspec.jax.Environment. {received} Adapt it with {adapted}.")
+        if package == "gymnasium":
+            raise SpecError(
+                f"SpecReward runs environments written in JAX. {received} Use rewardspec.wrappers.MonitorReward, or "
+                "rewardspec.wrappers.vector.MonitorReward."
+            )
+
+
 def _require_bare(env: Any, *refused: str, any_wrapper: bool = False) -> None:
     """Refuse environments that reset themselves and other wrappers, which the step without resets would bypass."""
+    if isinstance(env, tuple | str):
+        raise Error(
+            f"`env` should be an environment. Received {shown(env)}. Make it, and unpack what `make` returns: "
+            "from_gymnax(*gymnax.make('CartPole-v1'))."
+        )
     layer = env
     while layer is not None:
         name = type(layer).__name__

@@ -116,6 +116,8 @@ class FunctionalEnvironment:
         reset: Function `key -> (state, obs)`.
         step: Function `(key, state, action) -> (state, obs, reward, terminated, truncated, info)`.
         action_space: Space of the actions.
+        limit: Number of steps after which `step` truncates an episode; None if there is no such limit, or it is
+            unknown. It tells `as_gymnax`, `as_brax` and `lint` how long episodes are, and changes no episode.
 
     Example:
         >>> import jax.numpy as jnp
@@ -132,6 +134,7 @@ class FunctionalEnvironment:
     reset: Callable[[Array], tuple[EnvState, Observation]]
     step: Callable[[Array, EnvState, Action], EnvStep]
     action_space: ActionSpace
+    limit: int | None = None
 
 
 def sample_actions(space: ActionSpace, key: Array, count: int) -> Action:

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from rewardspec.errors import Error, MissingExtraError, SpecError
+from rewardspec.jax.adapters import NEVER
 from rewardspec.jax.environment import Box, Discrete
 from rewardspec.jax.spec_reward import SpecReward
 from rewardspec.types import Action, Array
@@ -20,12 +21,17 @@ def as_gymnax(envs: SpecReward, *, one_flag: bool = False) -> Any:
     """Return a gymnax environment that is paid by the spec, for trainers in the style of PureJaxRL.
 
     It is one environment that resets itself, as gymnax environments do, and the trainer vmaps it: `num_envs` of `envs`
-    is not used, and `auto_reset` must not be a number. gymnax's wrappers, such as `LogWrapper`, fit around it.
+    is not used, and `auto_reset` must not be a number.
+
+    `default_params.max_steps_in_episode` tells the length of episodes: `episode_limit` of `envs`, or the largest int32
+    if that is unknown. Other parameters change nothing, because `envs` decides; to end episodes earlier, give it
+    another `limit`.
 
     Args:
         envs: The environments with their spec, whose observations are single arrays; pass `flatten=True` otherwise.
-        one_flag: Whether `step` returns one flag `done` and five values, as gymnax did before version 1 and PureJaxRL
-            expects. Otherwise `terminated` and `truncated` are apart, and `info` has the `final_observation`.
+        one_flag: Whether `step` returns five values with one flag `done`, as gymnax did before version 1. PureJaxRL and
+            its own wrappers, in its file `wrappers.py`, expect that. The wrappers of gymnax 1.x expect six values, with
+            `terminated` and `truncated` apart and `final_observation` in `info`.
 
     Raises:
         SpecError: Observations are not single arrays, or actions are neither `Discrete` nor `Box`.
@@ -48,6 +54,10 @@ def as_gymnax(envs: SpecReward, *, one_flag: bool = False) -> Any:
         """The environment that `as_gymnax` returns."""
 
         num_actions = count
+
+        @property
+        def default_params(self) -> Any:
+            return environment.EnvParams(max_steps_in_episode=one.episode_limit or NEVER)
 
         def reset(self, key: Array, params: Any = None) -> Any:
             state, obs = one.reset(key)
@@ -77,15 +87,21 @@ def as_brax(envs: SpecReward) -> Any:
 
         brax.training.agents.ppo.train.train(rs.jax.as_brax(envs), wrap_env=False, num_envs=2048, …)
 
-    The trainer decides the number of environments. `metrics` has the environment's own reward, the cost, and the value
-    of each formula. Actions between -1 and 1 are scaled to the bounds of the action space.
+    The trainer decides the number of environments. Actions between -1 and 1 are scaled to the bounds of the action
+    space.
+
+    In the trainer's logs, `eval/episode_` and the name of a formula is the value of the formula at the end of the
+    episode: `metrics` has how much it changed in the step, and the trainer adds that up. The environment's own reward
+    and the cost are sums.
 
     Args:
         envs: The environments with their spec, whose observations are single arrays. Its `limit` should be the
-            trainer's `episode_length`.
+            trainer's `episode_length`: evaluation stops after that many steps, and what is paid at the end of an
+            episode is not paid if the episode goes on.
 
     Raises:
-        SpecError: Actions are not a `Box` of shape (size,), or observations are not single arrays.
+        SpecError: Actions are not a `Box` of shape (size,), observations are not single arrays, or nothing limits
+            episodes.
     """
     try:
         from brax.envs.base import Env, State
@@ -94,6 +110,11 @@ def as_brax(envs: SpecReward) -> Any:
     space, shape = envs.action_space, envs.observation_shape
     if not isinstance(space, Box) or len(space.shape) != 1:
         raise SpecError(f"Actions of Brax trainers should be a Box of shape (size,). Received {space}.")
+    if envs.episode_limit is None:
+        raise SpecError(
+            "Episodes should have a limit, because the trainer does not truncate them. Received limit=None. Pass "
+            "SpecReward the trainer's `episode_length`: limit=1000."
+        )
     (size,), low, high = space.shape, jnp.asarray(space.low), jnp.asarray(space.high)
     unit = bool((low == -1.0).all() and (high == 1.0).all())
 
@@ -121,18 +142,21 @@ def as_brax(envs: SpecReward) -> Any:
             batch = dataclasses.replace(envs, num_envs=len(state.done))
             action = action if unit else low + (action + 1) / 2 * (high - low)
             new, obs, reward, terminated, truncated, info = batch.step(used, state.pipeline_state, action)
+            begins, before = state.info["episode_done"] > 0, state.info["episode_metrics"]
+            sums = {name: jnp.where(begins, 0.0, total) for name, total in before.items()}
             metrics = {"base_reward": info["base_reward"]}
             if envs.spec is not None:
-                metrics |= {"cost": info["cost"], **info["formula_values"]}
+                # The trainer adds metrics up: changes of a value add up to the value at the end of the episode.
+                changes = {name: value - sums[name] for name, value in info["formula_values"].items()}
+                metrics |= {"cost": info["cost"], **changes}
             done, like = terminated | truncated, state.done.dtype
             added = {**metrics, "sum_reward": reward, "length": jnp.ones_like(reward)}
-            begun, sums = 1 - state.info["episode_done"], state.info["episode_metrics"]
             found = {
                 "key": key,
                 "steps": info["episode"]["length"].astype(like),
                 "truncation": truncated.astype(like),
                 "episode_done": done.astype(like),
-                "episode_metrics": {name: sums[name] * begun + value for name, value in added.items()},
+                "episode_metrics": {name: sums[name] + value for name, value in added.items()},
             }
             metrics = {**state.metrics, **metrics}  # evaluation adds one of its own
             return state.replace(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 import jax
 import jax.numpy as jnp
 
 from rewardspec.episodes.engine import BatchEngine
 from rewardspec.episodes.features import Features, Observe
-from rewardspec.errors import Error, SpecError
-from rewardspec.jax.environment import ActionSpace, Environment, EnvState, observation_struct
+from rewardspec.errors import Error, SpecError, shown
+from rewardspec.jax.adapters import require_adapted
+from rewardspec.jax.environment import ActionSpace, Environment, EnvState, EnvStep, observation_struct
 from rewardspec.jax.extended_observations import extended, flattened
 from rewardspec.jax.trees import apart, chosen, strong
 from rewardspec.machines.array_code import State as MonitorState
@@ -21,6 +22,9 @@ from rewardspec.machines.label_checks import TOLERANCE
 from rewardspec.spec import Spec
 from rewardspec.types import Action, Array, Info, Labels, Observation
 from rewardspec.wrappers.monitor_reward import readable
+
+if TYPE_CHECKING:
+    from rewardspec.spec.lint.findings import Findings
 
 AutoReset: TypeAlias = Literal["fresh", "first"] | int
 EnvsStep: TypeAlias = tuple["State", Observation, Array, Array, Array, dict[str, Any]]
@@ -59,6 +63,11 @@ class SpecReward:
     An atom sees one environment: `next_obs` has no batch axis, so that `next_obs[0]` and `next_obs[..., 0]` are the
     same. The `info` of an atom has the environment's own entries, except at reset, and `info["state"]`, the
     environment's state after the step or reset.
+
+    The `info` that `step` returns has the environment's own entries, `base_reward`, `final_obs` and `episode`, and with
+    a spec `formula_values`, `violated`, `cost`, `labels` and `reset_labels`. The guide to JAX environments says what
+    each holds. If an entry of the environment has one of these names, it is in `info["env_info"]`. So is, for atoms, an
+    own entry `state`.
 
     Args:
         env: The environment, which does not reset itself; `rewardspec.jax.from_gymnax` and its like make one.
@@ -108,6 +117,7 @@ class SpecReward:
     terminate_on_completion: bool = False
 
     def __post_init__(self) -> None:
+        require_adapted(self.env)
         if not isinstance(self.env, Environment):
             raise SpecError(
                 "`env` should have `reset`, `step` and `action_space`, as rewardspec.jax.Environment says. Received a "
@@ -171,6 +181,31 @@ class SpecReward:
             )
         return tuple(struct.shape)
 
+    @property
+    def episode_limit(self) -> int | None:
+        """Number of steps after which episodes are truncated, by `limit` or by the environment; None if unknown."""
+        known = [limit for limit in (self.limit, getattr(self.env, "limit", None)) if limit is not None]
+        return min(known, default=None)
+
+    def lint(self) -> Findings:
+        """Check the spec for likely mistakes, knowing how long episodes are and what the agent sees.
+
+        See `Spec.lint`.
+
+        Raises:
+            SpecError: There is no spec.
+
+        Example:
+            >>> from rewardspec.jax import Discrete, FunctionalEnvironment
+            >>> env = FunctionalEnvironment(lambda key: (0, 0), lambda key, state, action: ..., Discrete(2))
+            >>> spec = Spec([("F(a & F b)", 1)], atoms={"a": "next_obs[0] > 0", "b": "next_obs[0] < 0"})
+            >>> [finding.rule for finding in SpecReward(env, spec, num_envs=2, limit=100).lint()]
+            ['unseen-register']
+        """
+        if self.spec is None:
+            raise SpecError("Without a spec there is nothing to check. Pass `spec`.")
+        return self.spec.lint(max_episode_steps=self.episode_limit, observe=self.observe or "nothing")
+
     def reset(self, key: Array) -> tuple[State, Observation]:
         """Start an episode in every environment.
 
@@ -180,13 +215,12 @@ class SpecReward:
         Returns:
             The state, and the observations: a pytree of arrays of shape (num_envs, …).
         """
+        _check_key(key)
         env, obs = self._reset_all(key, self.num_envs)
-        zero = jnp.zeros(() if self.num_envs is None else self.num_envs)
+        zero = jnp.zeros(self._batch)
         monitor = None
         if self._engine is not None:
-            labels = self._read(obs, None, obs, {"state": env})
-            start, _ = self._start_and_reset
-            monitor = start(labels) if labels else self._engine.spec.start(labels, batch=zero.shape)
+            monitor = self._start(self._read(obs, None, obs, {"state": env}))
         first = (env, obs) if self.auto_reset == "first" else None
         state = State(env, obs, monitor, zero.astype(jnp.int32), zero, zero, first)
         # No two leaves share memory, so that a compiled step can take over the memory of all.
@@ -205,8 +239,11 @@ class SpecReward:
             `(state, obs, reward, terminated, truncated, info)`; see the class for `info`. Observations are those of the
             next episode where one ended. `truncated` is False where `terminated` is True.
         """
+        _check_key(key)
+        self._check_state(state)
+        self._check_action(action)
         step_key, reset_key = jax.random.split(key)
-        env, last_obs, base_reward, terminated, truncated, env_info = self._each(self.env.step)(
+        env, last_obs, base_reward, terminated, truncated, env_info = self._each(self._step_one)(
             self._split(step_key, self.num_envs), state.env, action
         )
         base_reward = self._column("reward", base_reward).astype(state.base_return.dtype)
@@ -215,10 +252,10 @@ class SpecReward:
         elapsed = state.elapsed + 1
         if self.limit is not None:
             truncated = truncated | (elapsed >= self.limit)
-        info: dict[str, Any] = {**env_info, "base_reward": base_reward}
+        info: dict[str, Any] = {"base_reward": base_reward}
         reward, monitor = base_reward, None
         if self._engine is not None and state.monitor is not None:
-            labels = self._read(state.obs, action, last_obs, {**env_info, "state": env})
+            labels = self._read(state.obs, action, last_obs, _beside(env_info, {"state": env}))
             monitor, paid = self._engine.pay(state.monitor, labels, base_reward, terminated, truncated)
             reward, terminated = paid.reward, paid.terminated
             values = dict(zip(self._engine.spec.names, paid.values, strict=True))
@@ -247,7 +284,7 @@ class SpecReward:
             # Otherwise XLA computes the new state again in the kernel of the observations, from the state before. The
             # state before must then be copied, array by array, because the new one takes its memory in a loop.
             new, reward, terminated, truncated = apart((new, reward, terminated, truncated))
-        return new, self._shown(new.obs, new.monitor), reward, terminated, truncated, info
+        return new, self._shown(new.obs, new.monitor), reward, terminated, truncated, _beside(env_info, info)
 
     def invalid_labels(self, state: State) -> dict[str, Array]:
         """Return for each atom where its label has been out of range or NaN since `reset`, of shape (num_envs,)."""
@@ -261,6 +298,57 @@ class SpecReward:
         """
         if self._engine is not None and state.monitor is not None:
             self._engine.check_labels(state.monitor)
+
+    def _step_one(self, key: Array, state: EnvState, action: Action) -> EnvStep:
+        found: Any = self.env.step(key, state, action)
+        if not isinstance(found, tuple) or len(found) != 6:
+            received = f"{len(found)} values" if isinstance(found, tuple) else shown(found)
+            raise Error(
+                "The environment's `step` should return (state, obs, reward, terminated, truncated, info). Received "
+                f"{received}. If it has one flag for both ends, say which kind it is: terminated, or truncated."
+            )
+        if not isinstance(found[5], Mapping):
+            raise Error(f"The `info` of the environment's `step` should be a dict. Received {shown(found[5])}.")
+        return cast(EnvStep, found)
+
+    def _check_state(self, state: State) -> None:
+        if not isinstance(state, State):
+            raise Error(
+                "`state` should be what `reset` or the step before returned, and `step` takes (key, state, action). "
+                f"Received {_described(state)}."
+            )
+        if jnp.shape(state.elapsed) != self._batch:
+            raise Error(
+                f"`state` should be of num_envs={self.num_envs}. Received one of shape {jnp.shape(state.elapsed)}. "
+                "Under `vmap`, pass one seed's state."
+            )
+        if jax.tree.structure(state.monitor) != self._monitor_structure:
+            raise Error("`state` should be of this SpecReward. Received one of another spec. Call `reset`.")
+
+    @functools.cached_property
+    def _monitor_structure(self) -> Any:
+        if self.spec is None:
+            return jax.tree.structure(None)
+        labels = dict.fromkeys(self.spec.program.atoms, jnp.zeros(self._batch))
+        return jax.tree.structure(jax.eval_shape(self._start, labels))
+
+    @property
+    def _batch(self) -> tuple[int, ...]:
+        return () if self.num_envs is None else (self.num_envs,)
+
+    def _start(self, labels: Labels) -> MonitorState:
+        assert self._engine is not None
+        start, _ = self._start_and_reset
+        return start(labels) if labels else self._engine.spec.start(labels, batch=self._batch)
+
+    def _check_action(self, action: Action) -> None:
+        shapes = [jnp.shape(leaf) for leaf in jax.tree.leaves(action)]
+        wrong = [shape for shape in shapes if self.num_envs is not None and shape[:1] != (self.num_envs,)]
+        if wrong:
+            raise Error(
+                f"`action` should have an action for each environment: arrays of shape ({self.num_envs}, …). Received "
+                f"shape {wrong[0]}."
+            )
 
     def _each(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return function if self.num_envs is None else jax.vmap(function)
@@ -304,13 +392,34 @@ class SpecReward:
 
     def _column(self, name: str, values: Array) -> Array:
         values = jnp.asarray(values)
-        shape = () if self.num_envs is None else (self.num_envs,)
-        if values.shape != shape:
+        if values.shape != self._batch:
             raise Error(
-                f"The environments' {name} should have shape {shape}, one number for each environment. Received shape "
-                f"{values.shape}."
+                f"The environments' {name} should have shape {self._batch}, one number for each environment. Received "
+                f"shape {values.shape}."
             )
         return values
+
+
+def _beside(own: Info, added: dict[str, Any]) -> dict[str, Any]:
+    """Return entries beside the environment's own; own ones of the same names are in `env_info`."""
+    hidden = {name: value for name, value in own.items() if name in added}
+    return {**own, **added, **({"env_info": hidden} if hidden else {})}
+
+
+def _check_key(key: Array) -> None:
+    dtype = getattr(key, "dtype", None)
+    axes = 0 if dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key) else 1
+    if dtype is None or jnp.ndim(key) != axes:
+        raise Error(
+            f"`key` should be one random key, as jax.random.key(0) gives it. Received {_described(key)}. SpecReward "
+            "splits it for its environments."
+        )
+
+
+def _described(value: object) -> str:
+    """A value for a message: of an array its type and shape."""
+    shape = getattr(value, "shape", None)
+    return f"a {type(value).__name__}" if shape is None else f"{getattr(value, 'dtype', '')}{list(shape)}"
 
 
 def _rounded(labels: Array, spec: Spec) -> Array:

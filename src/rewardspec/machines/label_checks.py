@@ -35,7 +35,10 @@ def checked_numbers(labels: Labels, atoms: Iterable[str], semantics: Semantics) 
 def as_labels(atom: str, values: Array, like: Array, xp: ArrayNamespace) -> Array:
     """The labels of one atom as an array of the same library, type and shape as `like`."""
     try:
-        if hasattr(values, "dtype") and values.dtype == like.dtype:
+        dtype = getattr(values, "dtype", None)
+        if getattr(dtype, "kind", "") == "c" or getattr(dtype, "is_complex", False):  # the latter in torch
+            raise TypeError
+        if dtype is not None and dtype == like.dtype:
             array = values
         else:
             if xp is np and np.asarray(values).dtype.kind not in "fbiu":

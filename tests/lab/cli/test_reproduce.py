@@ -183,11 +183,12 @@ def test_missing_libraries_are_named_before_training(tmp_path, capsys, monkeypat
 
     target = ("-o", str(tmp_path / "results"))
     monkeypatch.setattr(extras, "_is_there", functools.partial(without, "optax"))
-    assert "needs optax, which is not installed. Run: pip install 'rewardspec[reproduce]'" in refused(capsys, *target)
+    remedy = "which is not installed. Run in a checkout of the repository: pip install '.[reproduce]'"
+    assert f"needs optax, {remedy}" in refused(capsys, *target)
     monkeypatch.setattr(extras, "_is_there", functools.partial(without, "Box2D"))
-    assert "needs Box2D, which is not installed. Run: pip install 'rewardspec[reproduce]'" in refused(capsys, *target)
-    assert "pip install 'rewardspec[reproduce,ray]'" in refused(capsys, "--engine", "ray", *target)
+    assert f"needs Box2D, {remedy}" in refused(capsys, *target)
+    assert "pip install '.[reproduce,ray]'" in refused(capsys, "--engine", "ray", *target)
     monkeypatch.setitem(sys.modules, "ray", None)
     # What the nodes of a cluster have, this machine cannot know.
-    assert "pip install 'rewardspec[ray]'" in refused(capsys, "--engine", "ray", "--address", "auto", *target)
+    assert "pip install '.[ray]'" in refused(capsys, "--engine", "ray", "--address", "auto", *target)
     assert not (tmp_path / "results").exists()

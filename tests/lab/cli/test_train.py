@@ -183,7 +183,7 @@ def test_a_spec_without_atoms_pays_and_its_policy_can_be_played(arguments, here,
 def test_missing_libraries_are_named_before_training(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
     assert main(["train", "taxi", "--tensorboard", "logs"]) == 2
-    assert "pip install 'rewardspec[tensorboard]'" in capsys.readouterr().err
+    assert "pip install '.[tensorboard]'" in capsys.readouterr().err
     monkeypatch.setattr(extras, "_is_there", lambda module: False)
     assert main(["train", "taxi"]) == 2
     assert "Training needs jax" in capsys.readouterr().err
@@ -193,8 +193,8 @@ def test_missing_libraries_come_before_what_else_is_wrong_and_one_command_instal
     monkeypatch.setattr(extras, "_is_there", lambda module: False)
     assert main(["train", "lunar-lander", "--steps", "100"]) == 2
     assert capsys.readouterr().err == (
-        "error: Training needs jax, which is not installed. Run: pip install 'rewardspec[learn,box2d]', or in a "
-        "checkout of the repository: pip install '.[learn,box2d]'\n"
+        "error: Training needs jax, which is not installed. Run in a checkout of the "
+        "repository: pip install '.[learn,box2d]'\n"
     )
 
 

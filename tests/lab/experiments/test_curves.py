@@ -104,7 +104,7 @@ def test_profiles_can_be_drawn():
 
 def test_without_matplotlib_the_error_says_what_to_install(curves, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'rewardspec\[plot\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[plot\]'"):
         figure_of_all(STUDY, curves)
 
 

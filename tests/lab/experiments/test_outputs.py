@@ -91,12 +91,11 @@ def test_without_matplotlib_there_is_a_table_and_a_hint(tmp_path, monkeypatch, c
     paths = write_outputs(tmp_path, two_cells())
     assert {path.name for path in paths} == NAMES - {"curves.png", "curves.svg"}
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "pip install &#39;rewardspec[plot]&#39;" in page
+    assert "pip install &#39;.[plot]&#39;" in page
     assert "rewardspec report DIR" in page
     assert capsys.readouterr().err == (
-        "No curves: Drawing learning curves needs matplotlib, which is not installed. Run: pip install "
-        "'rewardspec[plot]', or in a checkout of the repository: pip install '.[plot]', then write "
-        "this report again with: rewardspec report DIR\n"
+        "No curves: Drawing learning curves needs matplotlib, which is not installed. Run in a checkout of the "
+        "repository: pip install '.[plot]', then write this report again with: rewardspec report DIR\n"
     )
 
 

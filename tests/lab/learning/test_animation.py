@@ -90,5 +90,5 @@ def test_what_cannot_be_written_is_known_before(tmp_path):
 
 def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'rewardspec\[plot\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[plot\]'"):
         check_recording("x.gif")

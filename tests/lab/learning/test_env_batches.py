@@ -75,7 +75,7 @@ def test_a_source_that_does_not_exist_or_is_not_installed_is_told(monkeypatch):
     with pytest.raises(Error, match=r"should be one of gymnasium, envpool\. Received 'envpol'\. Did you mean"):
         make_batch(tasks.get("lunar_lander"), SEEDS, "envpol")
     monkeypatch.setitem(sys.modules, "envpool", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'rewardspec\[envpool\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[envpool\]'"):
         make_batch(tasks.get("lunar_lander"), SEEDS, "envpool")
 
 

@@ -88,5 +88,5 @@ def test_long_runs_are_told_in_means(tmp_path):
 
 def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'rewardspec\[tensorboard\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[tensorboard\]'"):
         check_tensorboard()

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from rewardspec.errors import SpecError, shown
-from rewardspec.types import Json, Number, Observation
+from rewardspec.types import Array, Json, Number, Observation
 
 
 class Span(NamedTuple):
@@ -150,7 +150,16 @@ def shape_of(obs: Observation) -> str:
 def _follow(obs: Observation, path: Path) -> Number:
     for position, step in enumerate(path):
         if isinstance(step, int | Span) and not isinstance(obs, tuple | list):
-            # What is left are places on the last axes.
-            return obs[(..., *(slice(*part) if isinstance(part, Span) else part for part in path[position:]))]
+            places = path[position:]  # on the last axes
+            if type(obs) is not np.ndarray:
+                _check_places(obs, places)
+            return obs[(..., *(slice(*part) if isinstance(part, Span) else part for part in places))]
         obs = obs[slice(*step) if isinstance(step, Span) else step]
     return obs
+
+
+def _check_places(array: Array, places: Path) -> None:
+    """Raise an IndexError, as NumPy does, for a place outside of the array, where JAX would take the last number."""
+    for size, place in zip(reversed(getattr(array, "shape", ())), reversed(places), strict=False):
+        if isinstance(place, int) and not -size <= place < size:
+            raise IndexError(f"index {place} is out of bounds for an axis with size {size}")

@@ -198,7 +198,8 @@ class ExpressionAtom:
                 named = read.moment in ("before", "after") and read.path in names
                 name = repr(names[read.path]) if named else f"a part of {self.text!r}"
                 remedy = "Was the spec written for another environment?"
-                if read.moment == "info" and sources[_MOMENTS.index("action")] is None:
+                at_reset = sources[_MOMENTS.index("action")] is None
+                if read.moment == "info" and at_reset and read.path[0] not in source:
                     remedy = f"If only `reset` does not give it: {{ expression = {self.text!r}, at_reset = 0 }}."
                 raise SpecError(f"{name} is {why}. {remedy}")
 

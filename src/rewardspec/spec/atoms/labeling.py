@@ -100,16 +100,22 @@ def _as_float(name: str, found: Number, step: StepNumber) -> float:
         if found is None:
             remedy = " End it with `return` and a number."
         elif isinstance(found, list | tuple) or bool(getattr(found, "shape", None)):
-            remedy = " Join its numbers to one, as with min, or choose one of them."
+            least = "jnp.min" if _is_traced(found) else "min"
+            remedy = f" Join its numbers to one, as with {least}, or choose one of them."
         raise LabelError(
             f"The atom {name!r} gave {shown(found)}{at_step(step)}; an atom should give a number in [0, 1].{remedy}"
         ) from error
 
 
 def _is_traced_number(value: Number) -> bool:
-    """Return whether the value is a JAX tracer of a number."""
+    """Return whether the value is a JAX tracer of a real number."""
+    return _is_traced(value) and value.shape == () and value.dtype.kind != "c"
+
+
+def _is_traced(value: Number) -> bool:
+    """Return whether the value is a JAX tracer."""
     jax = sys.modules.get("jax")
-    return jax is not None and isinstance(value, jax.core.Tracer) and value.shape == ()
+    return jax is not None and isinstance(value, jax.core.Tracer)
 
 
 def atom_raised(name: str, error: Exception, step: StepNumber, next_obs: Observation, info: Info | None) -> LabelError:
@@ -117,19 +123,29 @@ def atom_raised(name: str, error: Exception, step: StepNumber, next_obs: Observa
     if isinstance(error, Error):  # of ours, which says what to do
         where = at_step(step, getattr(error, "environment", None))
         return LabelError(f"The atom {name!r} cannot be read{where}: {error}")
-    message = f"The atom {name!r} raised {type(error).__name__}{at_step(step)}: {str(error).rstrip('.')}."
+    words = str(error)
+    if _is_of_tracing(error):
+        words = words.partition("\n")[0]  # the others tell of tracers, and where to read about them
+    message = f"The atom {name!r} raised {type(error).__name__}{at_step(step)}: {words.rstrip('.')}."
     return LabelError(f"{message}{_remedy(error, step, next_obs, info)}")
 
 
 def _remedy(error: Exception, step: StepNumber, next_obs: Observation, info: Info | None) -> str:
     """Suggest a remedy for an atom that raises such an error."""
     words = str(error)
+    if _is_of_tracing(error):
+        return (
+            " JAX compiles atoms: write jnp.where for `if`, jnp.minimum for `min`, & for `and`, .astype(float) for "
+            "`float`, and functions of jnp for those of NumPy and math."
+        )
     if "argument: 'info'" in words:
         return f" It reads `info`, and {NO_INFO}"
     if "positional argument" in words:
         return " An atom is a function of (obs, action, next_obs), or of (obs, action, next_obs, info)."
     if isinstance(error, KeyError) and isinstance(info, Mapping) and error.args[0] not in info:
         other = f" {_described('next_obs', next_obs)}" if isinstance(next_obs, Mapping) else ""
+        if at_step(step) == " at step 0":
+            other += f" If only `reset` does not give it, write info.get({error.args[0]!r}, 0)."
         return f" {_described('info', info)}{other}"
     if "NoneType" in words and at_step(step) == " at step 0":
         return " At reset `action` is None: say what the label is then."
@@ -141,6 +157,13 @@ def _remedy(error: Exception, step: StepNumber, next_obs: Observation, info: Inf
     if isinstance(error, AttributeError | KeyError | TypeError):
         return f" {_described('next_obs', next_obs)}"
     return ""
+
+
+def _is_of_tracing(error: Exception) -> bool:
+    """Return whether JAX raised the error because a value is known only when compiled code runs."""
+    errors = getattr(sys.modules.get("jax"), "errors", None)
+    names = "ConcretizationTypeError", "TracerArrayConversionError", "TracerIntegerConversionError"
+    return errors is not None and isinstance(error, tuple(getattr(errors, name) for name in names))
 
 
 def _described(name: str, value: Number) -> str:
