@@ -345,3 +345,52 @@ def test_an_episode_does_not_go_on_after_a_bad_label(world, wrapper, play):
         play(env, seed=0)
     with pytest.raises(Exception, match=r"Call reset\(\)"):
         env.step({} if world is Troupe else 0)
+
+
+@KINDS
+def test_a_member_that_joins_when_all_others_have_left_begins_another_episode_of_the_team(world, wrapper, play):
+    """m_0 acts twice; m_1 joins when it has left; dog, which is in no team, is there all the time."""
+
+    class Relay(world):
+        def reset(self, *args, **kwargs):
+            found = super().reset(*args, **kwargs)
+            self.agents.remove("m_1")
+            if world is TurnTroupe:
+                return None
+            return tuple({agent: part[agent] for agent in self.agents} for part in found)
+
+        def step(self, action):
+            has_left = "m_0" not in self.agents
+            found = super().step(action)
+            if has_left and not self.joined:
+                self.joined = True
+                self.agents.append("m_1")
+                if found is not None:
+                    found[0]["m_1"] = self.streams["m_1"].path[0]
+            return found
+
+    streams = {"dog": Walk(8), "m_0": Walk(2), "m_1": Walk(3)}
+    relay = Relay(streams)
+    relay.joined = False
+    spec = rs.Spec([("F true", 1)], {}, payment="final")
+    env = wrapper(relay, team_spec=spec, team=["m"])
+    if world is Troupe:
+        env.reset(seed=1)
+        paid, ends = {"m_0": [], "m_1": []}, []
+        while env.agents:
+            _, rewards, _, _, infos = env.step(dict.fromkeys(env.agents, 0))
+            for agent in paid.keys() & rewards.keys():
+                paid[agent].append(rewards[agent])
+                ends += [infos[agent]["team"]["episode"]["length"]] if "episode" in infos[agent]["team"] else []
+        assert paid == {"m_0": [0.0, 1.0], "m_1": [0.0, 0.0, 1.0]}
+        assert ends == [2, 3]
+    else:
+        env.reset(seed=1)
+        paid, lengths = {"dog": [], "m_0": [], "m_1": []}, []
+        for agent in env.agent_iter():
+            _, reward, terminated, truncated, info = env.last()
+            paid[agent].append(reward)
+            lengths += [info["team"]["episode"]["length"]] if "episode" in info.get("team", {}) else []
+            env.step(None if terminated or truncated else 0)
+        assert sum(paid["m_0"]) == sum(paid["m_1"]) == 1.0
+        assert len(lengths) == 2

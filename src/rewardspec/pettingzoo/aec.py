@@ -171,6 +171,13 @@ class AECMonitorReward(BaseWrapper):
                 self._told[agent]["episode"] = self._agents.followers[agent].statistics()
         if TEAM in transitions:
             self._acted, self._round_base = {}, 0.0
+        if self._agents.team_begins_again(present) and not self._ended:
+            self._see(present, present)
+            self._acted, self._round_base = {}, 0.0
+            begun = self._agents.start_team()
+            for agent in present:
+                if agent in self._agents.members:
+                    self._told.setdefault(agent, {})["team"] = begun
         self._take_over(rewards)
 
     def _transitions(self, agents: Iterable[str]) -> dict[str | None, Transition]:

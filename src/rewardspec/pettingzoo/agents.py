@@ -58,7 +58,8 @@ class Agents:
         members: The agents of the team.
         reads_transitions: Whether labels of an agent's own spec depend on more than the observation after a step.
         active: Whether each member that has appeared in this episode is still in it.
-        team_ended: Whether the team's episode has ended, which it does when the last member leaves.
+        team_ended: Whether the team's episode has ended, which it does when the last member leaves. Another one begins
+            when a member joins after that.
     """
 
     def __init__(
@@ -137,9 +138,14 @@ class Agents:
         """Whether there were members in this episode, and all have left it."""
         return bool(self.active) and not any(self.active.values())
 
+    def team_begins_again(self, present: Sequence[str]) -> bool:
+        """Whether a member has joined after the team's episode ended."""
+        return self.team_ended and any(agent in self.members for agent in present)
+
     def start_team(self) -> InfoDict:
         """Begin the team's episode on what was seen."""
         assert self.team is not None
+        self.team_ended = False
         self._before = dict(self._seen)
         return self.team.start(dict(self._seen), self._team_info())
 

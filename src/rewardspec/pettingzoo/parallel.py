@@ -36,7 +36,8 @@ class ParallelMonitorReward(BaseParallelWrapper):
     `rewardspec.wrappers.MonitorReward`, and `worst_things` where a formula is about things. Members of the team find
     the same of the team spec in `info["team"]`, and there `reward`, what the team spec paid. When an agent leaves, its
     `info["episode"]` has `return` (all that it was paid), `base_return`, `length`, `violated` and `values`. When the
-    last member of the team leaves, the team's episode ends, and `info["team"]["episode"]` has the same of the team.
+    last member of the team leaves, the team's episode ends, and `info["team"]["episode"]` has the same of the team. If
+    a member joins after that, another episode of the team begins.
 
     The atoms of a team spec take observations, actions and infos as dictionaries by agent. `info[agent]["active"]` says
     whether the agent is still in the episode. One that has left keeps its last observation and info there, and its
@@ -101,10 +102,7 @@ class ParallelMonitorReward(BaseParallelWrapper):
         self._agents.see(obs, infos, present)
         self._begin(present, obs, infos)
         if self._agents.team is not None:
-            told = self._agents.start_team()
-            for agent in present:
-                if agent in self._agents.members:
-                    infos[agent]["team"] = told
+            self._begin_team(present, infos)
         self._keep(obs)
         self._over = False
         return self._extended(obs), infos
@@ -147,6 +145,8 @@ class ParallelMonitorReward(BaseParallelWrapper):
         self._begin([agent for agent in present if agent not in acting], obs, infos)
         for agent, entries in told.items():
             infos.setdefault(agent, {}).update(entries)
+        if self._agents.team_begins_again(present) and not ended:
+            self._begin_team(present, infos)
         self._keep(obs)
         self._over = ended or not present
         return (
@@ -162,6 +162,13 @@ class ParallelMonitorReward(BaseParallelWrapper):
         for agent in agents:
             info = infos.setdefault(agent, {})
             info.update(self._agents.followers[agent].start(obs[agent], info))
+
+    def _begin_team(self, present: Sequence[str], infos: dict[str, InfoDict]) -> None:
+        """Start the spec of the team."""
+        told = self._agents.start_team()
+        for agent in present:
+            if agent in self._agents.members:
+                infos[agent]["team"] = told
 
     def _keep(self, obs: Mapping[str, Observation]) -> None:
         """Keep a copy of the observations that the next step's labels are computed from."""
