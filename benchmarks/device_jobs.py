@@ -62,10 +62,13 @@ def run_all(
     """
     # NumPy's threads spin while they wait, and those of several processes hold each other up for minutes.
     environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **os.environ}
-    known = [one for one in load(path) if complete(one)]
-    waiting = [job for job in jobs if result_of(known, job) is None]
+
+    def missing() -> list[Job]:
+        known = [one for one in load(path) if complete(one)]
+        return [job for job in jobs if result_of(known, job) is None]
+
+    waiting = missing()
     running: list[tuple[subprocess.Popen[bytes], Job, float]] = []
-    failed = False
     while waiting or running:
         now = time.monotonic()
         for process, job, began in list(running):
@@ -75,7 +78,6 @@ def run_all(
             if process.poll() is None:
                 process.terminate()
                 process.wait()
-            failed |= process.returncode != 0
             said(f"{time.strftime('%H:%M:%S')} {now - began:4.0f} s, status {process.returncode}: {json.dumps(job)}")
         while waiting and len(running) < workers and now < until:
             job = waiting.pop(0)
@@ -84,4 +86,4 @@ def run_all(
         if now >= until:
             break
         time.sleep(0.2)
-    return not failed and not waiting and not running
+    return not missing()

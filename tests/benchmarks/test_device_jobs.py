@@ -26,13 +26,17 @@ def test_jobs_without_a_whole_result_are_run(device_jobs, tmp_path, monkeypatch)
     script, path, said = tmp_path / "script.py", tmp_path / "results.jsonl", []
     script.write_text(SCRIPT)
     monkeypatch.setenv("PYTHONPATH", str(Path(device_jobs.__file__).parent))
-    path.write_text("".join(json.dumps({"job": job, "steps": k + 1}) + "\n" for k, job in enumerate(JOBS)))
+    first = "".join(json.dumps({"job": job, "steps": k + 1}) + "\n" for k, job in enumerate(JOBS))
+    path.write_text(first)
 
     def run(**options):
         return device_jobs.run_all(str(script), JOBS, path, 2, time.monotonic() + 60, said.append, **options)
 
     assert run()
     assert said == []
+    assert not run(complete=lambda result: "newer" in result)  # whatever the jobs' exit status
+    path.write_text(first)
+    said.clear()
     assert run(complete=lambda result: result["steps"] == result["job"]["steps"])
     assert len(said) == 1
     assert [(one["job"]["name"], one["steps"], "new" in one) for one in device_jobs.load(path)] == [
