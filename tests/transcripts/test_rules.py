@@ -583,6 +583,26 @@ def test_a_call_that_a_rule_cannot_judge_is_blocked_and_reported(name, arguments
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("refund", {"orderId": 7}), ("refund", "{broken"), ("pay", {"amount": "lots"})]
+)
+def test_a_threshold_leaves_unclear_calls_unclear(name, arguments):
+    plain = Guard(UNCLEAR).check(name, arguments)
+    assert not plain.allowed
+    spec = rs.Spec.from_toml("threshold = 0.5\n" + UNCLEAR.to_toml())
+    assert rs.Spec.from_toml(spec.to_toml()) == spec
+    messages = [asks({"id": "1", "function": {"name": name, "arguments": arguments}})]
+    for thresholded in (spec, UNCLEAR.boolean(), spec.boolean(1.0)):
+        assert Guard(thresholded).check(name, arguments) == plain
+        assert check(thresholded, messages) == check(UNCLEAR, messages)
+
+
+def test_a_threshold_does_not_hide_that_an_atom_lacks_its_id():
+    text = 'threshold = 0.5\nsorts = { x = "names" }\natoms.a = { call = "f" }\npairs = [["forall x: G !a(x)", 1]]'
+    with pytest.raises(rs.SpecError, match="add `id`"):
+        RuleBook(rs.Spec.from_toml(text))
+
+
 def test_the_reason_of_an_unclear_call_is_text_for_the_model():
     assert str(Guard(SPEC).check("refund", {})) == (
         "blocked: refund is not allowed now, it has no 'order_id', which the rule 'lookup first' needs"
