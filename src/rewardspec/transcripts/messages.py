@@ -24,15 +24,19 @@ _TOOLS = ("tool", "function")
 _CONVERSATION = ("messages", "traj", "conversation")  # keys under which files hold the messages
 
 
-# The word "Error", or the start of an object with an error that cannot be read, such as one that is cut off.
-_ERROR = re.compile(r"""\s*(error(?!\w|\s*=|[-./]\w)|\{\s*(?P<quote>["'])error(?P=quote)\s*:)""", re.IGNORECASE)
+# The word "Error", or the start of an object with an error that is not empty and that cannot be read, such as one that
+# is cut off.
+_EMPTY = r"""(?:(?:null|none|false|0(?:\.0*)?)(?![\w.])|""|''|\[\s*\]|\{\s*\}|\(\s*\))"""
+_ERROR = re.compile(
+    rf"""\s*(error(?!\w|\s*=|[-./]\w)|\{{\s*(?P<quote>["'])error(?P=quote)\s*:(?!\s*{_EMPTY}))""", re.IGNORECASE
+)
 
 
 def reports_error(message: Message) -> bool:
     """Return whether the message of a tool reports an error.
 
     It does if it has `is_error` or `status: "error"`, if its content is an object with an `error` that is not empty, in
-    JSON or as Python prints it, also one that is cut off after its first key `error`, or if its text starts with the
+    JSON or as Python prints it, also one that cannot be read after such a first key `error`, or if its text starts with the
     word "Error", whatever the case. "Errors", "Error-free" and "error_rate=0" are other words.
 
     Example:
