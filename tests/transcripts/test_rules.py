@@ -2,13 +2,14 @@
 
 import asyncio
 import random
+import time
 from types import SimpleNamespace
 
 import pytest
 
 import rewardspec as rs
 from benchmarks import transcript_agreement as definition
-from rewardspec.spec.atoms.event_atoms import Event, read_event_atom
+from rewardspec.spec.atoms.event_atoms import Event, as_number, read_event_atom
 from rewardspec.transcripts import Guard, Scorer, check, check_call, events_of
 from rewardspec.transcripts.messages import reports_error
 from rewardspec.transcripts.rules import ANY, RuleBook
@@ -284,6 +285,20 @@ def test_conditions_on_arguments():
 def test_numbers_may_be_written_as_text(where, value, meets):
     atom = read_event_atom({"call": "pay", "where": {"x": where}})
     assert atom.holds(Event("call", "pay", {"x": value})) is meets
+
+
+@pytest.mark.parametrize("text", ["1" * 9_999 + "x", "." + "1" * 9_998 + "x", "1e" + "1" * 9_997 + "x"])
+def test_a_long_text_that_is_almost_a_number_is_read_in_linear_time(text):
+    start = time.process_time()
+    assert as_number(text) is None
+    assert time.process_time() - start < 0.5
+
+
+def test_a_number_in_a_text_has_a_greatest_length():
+    assert [as_number(text) for text in ("1.", "1.5", ".5", "1.e2", ".")] == [1.0, 1.5, 0.5, 100.0, None]
+    assert as_number("1" * 10_000) == float("inf")
+    assert as_number("1" * 10_001) is None
+    assert not Guard(UNCLEAR).check("pay", {"amount": "1" * 10_001}).allowed
 
 
 def test_a_result_that_python_printed_has_parts():

@@ -36,7 +36,8 @@ KINDS = (*TOOL_KINDS, *MESSAGE_KINDS)
 _OPTIONS = ("id", "where", "text", "optional")
 _COMPARISONS = {"above": operator.gt, "below": operator.lt, "at_least": operator.ge, "at_most": operator.le}
 _RESULT = "result."
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.IGNORECASE | re.ASCII)
+_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*", re.IGNORECASE | re.ASCII)
+_LONGEST_NUMBER = 10_000  # characters; a longer text is no number
 _LONGEST_LITERAL = 20_000  # characters; what reads a Python literal may take quadratic time
 
 
@@ -222,7 +223,7 @@ def as_number(value: Json) -> int | float | None:
         >>> as_number("501"), as_number(2.5), as_number("$5"), as_number(True)
         (501, 2.5, None, None)
     """
-    if isinstance(value, str) and _NUMBER.fullmatch(value):
+    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and _NUMBER.fullmatch(value):
         try:
             return int(value)
         except ValueError:  # a fraction, or thousands of digits
