@@ -335,6 +335,10 @@ def test_words_of_a_message_are_whole_words():
         ('{ calls = "refund", id = "x" }', "system. Did you mean 'call'?"),
         ('{ call = "f", where = { day = 2030-01-31 } }', "Write a date as text, in quotes"),
         ('{ call = "f", where = { day = ["x", 2030-01-31] } }', "Write a date as text, in quotes"),
+        ('{ call = "f", where = { day = [["x", 2030-01-31]] } }', "Write a date as text, in quotes"),
+        ('{ call = "f", where = { x = [{ above = 100 }, { below = 0 }] } }', "no table in a list; write two atoms"),
+        ('{ call = "f", where = { x = [1, { over = 100 }] } }', "no table in a list"),
+        ('{ call = "f", where = { x = [[{ above = 100 }]] } }', "no table in a list"),
     ],
 )
 def test_an_atom_that_says_nothing_is_refused(entry, message):

@@ -175,8 +175,13 @@ def read_event_atom(entry: Mapping[str, Json]) -> EventAtom:
     if not isinstance(where, dict):
         raise SpecError(f"`where` should be a table of arguments and what they should be. Received {shown(where)}.")
     for path, wanted in where.items():
-        for each in wanted if isinstance(wanted, list) else [wanted]:
-            if not isinstance(each, str | int | float | list | dict):
+        for each in _values(wanted):
+            if isinstance(each, dict) and isinstance(wanted, list):
+                raise SpecError(
+                    f"`where.{path}` should have no table in a list; write two atoms and join them by | in the formula. "
+                    f"Received {shown(wanted)}."
+                )
+            if not isinstance(each, str | int | float | dict):
                 raise SpecError(
                     f"`where.{path}` should be text, a number, true or false, or a list of these. Received "
                     f"{shown(each)}. Write a date as text, in quotes."
@@ -229,6 +234,11 @@ def as_number(value: Json) -> int | float | None:
         except ValueError:  # a fraction, or thousands of digits
             return float(value)
     return value if _is_number(value) and value == value else None
+
+
+def _values(wanted: Json) -> list[Json]:
+    """What a condition wants: the entries of a list, also of lists in it, or the one value."""
+    return [value for each in wanted for value in _values(each)] if isinstance(wanted, list) else [wanted]
 
 
 def _words(value: Json, key: str) -> tuple[str, ...]:
