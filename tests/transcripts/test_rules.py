@@ -186,6 +186,45 @@ def test_a_call_that_was_never_answered_takes_no_later_result():
     ]
 
 
+def test_a_result_belongs_to_the_call_that_the_definition_says():
+    rng = random.Random(5)
+    for _ in range(300):
+        messages, waiting, last, expected = [], [], {}, []
+        for number in range(12):
+            if rng.random() < 0.4:
+                made = [
+                    (rng.choice(["", "1", "2"]), rng.choice("ab"), f"{number}.{k}") for k in range(rng.randint(0, 3))
+                ]
+                messages.append(asks(*(call(name, identifier, which=which) for identifier, name, which in made)))
+                waiting.append(list(made))
+                last |= {identifier: each for each in made if (identifier := each[0])}
+                continue
+            identifier, name = rng.choice(["", "1", "2", "3"]), rng.choice(["", "a", "b"])
+            messages.append(result(tool_call_id=identifier, name=name))
+            known = last.get(identifier)
+            fitting = [
+                (calls, each)
+                for calls in reversed(waiting)
+                for each in calls
+                if (each[0] == identifier if known else name in ("", each[1]) and not (identifier and each[0]))
+            ]
+            for calls, each in fitting[:1]:
+                calls.remove(each)
+            expected.append(fitting[0][1][2] if fitting else known[2] if known else None)
+        found = [event.arguments.get("which") for event in events_of(messages) if event.kind == "result"]
+        assert found == expected
+
+
+@pytest.mark.parametrize("said", [{"tool_call_id": "answered"}, {"tool_call_id": "of no call"}, {"name": "other"}])
+def test_many_calls_without_results_are_read_in_linear_time(said):
+    messages = [asks(call("other", "answered")), result(tool_call_id="answered")]
+    for number in range(5_000):
+        messages += [asks(call("get_order", str(number))), result(**said)]
+    start = time.process_time()
+    assert len(events_of(messages)) == len(messages)
+    assert time.process_time() - start < 0.5
+
+
 def test_more_results_than_calls():
     # With an id they belong to the call; without one they are about nothing.
     assert [order for _, order, _ in results(lookups("a"), *[result(tool_call_id="a")] * 2)] == [7, 7]
