@@ -37,8 +37,8 @@ def reports_error(message: Message) -> bool:
     """Return whether the message of a tool reports an error.
 
     It does if it has `is_error` or `status: "error"`, if its content is an object with an `error` that is not empty, in
-    JSON or as Python prints it, also one that cannot be read after such a first key `error`, or if its text starts with the
-    word "Error", whatever the case. "Errors", "Error-free" and "error_rate=0" are other words.
+    JSON or as Python prints it, also one that cannot be read after such a first key `error`, or if its text starts with
+    the word "Error", whatever the case. "Errors", "Error-free" and "error_rate=0" are other words.
 
     Example:
         >>> reports_error({"role": "tool", "content": "Error: no such order"})

@@ -178,8 +178,8 @@ def read_event_atom(entry: Mapping[str, Json]) -> EventAtom:
         for each in _values(wanted):
             if isinstance(each, dict) and isinstance(wanted, list):
                 raise SpecError(
-                    f"`where.{path}` should have no table in a list; write two atoms and join them by | in the formula. "
-                    f"Received {shown(wanted)}."
+                    f"`where.{path}` should have no table in a list; write two atoms and join them by | in the "
+                    f"formula. Received {shown(wanted)}."
                 )
             if not isinstance(each, str | int | float | dict):
                 raise SpecError(
