@@ -2,13 +2,14 @@
 
 import asyncio
 import random
+import time
 from types import SimpleNamespace
 
 import pytest
 
 import rewardspec as rs
 from benchmarks import transcript_agreement as definition
-from rewardspec.spec.atoms.event_atoms import Event, read_event_atom
+from rewardspec.spec.atoms.event_atoms import Event, as_number, read_event_atom
 from rewardspec.transcripts import Guard, Scorer, check, check_call, events_of
 from rewardspec.transcripts.messages import reports_error
 from rewardspec.transcripts.rules import ANY, RuleBook
@@ -185,6 +186,45 @@ def test_a_call_that_was_never_answered_takes_no_later_result():
     ]
 
 
+def test_a_result_belongs_to_the_call_that_the_definition_says():
+    rng = random.Random(5)
+    for _ in range(300):
+        messages, waiting, last, expected = [], [], {}, []
+        for number in range(12):
+            if rng.random() < 0.4:
+                made = [
+                    (rng.choice(["", "1", "2"]), rng.choice("ab"), f"{number}.{k}") for k in range(rng.randint(0, 3))
+                ]
+                messages.append(asks(*(call(name, identifier, which=which) for identifier, name, which in made)))
+                waiting.append(list(made))
+                last |= {identifier: each for each in made if (identifier := each[0])}
+                continue
+            identifier, name = rng.choice(["", "1", "2", "3"]), rng.choice(["", "a", "b"])
+            messages.append(result(tool_call_id=identifier, name=name))
+            known = last.get(identifier)
+            fitting = [
+                (calls, each)
+                for calls in reversed(waiting)
+                for each in calls
+                if (each[0] == identifier if known else name in ("", each[1]) and not (identifier and each[0]))
+            ]
+            for calls, each in fitting[:1]:
+                calls.remove(each)
+            expected.append(fitting[0][1][2] if fitting else known[2] if known else None)
+        found = [event.arguments.get("which") for event in events_of(messages) if event.kind == "result"]
+        assert found == expected
+
+
+@pytest.mark.parametrize("said", [{"tool_call_id": "answered"}, {"tool_call_id": "of no call"}, {"name": "other"}])
+def test_many_calls_without_results_are_read_in_linear_time(said):
+    messages = [asks(call("other", "answered")), result(tool_call_id="answered")]
+    for number in range(5_000):
+        messages += [asks(call("get_order", str(number))), result(**said)]
+    start = time.process_time()
+    assert len(events_of(messages)) == len(messages)
+    assert time.process_time() - start < 0.5
+
+
 def test_more_results_than_calls():
     # With an id they belong to the call; without one they are about nothing.
     assert [order for _, order, _ in results(lookups("a"), *[result(tool_call_id="a")] * 2)] == [7, 7]
@@ -209,6 +249,23 @@ def test_more_results_than_calls():
         ('{"ok": false, "error": {"code": 5}}', True),
         ('{"error": null, "order": 7}', False),
         ('{"error": "cut o', True),
+        ('{"error": null, "rows": [1,2,', False),
+        ('{"error": null', False),
+        ('{ "error" :  false, "rows": [1,2,', False),
+        ('{"error": "", "rows": [1,2,', False),
+        ('{"error": 0, "rows": [1,2,', False),
+        ('{"error": 0.0, "rows": [1,2,', False),
+        ('{"error": [ ], "rows": [1,2,', False),
+        ('{"error": {}, "rows": [1,2,', False),
+        ('{"error": 0.5, "rows": [1,2,', True),
+        ('{"error": 04, "rows": [1,2,', True),
+        ('{"error": nullable, "rows": [1,2,', True),
+        ('{"error": ["no such order"], "rows": [1,2,', True),
+        ('{"error": {"code": 5}, "rows": [1,2,', True),
+        ("{'error': None, 'at': datetime.datetime(2026, 1, 1)}", False),
+        ("{'error': '', 'at': datetime.datetime(2026, 1, 1)}", False),
+        ("{'error': 'None', 'at': datetime.datetime(2026, 1, 1)}", True),
+        (str({"error": None, "rows": "x" * 100_000}), False),
         (str({"error": "no such order"}), True),  # TRL 1.16
         (str({"ok": False, "error": "it's gone"}), True),
         (str({"error": None, "order": 7}), False),
@@ -269,6 +326,20 @@ def test_numbers_may_be_written_as_text(where, value, meets):
     assert atom.holds(Event("call", "pay", {"x": value})) is meets
 
 
+@pytest.mark.parametrize("text", ["1" * 9_999 + "x", "." + "1" * 9_998 + "x", "1e" + "1" * 9_997 + "x"])
+def test_a_long_text_that_is_almost_a_number_is_read_in_linear_time(text):
+    start = time.process_time()
+    assert as_number(text) is None
+    assert time.process_time() - start < 0.5
+
+
+def test_a_number_in_a_text_has_a_greatest_length():
+    assert [as_number(text) for text in ("1.", "1.5", ".5", "1.e2", ".")] == [1.0, 1.5, 0.5, 100.0, None]
+    assert as_number("1" * 10_000) == float("inf")
+    assert as_number("1" * 10_001) is None
+    assert not Guard(UNCLEAR).check("pay", {"amount": "1" * 10_001}).allowed
+
+
 def test_a_result_that_python_printed_has_parts():
     created = read_event_atom({"result": "create", "id": "result.order_id"})
     assert created.things(Event("result", "create", {}, str({"order_id": "A1", "at": None}))) == ["A1"]
@@ -303,6 +374,10 @@ def test_words_of_a_message_are_whole_words():
         ('{ calls = "refund", id = "x" }', "system. Did you mean 'call'?"),
         ('{ call = "f", where = { day = 2030-01-31 } }', "Write a date as text, in quotes"),
         ('{ call = "f", where = { day = ["x", 2030-01-31] } }', "Write a date as text, in quotes"),
+        ('{ call = "f", where = { day = [["x", 2030-01-31]] } }', "Write a date as text, in quotes"),
+        ('{ call = "f", where = { x = [{ above = 100 }, { below = 0 }] } }', "no table in a list; write two atoms"),
+        ('{ call = "f", where = { x = [1, { over = 100 }] } }', "no table in a list"),
+        ('{ call = "f", where = { x = [[{ above = 100 }]] } }', "no table in a list"),
     ],
 )
 def test_an_atom_that_says_nothing_is_refused(entry, message):
@@ -581,6 +656,26 @@ def test_a_call_that_a_rule_cannot_judge_is_blocked_and_reported(name, arguments
     assert [(f.rule, f.what, f.event) for f in found if f.status == "unclear"] == [
         (reason.rule, f"call {name}: {why}", 0) for reason in decision.reasons
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("refund", {"orderId": 7}), ("refund", "{broken"), ("pay", {"amount": "lots"})]
+)
+def test_a_threshold_leaves_unclear_calls_unclear(name, arguments):
+    plain = Guard(UNCLEAR).check(name, arguments)
+    assert not plain.allowed
+    spec = rs.Spec.from_toml("threshold = 0.5\n" + UNCLEAR.to_toml())
+    assert rs.Spec.from_toml(spec.to_toml()) == spec
+    messages = [asks({"id": "1", "function": {"name": name, "arguments": arguments}})]
+    for thresholded in (spec, UNCLEAR.boolean(), spec.boolean(1.0)):
+        assert Guard(thresholded).check(name, arguments) == plain
+        assert check(thresholded, messages) == check(UNCLEAR, messages)
+
+
+def test_a_threshold_does_not_hide_that_an_atom_lacks_its_id():
+    text = 'threshold = 0.5\nsorts = { x = "names" }\natoms.a = { call = "f" }\npairs = [["forall x: G !a(x)", 1]]'
+    with pytest.raises(rs.SpecError, match="add `id`"):
+        RuleBook(rs.Spec.from_toml(text))
 
 
 def test_the_reason_of_an_unclear_call_is_text_for_the_model():

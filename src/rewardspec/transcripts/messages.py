@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -24,16 +25,20 @@ _TOOLS = ("tool", "function")
 _CONVERSATION = ("messages", "traj", "conversation")  # keys under which files hold the messages
 
 
-# The word "Error", or the start of an object with an error that cannot be read, such as one that is cut off.
-_ERROR = re.compile(r"""\s*(error(?!\w|\s*=|[-./]\w)|\{\s*(?P<quote>["'])error(?P=quote)\s*:)""", re.IGNORECASE)
+# The word "Error", or the start of an object with an error that is not empty and that cannot be read, such as one that
+# is cut off.
+_EMPTY = r"""(?:(?:null|none|false|0(?:\.0*)?)(?![\w.])|""|''|\[\s*\]|\{\s*\}|\(\s*\))"""
+_ERROR = re.compile(
+    rf"""\s*(error(?!\w|\s*=|[-./]\w)|\{{\s*(?P<quote>["'])error(?P=quote)\s*:(?!\s*{_EMPTY}))""", re.IGNORECASE
+)
 
 
 def reports_error(message: Message) -> bool:
     """Return whether the message of a tool reports an error.
 
     It does if it has `is_error` or `status: "error"`, if its content is an object with an `error` that is not empty, in
-    JSON or as Python prints it, also one that is cut off after its first key `error`, or if its text starts with the
-    word "Error", whatever the case. "Errors", "Error-free" and "error_rate=0" are other words.
+    JSON or as Python prints it, also one that cannot be read after such a first key `error`, or if its text starts with
+    the word "Error", whatever the case. "Errors", "Error-free" and "error_rate=0" are other words.
 
     Example:
         >>> reports_error({"role": "tool", "content": "Error: no such order"})
@@ -92,7 +97,9 @@ class Reader:
 
     def __init__(self, is_error: ErrorTest = reports_error) -> None:
         self._is_error = is_error
-        self._waiting: list[list[Call]] = []  # the calls of each message that no result has answered
+        # The calls that a result may be about, by what it says; newest message last, its calls in order.
+        self._waiting: dict[tuple[str, str], list[tuple[int, deque[Call]]]] = {}
+        self._done: set[Call] = set()  # calls that were answered
         self._last: dict[str, Call] = {}  # by id
         self.messages = 0
         self.turn = -1
@@ -118,9 +125,8 @@ class Reader:
             return [Event(kind, call.name, call.arguments, text, number, self.turn, call.readable)]  # type: ignore[arg-type]
         self.calls = calls
         self._last |= {call.id: call for call in calls if call.id}
-        while self._waiting and not self._waiting[-1]:
-            self._waiting.pop()
-        self._waiting.append(list(calls))
+        for call in calls:
+            self._wait(call, number)
         events = [Event("call", c.name, c.arguments, "", number, self.turn, c.readable) for c in calls]
         if text.strip():
             events.insert(0, Event(_ROLES[role], text=text, message=number, turn=self.turn))  # type: ignore[arg-type]
@@ -129,13 +135,27 @@ class Reader:
     def _answered(self, message: Message) -> Call:
         identifier, name = _identifier(message.get("tool_call_id")), _name(message)
         known = self._last.get(identifier)
-        for calls in reversed(self._waiting):
-            for call in calls:
-                of_tool = name in ("", call.name) and not (identifier and call.id)
-                if call.id == identifier if known else of_tool:
-                    calls.remove(call)
+        key = ("id", identifier) if known else ("no id" if identifier else "any", name)
+        waiting = self._waiting.get(key, [])
+        while waiting:
+            calls = waiting[-1][1]
+            while calls:
+                call = calls.popleft()
+                if call not in self._done:
+                    self._done.add(call)
                     return call
+            waiting.pop()
         return known or Call("", name, {})
+
+    def _wait(self, call: Call, number: int) -> None:
+        """Let a call of a message wait for a result: one with its id, or without an id that a call has."""
+        keys = [("any", call.name), ("any", "")]
+        keys += [("id", call.id)] if call.id else [("no id", call.name), ("no id", "")]
+        for key in keys:
+            waiting = self._waiting.setdefault(key, [])
+            if not waiting or waiting[-1][0] != number:
+                waiting.append((number, deque()))
+            waiting[-1][1].append(call)
 
 
 def events_of(messages: Iterable[Message], is_error: ErrorTest = reports_error) -> list[Event]:

@@ -16,7 +16,7 @@ from rewardspec.errors import SpecError
 from rewardspec.logic.formulas import Formula
 from rewardspec.logic.quantifiers import Exists, Mean, Quantified, body_of
 from rewardspec.spec.atoms.event_atoms import Event, EventAtom
-from rewardspec.spec.atoms.functions import AtomFunction
+from rewardspec.spec.atoms.functions import AtomFunction, DerivedAtom
 from rewardspec.spec.spec import Spec
 from rewardspec.synthesis.boolean.boolean_monitor import synthesize_boolean
 
@@ -145,6 +145,14 @@ class Rule:
         return waiting
 
 
+def _plain_event_atom(function: AtomFunction) -> AtomFunction:
+    """The event atom inside a threshold, which changes no label of 0 or 1; any other function as it is."""
+    inner = function
+    while isinstance(inner, DerivedAtom):
+        inner = inner.function
+    return inner if isinstance(inner, EventAtom) else function
+
+
 class RuleBook:
     """All rules of a spec, and its atoms, which are about events. Its sorts are sorts of names.
 
@@ -167,7 +175,7 @@ class RuleBook:
         for sort, things in spec.sorts.items():
             if things:
                 raise SpecError(f"The sort {sort!r} should be one of names here: sorts = {{ {sort} = 'names' }}.")
-        self.atoms = {name: functions[name] for name in (*spec.axes.labels_of, *spec.axes.named)}
+        self.atoms = {name: _plain_event_atom(functions[name]) for name in (*spec.axes.labels_of, *spec.axes.named)}
         for name, function in self.atoms.items():
             if isinstance(function, EventAtom) and (function.id is not None) != (name in spec.axes.named):
                 about = spec.axes.named.get(name)

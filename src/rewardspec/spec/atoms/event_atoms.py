@@ -36,7 +36,8 @@ KINDS = (*TOOL_KINDS, *MESSAGE_KINDS)
 _OPTIONS = ("id", "where", "text", "optional")
 _COMPARISONS = {"above": operator.gt, "below": operator.lt, "at_least": operator.ge, "at_most": operator.le}
 _RESULT = "result."
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.IGNORECASE | re.ASCII)
+_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*", re.IGNORECASE | re.ASCII)
+_LONGEST_NUMBER = 10_000  # characters; a longer text is no number
 _LONGEST_LITERAL = 20_000  # characters; what reads a Python literal may take quadratic time
 
 
@@ -174,8 +175,13 @@ def read_event_atom(entry: Mapping[str, Json]) -> EventAtom:
     if not isinstance(where, dict):
         raise SpecError(f"`where` should be a table of arguments and what they should be. Received {shown(where)}.")
     for path, wanted in where.items():
-        for each in wanted if isinstance(wanted, list) else [wanted]:
-            if not isinstance(each, str | int | float | list | dict):
+        for each in _values(wanted):
+            if isinstance(each, dict) and isinstance(wanted, list):
+                raise SpecError(
+                    f"`where.{path}` should have no table in a list; write two atoms and join them by | in the "
+                    f"formula. Received {shown(wanted)}."
+                )
+            if not isinstance(each, str | int | float | dict):
                 raise SpecError(
                     f"`where.{path}` should be text, a number, true or false, or a list of these. Received "
                     f"{shown(each)}. Write a date as text, in quotes."
@@ -222,12 +228,17 @@ def as_number(value: Json) -> int | float | None:
         >>> as_number("501"), as_number(2.5), as_number("$5"), as_number(True)
         (501, 2.5, None, None)
     """
-    if isinstance(value, str) and _NUMBER.fullmatch(value):
+    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and _NUMBER.fullmatch(value):
         try:
             return int(value)
         except ValueError:  # a fraction, or thousands of digits
             return float(value)
     return value if _is_number(value) and value == value else None
+
+
+def _values(wanted: Json) -> list[Json]:
+    """What a condition wants: the entries of a list, also of lists in it, or the one value."""
+    return [value for each in wanted for value in _values(each)] if isinstance(wanted, list) else [wanted]
 
 
 def _words(value: Json, key: str) -> tuple[str, ...]:
