@@ -301,8 +301,12 @@ class Trace:
         others: Sequence[str] = (),
         timed: bool = False,
         size: int = _ROWS_AT_ONCE,
+        kinds: Mapping[Reading, LabelKind] | None = None,
     ) -> Iterator[TraceBlock]:
-        """The same rows, many at once. A mistake in a row is told after the rows before it."""
+        """The same rows, many at once. A mistake in a row is told after the rows before it.
+
+        `kinds` says what counts as a label of single readings, where that is not `kind`.
+        """
         columns = [reading for reading in readings.values() if isinstance(reading, str)]
         reads = [read for atom in readings.values() if isinstance(atom, ColumnAtom) for read in atom.reads]
         in_time = any(read.timed for read in reads)
@@ -342,7 +346,8 @@ class Trace:
                     label = np.broadcast_to(label, (len(rows),))
                     if count == 0 and rows and reading.at_reset is not None:
                         label = np.concatenate([[reading.at_reset], label[1:]])
-                labels[atom] = checked_labels(label, reading, kind, numbers, self._where, now, earlier)
+                its_kind = (kinds or {}).get(reading, kind)
+                labels[atom] = checked_labels(label, reading, its_kind, numbers, self._where, now, earlier)
             count += len(rows)
             if times is not None and rows:
                 before = times[-1]
