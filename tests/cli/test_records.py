@@ -134,6 +134,14 @@ def test_a_name_of_several_columns_is_refused_unless_one_is_so_written(here, cap
         assert "may be any of the columns 'a', 'a'" in error(capsys, "monitor", formula, "--trace", name)
 
 
+def test_an_atom_of_a_spec_file_is_no_column_that_is_merely_written_alike(here, capsys):
+    (here / "spec.toml").write_text('pairs = [["G a_b", 1]]\natoms = { a_b = "x > 2" }\n')
+    name = write("log.csv", [{"a b": 0, "a-b": 0, "x": 3}, {"a b": 1, "a-b": 1, "x": 1}], here)
+    assert column(capsys, "monitor", "spec.toml", "--trace", name) == [1, 0]
+    (here / "log.csv").write_text("a_b,a_b,x\n1,0,3\n")
+    assert "may be any of the columns 'a_b', 'a_b'" in error(capsys, "monitor", "spec.toml", "--trace", name)
+
+
 @pytest.mark.parametrize("words", [("yes", "no"), ("Y", "N"), ("on", "off"), ("T", "F"), (" True", " false")])
 def test_words_for_true_and_false_are_numbers(words, here, capsys):
     for file in ("log.csv", "log.jsonl"):
@@ -259,7 +267,7 @@ def test_the_distance_of_rows_may_be_given(here, capsys):
         assert column(capsys, "monitor", 'F[0s,2s] "p > 6"', *words)[-1] == 0
         assert column(capsys, "monitor", 'F[0s,2s] "p > 5"', *words)[-1] == 1
         assert column(capsys, "monitor", 'now "p - p@2s == 6"', *words)[6:] == [1] * 24
-    for period in ("0", "-1", "soon", "1/0", "inf"):
+    for period in ("0", "-1", "soon", "1/0", "inf", "nan", "1e999999999", f"1/{'9' * 400}"):
         with pytest.raises(SystemExit):
             main(["monitor", 'F[0s,2s] "p > 6"', "--trace", name, "--period", period])
         assert "--period: should be a number of seconds above 0" in capsys.readouterr().err

@@ -43,6 +43,7 @@ TIME = "time"
 _ROWS_AT_ONCE = 4096
 _UNEVEN = 0.5  # of the distance between rows, by which times may be off
 _SLACK = 0.1  # of it, by which a duration may miss a whole number of rows at most
+_LONGEST_FRACTION = 100  # characters
 TIME_UNITS = {"ns": 1e-9, "us": 1e-6, **UNITS}
 
 TRACE_HELP = (
@@ -93,7 +94,8 @@ def add_period(parser: argparse._ActionsContainer, remark: str) -> None:
 
 def _period(text: str) -> float:
     try:
-        period = float(Fraction(text))
+        # As a fraction, 1e999999999 would be computed digit by digit.
+        period = float(Fraction(text)) if "/" in text and len(text) <= _LONGEST_FRACTION else float(text)
     except (ValueError, ZeroDivisionError, OverflowError):
         period = math.nan
     if not 0.0 < period < math.inf:
@@ -255,11 +257,13 @@ class Trace:
         return {atom: self._reading(atom, (entries or {}).get(atom), margin) for atom in atoms}
 
     def _reading(self, atom: str, entry: Json, margin: bool) -> Reading:
+        # The expression of a spec file makes way for a column of exactly this name.
+        columns = self.columns if entry is None else [column for column in self.columns if column == atom]
         try:
-            column = column_named(atom, self.columns)
+            column = column_named(atom, columns)
         except SpecError as error:
             raise LabelError(f"Of the trace {self._name!r}: {error}") from error
-        if column is not None and (column == atom or entry is None):
+        if column is not None:
             return column
         entry = {"expression": entry} if isinstance(entry, str) and not is_reference(entry) else entry
         table = entry if isinstance(entry, dict) else {}
