@@ -30,7 +30,7 @@ from rewardspec.cli.trace_files import (
 from rewardspec.errors import LabelError, SpecError, did_you_mean
 from rewardspec.logic.durations import UNITS, Pace, has_durations, in_steps
 from rewardspec.logic.unknown_atoms import atom_hint
-from rewardspec.spec.atoms.column_atoms import ColumnAtom, column_named
+from rewardspec.spec.atoms.column_atoms import ColumnAtom, ColumnRead, column_named
 from rewardspec.spec.atoms.functions import looks_like_a_comparison
 from rewardspec.spec.atoms.references import is_reference
 from rewardspec.spec.spec import Spec
@@ -318,7 +318,7 @@ class Trace:
         needed = dict.fromkeys([*columns, *(read.column for read in reads), *(c for c in others if c in self.columns)])
         places = [(column, self.columns.index(column)) for column in needed]
         cells = CellReader(places, self._missing, columns, kind.semantics, self._where)
-        past = {read: PastColumn(read) for read in dict.fromkeys(reads) if read.ago}
+        past = {read: PastColumn(self._in_rows(read)) for read in dict.fromkeys(reads) if read.ago}
         before: float | None = None
         count = 0
 
@@ -336,9 +336,7 @@ class Trace:
             stamps: list[Cell] | None = None
             if time_place is not None:
                 stamps = [row[time_place] for _, row in rows]
-            if self._period is not None:
-                times = np.arange(count, count + len(rows), dtype=np.float64) * self._period
-            elif stamps is not None:
+            if stamps is not None and self._period is None:
                 times = self._times(stamps, before, numbers)
             earlier = {read: column.step(now[read.column], times) for read, column in past.items()}
             labels: dict[str, Column] = {}
@@ -372,6 +370,13 @@ class Trace:
             raise LabelError(
                 f"The trace {self._name!r} has a header and no rows. It should have one row for each step."
             )
+
+    def _in_rows(self, read: ColumnRead) -> ColumnRead:
+        """What is read some seconds ago, in rows where the user says how far apart these are, as intervals are."""
+        if not read.timed or self._period is None:
+            return read
+        rows = Pace(self._period).rows(read.ago)
+        return ColumnRead(read.column, math.ceil(rows) if math.isfinite(rows) else rows)
 
     def _taken(self, size: int) -> Iterator[list[Row]]:
         """The rows of the file, many at once. One that cannot be read is told after the rows before it."""

@@ -251,7 +251,8 @@ def _to_csv(rows: list[dict[str, Cell]]) -> str:
 
 
 def _to_json(rows: list[dict[str, Cell]]) -> str:
-    return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
+    # Of Parquet files, times may be dates, which JSON lacks.
+    return json.dumps(rows, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
 def _counted(number: int, noun: str) -> str:
