@@ -45,6 +45,7 @@ def test_a_duration_may_miss_a_whole_number_of_rows_by_the_slack_in_either_direc
         ("F[<10s] a", "10s in the interval .* is not longer than a row"),
         (f"F[0,{'9' * 400}s] a", "is too large"),
         (f"G F[0s,{'9' * 307}h] a", "is too large"),
+        (f"X[{'9' * 400}s] a", "is too large"),
         ("X[5s] a", r"5s in \[5s\] is 0.5 rows"),
         ("F[11s,19s] a", r"No row lies in the interval \[11s,19s\]"),
         ("F[0s,10m] a", r"Unknown unit 'm' in the interval \[0s,10m\]. The units are ms, s, min, h. .* 10min"),

@@ -98,10 +98,10 @@ def _in_rows(text: str, sign: str, pace: Pace, interval: str) -> str:
 
     def replaced(match: re.Match[str]) -> str:
         rows = _rows(match, pace, interval)
-        if sign == "=" and rows != round(rows):
-            raise FormulaError(f"{match[0]} in {interval} is {rows:g} rows: {_apart(pace)} Write a multiple of that.")
         if not math.isfinite(rows):
             raise FormulaError(f"{match[1][:20]}… in an interval is too large. Write fewer {match[2]}.")
+        if sign == "=" and rows != round(rows):
+            raise FormulaError(f"{match[0]} in {interval} is {rows:g} rows: {_apart(pace)} Write a multiple of that.")
         if (sign in ("<=", "<") and 0 < rows < 1) or (sign == "<" and rows == 1):
             length = "not longer" if rows == 1 else "shorter"
             raise FormulaError(
