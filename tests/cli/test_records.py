@@ -45,6 +45,11 @@ def error(capsys, *words: str) -> str:
     return capsys.readouterr().err
 
 
+def listed_violations(capsys, *words: str) -> list[dict]:
+    assert main(["violations", *words, "--format", "json"]) == 1
+    return json.loads(capsys.readouterr().out)
+
+
 def readings(seed: int, length: int = 40) -> list[dict]:
     draw = random.Random(seed)
     return [{"p": draw.randrange(10), "q": draw.randrange(10), "time": 2 * k} for k in range(length)]
@@ -132,6 +137,14 @@ def test_a_name_of_several_columns_is_refused_unless_one_is_so_written(here, cap
     (here / "log.csv").write_text("a,a\n1,0\n")
     for formula in ("G a", 'G "a == 1"'):
         assert "may be any of the columns 'a', 'a'" in error(capsys, "monitor", formula, "--trace", name)
+
+
+def test_an_atom_of_a_spec_file_is_no_column_that_is_merely_written_alike(here, capsys):
+    (here / "spec.toml").write_text('pairs = [["G a_b", 1]]\natoms = { a_b = "x > 2" }\n')
+    name = write("log.csv", [{"a b": 0, "a-b": 0, "x": 3}, {"a b": 1, "a-b": 1, "x": 1}], here)
+    assert column(capsys, "monitor", "spec.toml", "--trace", name) == [1, 0]
+    (here / "log.csv").write_text("a_b,a_b,x\n1,0,3\n")
+    assert "may be any of the columns 'a_b', 'a_b'" in error(capsys, "monitor", "spec.toml", "--trace", name)
 
 
 @pytest.mark.parametrize("words", [("yes", "no"), ("Y", "N"), ("on", "off"), ("T", "F"), (" True", " false")])
@@ -259,7 +272,8 @@ def test_the_distance_of_rows_may_be_given(here, capsys):
         assert column(capsys, "monitor", 'F[0s,2s] "p > 6"', *words)[-1] == 0
         assert column(capsys, "monitor", 'F[0s,2s] "p > 5"', *words)[-1] == 1
         assert column(capsys, "monitor", 'now "p - p@2s == 6"', *words)[6:] == [1] * 24
-    for period in ("0", "-1", "soon", "1/0", "inf"):
+    assert column(capsys, "monitor", 'now "p - p@1000000000000000000000s == p"', *words)[1:] == [1] * 29
+    for period in ("0", "-1", "soon", "1/0", "inf", "nan", "1e999999999", f"1/{'9' * 400}"):
         with pytest.raises(SystemExit):
             main(["monitor", 'F[0s,2s] "p > 6"', "--trace", name, "--period", period])
         assert "--period: should be a number of seconds above 0" in capsys.readouterr().err
@@ -325,6 +339,23 @@ def test_parquet(here, capsys):
     formula = 'G "p - p@4s < 8" & F[0s,9s] "q > 5"'
     values = [column(capsys, "monitor", formula, "--trace", name) for name in ("log.csv", "log.parquet")]
     assert values[0] == values[1]
+
+
+def test_parquet_times_may_be_in_nanoseconds(here, capsys):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    times = [1_700_000_000_000_000_001 + 500_000_000 * k for k in range(4)]
+    columns = {
+        "time": pyarrow.array(times, pyarrow.timestamp("ns", tz="UTC")),
+        "at": pyarrow.array([1, 2001, None, 3001], pyarrow.time64("ns")),
+        "took": pyarrow.array([1, 2001, None, 3001], pyarrow.duration("ns")),
+        "p": [1, 2, 3, 9],
+    }
+    parquet.write_table(pyarrow.table(columns), here / "log.parquet")
+    assert column(capsys, "monitor", 'now "p - p@1s > 1"', "--trace", "log.parquet")[2:] == [1, 1]
+    (row,) = listed_violations(capsys, 'G[0s,2s] "p < 9"', "--trace", "log.parquet")
+    assert row["time"] == "2023-11-14 22:13:21.500000+00:00"
 
 
 def test_rows_are_read_as_they_come():

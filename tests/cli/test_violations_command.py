@@ -276,8 +276,63 @@ def test_mistakes_are_explained(rule, message, here, capsys):
 
 
 def test_degrees_are_true_from_the_threshold_on_and_margins_from_0_on(here, capsys):
-    name = write([{"near": 0.6}, {"near": 0.5}, {"near": -0.25}], here)
     (here / "t.toml").write_text('threshold = 0.55\npairs = [["G near", 1]]\n')
+    name = write([{"near": 0.6}, {"near": 0.5}, {"near": 0.25}], here)
     assert [(row["step"], row["by"]) for row in listed(capsys, "t.toml", "--trace", name)] == [(1, None)]
+    write([{"near": 0.6}, {"near": 0.5}, {"near": -0.25}], here)
     found = listed(capsys, "G near", "--trace", name, "--semantics", "robustness")
     assert [(row["step"], row["by"]) for row in found] == [(2, 0.25)]
+
+
+@pytest.mark.parametrize(
+    ("head", "at_reset", "steps"),
+    [
+        ('semantics = "robustness"', 5, [(2, 4.0)]),
+        ('semantics = "robustness"', -0.5, [(0, 0.5), (2, 4.0)]),
+        ('semantics = "robustness"', 0, [(0, 1.0), (2, 4.0)]),
+        ("threshold = 0.4", 0.5, [(2, 4.0)]),
+        ("threshold = 0.4", 0.3, [(0, None), (2, 4.0)]),
+        ("clip = true", 7, [(2, 4.0)]),
+        ("", 1, [(2, 4.0)]),
+        ("", 0, [(0, None), (2, 4.0)]),
+    ],
+)
+def test_the_first_label_of_a_comparison_may_be_declared(head, at_reset, steps, here, capsys):
+    write([{"p": p} for p in (0, 3, 9)], here)
+    entry = f'low = {{ expression = "p < 5", at_reset = {at_reset} }}'
+    (here / "x.toml").write_text(f'{head}\npairs = [["G low", 1]]\n[atoms]\n{entry}\n')
+    assert [(row["step"], row["by"]) for row in listed(capsys, "x.toml", "--trace", "log.csv")] == steps
+
+
+@pytest.mark.parametrize(
+    ("head", "at_reset", "message"),
+    [
+        ("threshold = 0.4", 7, "line 2: the label of 'p < 5' should be in [0, 1]. Received 7"),
+        ("", 7, "The label of 'low' should be true or false, 1 or 0. Received 7 at step 0."),
+        ("", 0.5, "The label of 'low' should be true or false, 1 or 0. Received 0.5 at step 0."),
+    ],
+)
+def test_a_declared_label_is_checked(head, at_reset, message, here, capsys):
+    write([{"p": p} for p in (0, 3, 9)], here)
+    entry = f'low = {{ expression = "p < 5", at_reset = {at_reset} }}'
+    (here / "x.toml").write_text(f'{head}\npairs = [["G low", 1]]\n[atoms]\n{entry}\n')
+    assert main(["violations", "x.toml", "--trace", "log.csv"]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("head", ["threshold = 0.5", "threshold = 0.5\nclip = true"])
+def test_labels_that_are_no_comparisons_are_checked_as_by_monitor(head, here, capsys):
+    write([{"p": p} for p in (6, 55, 7, -3, 8)], here)
+    (here / "x.toml").write_text(f'{head}\npairs = [["G e", 1]]\n[atoms]\ne = "p / 10"\n')
+    if "clip" in head:
+        assert [row["step"] for row in listed(capsys, "x.toml", "--trace", "log.csv")] == [3]
+        return
+    for name in ("violations", "monitor"):
+        assert main([name, "x.toml", "--trace", "log.csv"]) == 2
+        assert "line 3: the label of 'p / 10' should be in [0, 1]. Received 5.5" in capsys.readouterr().err
+
+
+def test_a_column_that_is_no_label_is_told_to_be_compared(here, capsys):
+    write([{"p": 6}], here)
+    assert main(["violations", "G p", "--trace", "log.csv"]) == 2
+    assert 'Compare it, as in "p > 0.5"' in capsys.readouterr().err

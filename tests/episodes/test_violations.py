@@ -1,5 +1,6 @@
 """The list of violations, against a definition that judges every position on every prefix anew."""
 
+import itertools
 import random
 
 import numpy as np
@@ -245,16 +246,20 @@ def test_a_rule_with_an_interval_is_about_its_steps_and_one_without_g_about_the_
 
 
 def counted_by_definition(f: fm.Formula, allowed: int, trace) -> list[tuple[int, int | None]]:
-    """For each step that breaks `G{allowed} f`, the step at which it and all before it are certain."""
+    """For each step that breaks `G{allowed} f`, the step at which it and so many before it are certain."""
     length = len(trace["a"])
     holds = values_by_definition(f, {name: np.array(values, dtype=float) for name, values in trace.items()})
     broken = [i for i in range(length) if holds[i] == 0]
-    certain = [first(f, i, trace, False) for i in broken]
-    return [
-        (i, None if None in (*certain[:allowed], certain[k]) else max([*certain[:allowed], certain[k]]))
-        for k, i in enumerate(broken)
-        if k >= allowed
-    ]
+    found = []
+    for k, i in enumerate(broken[allowed:], start=allowed):
+        certain = (
+            j
+            for j in range(length)
+            if known(f, i, j, trace) is False
+            and [known(f, before, j, trace) for before in broken[:k]].count(False) >= allowed
+        )
+        found.append((i, next(certain, None)))
+    return found
 
 
 def test_a_count_is_broken_at_each_step_too_many_and_never_recovers():
@@ -275,6 +280,35 @@ def test_a_count_is_broken_at_each_step_too_many_and_never_recovers():
     assert several > 5
     assert find_violations("G{2} !r", {"r": [0, 1, 1, 0, 1, 0]}) == [Violation(4, 4, 4, None, None)]
     assert find_violations("!F{3} r", {"r": [0, 1, 1, 0, 1, 0]}) == [Violation(4, 4, 4, None, None)]
+
+
+def test_a_count_is_certain_as_soon_as_no_continuation_keeps_it():
+    rows = list(itertools.product([0.0, 1.0], repeat=3))
+    late = 0
+    for seed in range(150):
+        draw = random.Random(seed)
+        length, allowed = draw.randint(3, 7), draw.randint(1, 2)
+        rule = parse(f"G{{{allowed}}} ((a -> F[0,{draw.randint(1, 4)}] b) & !c)")
+        share = {"a": 0.5, "b": 0.2, "c": 0.3}
+        trace = {name: [float(draw.random() < share[name]) for _ in range(length)] for name in ATOMS}
+
+        def lost(j, rule=rule, trace=trace):
+            """Whether the rows up to j break the rule, whatever follows."""
+            continued = ({n: [*trace[n][: j + 1], row[k]] for k, n in enumerate(ATOMS)} for row in rows)
+            return all(values_by_definition(rule, labels)[0] == 0 for labels in continued)
+
+        expected = next((j for j in range(length) if lost(j)), None)
+        found = [v.certain for v in find_violations(rule, trace) if v.certain is not None]
+        assert min(found, default=None) == expected, (seed, str(rule))
+        late += expected is not None
+    assert late > 50
+
+
+def test_a_count_does_not_wait_for_steps_that_are_open():
+    trace = {"a": [0, 1, 0, 0, 0], "b": [0] * 5, "c": [0, 0, 1, 1, 0]}
+    assert find_violations("G{1} ((a -> F[0,10] b) & !c)", trace) == [Violation(2, 3, 3, None, None)]
+    trace = {"a": [0, 1, 0, 0, 0, 1], "b": [0] * 6, "c": [0, 0, 1, 1, 0, 1]}
+    assert find_violations("G{1} ((a -> F[0,3] b) & !c)", trace)[0].certain == 3
 
 
 def test_nothing_is_open_at_the_end_of_a_complete_record():

@@ -151,6 +151,23 @@ def test_seconds_ago_are_rows_however_times_are_rounded(tmp_path, monkeypatch, c
 
 
 @needs_gcc
+def test_seconds_ago_are_the_same_rows_under_a_period(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.csv").write_text("x\n" + "".join(f"{k}\n" for k in range(6)))
+    for seconds, rows in (("0.066666667", 2), ("0.1", 3), ("0.03333333333", 1)):
+        for limit in range(1, 5):
+            words = [f'now "x - x@{seconds}s < {limit}" & X X X now "x - x@{seconds}s < {limit}"', "--period", "1/30"]
+            assert main(["monitor", *words, "--trace", "log.csv"]) == 0
+            values = [float(line.split(",")[1]) for line in capsys.readouterr().out.splitlines()[1:]]
+            assert values[-1] == (rows < limit)
+            assert main(["export", *words, "--trace", "log.csv", "-o", "m.c"]) == 0
+            capsys.readouterr()
+            name = f"m{rows}{limit}"
+            library = compiled((tmp_path / "m.c").read_text(), tmp_path, name)
+            assert stepped(library, "m", np.arange(6.0)[:, None]).tolist() == values
+
+
+@needs_gcc
 @pytest.mark.parametrize("head", ["", "threshold = 0.6\n", "clip = true\n"])
 def test_a_spec_is_paid_from_columns(head, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

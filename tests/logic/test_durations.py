@@ -1,5 +1,7 @@
 """Durations in intervals, which become steps."""
 
+import time
+
 import pytest
 
 from rewardspec.errors import FormulaError
@@ -18,6 +20,8 @@ from rewardspec.logic.durations import Pace, has_durations, in_steps
         ("F[0:5s] a", 2.0, "F[0:2] a"),
         ("F[<=5s] a & F[<5s] a", 2.0, "F[<=2] a & F[<3] a"),
         ("F[>=5s] a & F[>5s] a", 2.0, "F[>=3] a & F[>2] a"),
+        ("F[0..5s] a & F[.5s..5.s] a", 0.5, "F[0..10] a & F[1..10] a"),
+        ("F[<2s] a & F[<=1s] a", 1.0, "F[<2] a & F[<=1] a"),
         ("X[4s] a & F[0s,0s] a", 2.0, "X[2] a & F[0,0] a"),
         ('"x[0s]" & G[0,5;1e-3] a', 2.0, '"x[0s]" & G[0,5;1e-3] a'),
     ],
@@ -38,6 +42,10 @@ def test_a_duration_may_miss_a_whole_number_of_rows_by_the_slack_in_either_direc
     [
         ("F[0s,5s] a", r"5s in the interval \[0s,5s\] is shorter than a row: rows are 10 seconds apart.*--time-unit"),
         ("F[<=5s] a", "is shorter than a row"),
+        ("F[<10s] a", "10s in the interval .* is not longer than a row"),
+        (f"F[0,{'9' * 400}s] a", "is too large"),
+        (f"G F[0s,{'9' * 307}h] a", "is too large"),
+        (f"X[{'9' * 400}s] a", "is too large"),
         ("X[5s] a", r"5s in \[5s\] is 0.5 rows"),
         ("F[11s,19s] a", r"No row lies in the interval \[11s,19s\]"),
         ("F[0s,10m] a", r"Unknown unit 'm' in the interval \[0s,10m\]. The units are ms, s, min, h. .* 10min"),
@@ -48,3 +56,11 @@ def test_mistakes_are_explained(text, message):
     assert has_durations(text)
     with pytest.raises(FormulaError, match=message):
         in_steps(text, Pace(10.0))
+
+
+@pytest.mark.parametrize("text", ["F[0," + "1" * 1000, "F[0," + "1" * 1000 + "] a", "F[0,." + "1" * 1000 + "] a"])
+def test_many_digits_are_read_quickly(text):
+    start = time.perf_counter()
+    assert not has_durations(text)
+    assert in_steps(text, Pace(1.0)) == text
+    assert time.perf_counter() - start < 0.5

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, NamedTuple, TextIO, TypeAlias
+from typing import Any, Literal, NamedTuple, TextIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,9 +159,24 @@ def _opened_parquet(name: str, only: str | None) -> Iterator[Table]:
     with file:
         columns = list(file.schema_arrow.names) if only is None else [only]
         read = file.iter_batches(columns=None if only is None else columns)
-        batches = ([batch.column(k).to_pylist() for k in range(len(columns))] for batch in read)
+        batches = ([_cells(batch.column(k)) for k in range(len(columns))] for batch in read)
         rows = itertools.chain.from_iterable(zip(*batch, strict=True) for batch in batches)
         yield Table(columns, enumerate(rows, start=1), "row")
+
+
+def _cells(column: Any) -> list[Cell]:
+    """The cells of a column of a Parquet file; Python has no times of nanoseconds, and these become microseconds."""
+    import pyarrow
+
+    kind = column.type
+    if pyarrow.types.is_timestamp(kind) and kind.unit == "ns":
+        column = column.cast(pyarrow.timestamp("us", kind.tz), safe=False)
+    elif kind == pyarrow.time64("ns"):
+        column = column.cast(pyarrow.time64("us"), safe=False)
+    elif kind == pyarrow.duration("ns"):
+        column = column.cast(pyarrow.duration("us"), safe=False)
+    cells: list[Cell] = column.to_pylist()
+    return cells
 
 
 Missing: TypeAlias = Literal["error", "hold", "skip"]
@@ -260,7 +275,7 @@ class PastColumn:
             rounding = 4 * np.spacing(np.abs(times) + self._read.ago)  # 8.1 - 5 is less than 3.1
             places = np.searchsorted(self._times, times - self._read.ago + rounding, side="right") - 1
         else:
-            places = here - int(self._read.ago)
+            places = here - int(min(self._read.ago, len(self._values)))
         places = np.maximum(places, 0)
         earlier: Column = self._values[places]
         if len(values):  # nothing older than what the last row read is read again

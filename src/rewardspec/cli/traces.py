@@ -30,7 +30,7 @@ from rewardspec.cli.trace_files import (
 from rewardspec.errors import LabelError, SpecError, did_you_mean
 from rewardspec.logic.durations import UNITS, Pace, has_durations, in_steps
 from rewardspec.logic.unknown_atoms import atom_hint
-from rewardspec.spec.atoms.column_atoms import ColumnAtom, column_named
+from rewardspec.spec.atoms.column_atoms import ColumnAtom, ColumnRead, column_named
 from rewardspec.spec.atoms.functions import looks_like_a_comparison
 from rewardspec.spec.atoms.references import is_reference
 from rewardspec.spec.spec import Spec
@@ -43,6 +43,7 @@ TIME = "time"
 _ROWS_AT_ONCE = 4096
 _UNEVEN = 0.5  # of the distance between rows, by which times may be off
 _SLACK = 0.1  # of it, by which a duration may miss a whole number of rows at most
+_LONGEST_FRACTION = 100  # characters
 TIME_UNITS = {"ns": 1e-9, "us": 1e-6, **UNITS}
 
 TRACE_HELP = (
@@ -93,7 +94,8 @@ def add_period(parser: argparse._ActionsContainer, remark: str) -> None:
 
 def _period(text: str) -> float:
     try:
-        period = float(Fraction(text))
+        # As a fraction, 1e999999999 would be computed digit by digit.
+        period = float(Fraction(text)) if "/" in text and len(text) <= _LONGEST_FRACTION else float(text)
     except (ValueError, ZeroDivisionError, OverflowError):
         period = math.nan
     if not 0.0 < period < math.inf:
@@ -255,11 +257,13 @@ class Trace:
         return {atom: self._reading(atom, (entries or {}).get(atom), margin) for atom in atoms}
 
     def _reading(self, atom: str, entry: Json, margin: bool) -> Reading:
+        # The expression of a spec file makes way for a column of exactly this name.
+        columns = self.columns if entry is None else [column for column in self.columns if column == atom]
         try:
-            column = column_named(atom, self.columns)
+            column = column_named(atom, columns)
         except SpecError as error:
             raise LabelError(f"Of the trace {self._name!r}: {error}") from error
-        if column is not None and (column == atom or entry is None):
+        if column is not None:
             return column
         entry = {"expression": entry} if isinstance(entry, str) and not is_reference(entry) else entry
         table = entry if isinstance(entry, dict) else {}
@@ -301,8 +305,12 @@ class Trace:
         others: Sequence[str] = (),
         timed: bool = False,
         size: int = _ROWS_AT_ONCE,
+        kinds: Mapping[Reading, LabelKind] | None = None,
     ) -> Iterator[TraceBlock]:
-        """The same rows, many at once. A mistake in a row is told after the rows before it."""
+        """The same rows, many at once. A mistake in a row is told after the rows before it.
+
+        `kinds` says what counts as a label of single readings, where that is not `kind`.
+        """
         columns = [reading for reading in readings.values() if isinstance(reading, str)]
         reads = [read for atom in readings.values() if isinstance(atom, ColumnAtom) for read in atom.reads]
         in_time = any(read.timed for read in reads)
@@ -310,7 +318,7 @@ class Trace:
         needed = dict.fromkeys([*columns, *(read.column for read in reads), *(c for c in others if c in self.columns)])
         places = [(column, self.columns.index(column)) for column in needed]
         cells = CellReader(places, self._missing, columns, kind.semantics, self._where)
-        past = {read: PastColumn(read) for read in dict.fromkeys(reads) if read.ago}
+        past = {read: PastColumn(self._in_rows(read)) for read in dict.fromkeys(reads) if read.ago}
         before: float | None = None
         count = 0
 
@@ -328,9 +336,7 @@ class Trace:
             stamps: list[Cell] | None = None
             if time_place is not None:
                 stamps = [row[time_place] for _, row in rows]
-            if self._period is not None:
-                times = np.arange(count, count + len(rows), dtype=np.float64) * self._period
-            elif stamps is not None:
+            if stamps is not None and self._period is None:
                 times = self._times(stamps, before, numbers)
             earlier = {read: column.step(now[read.column], times) for read, column in past.items()}
             labels: dict[str, Column] = {}
@@ -342,7 +348,8 @@ class Trace:
                     label = np.broadcast_to(label, (len(rows),))
                     if count == 0 and rows and reading.at_reset is not None:
                         label = np.concatenate([[reading.at_reset], label[1:]])
-                labels[atom] = checked_labels(label, reading, kind, numbers, self._where, now, earlier)
+                its_kind = (kinds or {}).get(reading, kind)
+                labels[atom] = checked_labels(label, reading, its_kind, numbers, self._where, now, earlier)
             count += len(rows)
             if times is not None and rows:
                 before = times[-1]
@@ -363,6 +370,13 @@ class Trace:
             raise LabelError(
                 f"The trace {self._name!r} has a header and no rows. It should have one row for each step."
             )
+
+    def _in_rows(self, read: ColumnRead) -> ColumnRead:
+        """What is read some seconds ago, in rows where the user says how far apart these are, as intervals are."""
+        if not read.timed or self._period is None:
+            return read
+        rows = Pace(self._period).rows(read.ago)
+        return ColumnRead(read.column, math.ceil(rows) if math.isfinite(rows) else rows)
 
     def _taken(self, size: int) -> Iterator[list[Row]]:
         """The rows of the file, many at once. One that cannot be read is told after the rows before it."""

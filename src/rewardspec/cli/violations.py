@@ -28,7 +28,7 @@ from rewardspec.logic.words import paraphrase
 from rewardspec.pages.violations_page import RuleReport, violations_page
 from rewardspec.spec.atoms.column_atoms import ColumnAtom
 from rewardspec.synthesis.diagnosis import warnings_about_the_first_state
-from rewardspec.types import Json, Semantics, Subparsers
+from rewardspec.types import Json, Subparsers
 
 _TRUE, _FALSE = 1.0, 0.0
 
@@ -65,15 +65,14 @@ def add_parser(commands: Subparsers) -> None:
 
 
 class Rules(NamedTuple):
-    """The rules by name; the atoms of a spec file, as it writes them; and how labels in columns are read.
+    """The rules by name; the atoms of a spec file, as it writes them; and what counts as a label.
 
-    They are true from `threshold` on; without one, degrees should be 0 or 1.
+    Degrees are true from the threshold on; without one, they should be 0 or 1.
     """
 
     formulas: Mapping[str, Formula]
     entries: Mapping[str, Json]
-    semantics: Semantics
-    threshold: float | None
+    kind: LabelKind
 
 
 class Found(NamedTuple):
@@ -113,9 +112,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _rules(arguments: argparse.Namespace, trace: Trace) -> Rules:
     if not arguments.formula.endswith(".toml"):
         formula = formula_of(arguments, trace.in_steps)
-        return Rules({arguments.formula: formula}, {}, arguments.semantics, None)
+        return Rules({arguments.formula: formula}, {}, LabelKind(arguments.semantics))
     spec, entries, kind = read_record_spec(arguments.formula, trace.in_steps)
-    return Rules(dict(zip(spec.names, spec.formulas, strict=True)), entries, spec.semantics, kind.threshold)
+    return Rules(dict(zip(spec.names, spec.formulas, strict=True)), entries, kind)
 
 
 def _warnings(formula: Formula) -> Iterator[str]:
@@ -141,11 +140,25 @@ def find(trace: Trace, rules: Rules, complete: bool = False) -> Found:
     recent: list[Cell] = []  # the times of the last rows
     length = 0
     first: Cell = None
-    for block in trace.blocks(readings, LabelKind("robustness"), timed=trace.has_time):
-        truths = {atom: block.labels[atom] == _TRUE for atom in with_margin}
-        margins = {atom: block.labels[_margin_name(atom)] for atom in with_margin}
-        for atom in exact.keys() - with_margin.keys():
-            truths[atom], margins[atom] = _truths_and_margins(block.labels[atom], atom, rules, length)
+    any_number = LabelKind("robustness")
+    # Without a threshold or a clip, all labels but 0 and 1 are refused here, with a better remedy.
+    kind = rules.kind if rules.kind.clip or rules.kind.threshold is not None else any_number
+    kinds: dict[Reading, LabelKind] = dict.fromkeys(with_margin.values(), any_number)
+    for block in trace.blocks(readings, kind, timed=trace.has_time, kinds=kinds):
+        truths, margins = {}, {}
+        for atom, reading in exact.items():
+            label = block.labels[atom]
+            if atom not in with_margin:
+                truths[atom], margins[atom] = _truths_and_margins(label, atom, rules.kind, length)
+                continue
+            margins[atom] = block.labels[_margin_name(atom)]
+            truths[atom] = label == _TRUE
+            if length == 0 and isinstance(reading, ColumnAtom) and reading.at_reset is not None:
+                # The first label is declared, and is no comparison.
+                first_margin = margins[atom] if rules.kind.semantics == "robustness" else label
+                true, margin = _truths_and_margins(first_margin[:1], atom, rules.kind, 0)
+                truths[atom] = np.concatenate([true, truths[atom][1:]])
+                margins[atom] = np.concatenate([margin, margins[atom][1:]])
         truths = truths or {"": np.ones(block.length, dtype=bool)}
         margins = margins or {"": np.full(block.length, CRISP)}
         if length == 0 and block.stamps:
@@ -174,21 +187,18 @@ def _margin_name(atom: str) -> str:
     return f"{atom}\0margin"
 
 
-def _truths_and_margins(labels: Column, atom: str, rules: Rules, step: int) -> tuple[NDArray[np.bool_], Column]:
-    """Of labels that are no comparison, from a step on."""
-    if rules.semantics == "robustness":
+def _truths_and_margins(labels: Column, atom: str, kind: LabelKind, step: int) -> tuple[NDArray[np.bool_], Column]:
+    """Of labels that are no comparison, from a step on; a threshold has made them 0 or 1."""
+    if kind.semantics == "robustness":
         return labels >= 0.0, labels
-    if rules.threshold is not None:
-        truths = labels >= rules.threshold
-    else:
-        truths = labels == _TRUE
-        other = ~truths & (labels != _FALSE)
-        if other.any():
-            first = int(np.argmax(other))
-            raise LabelError(
-                f"The label of {atom!r} should be true or false, 1 or 0. Received {labels[first]:g} at step "
-                f'{step + first}. Compare it, as in "{atom} > 0.5", or give a spec file a `threshold`.'
-            )
+    truths = labels == _TRUE
+    other = ~truths & (labels != _FALSE)
+    if other.any():
+        first = int(np.argmax(other))
+        raise LabelError(
+            f"The label of {atom!r} should be true or false, 1 or 0. Received {labels[first]:g} at step "
+            f'{step + first}. Compare it, as in "{atom} > 0.5", or give a spec file a `threshold`.'
+        )
     return truths, np.where(truths, CRISP, -CRISP)
 
 
@@ -241,7 +251,8 @@ def _to_csv(rows: list[dict[str, Cell]]) -> str:
 
 
 def _to_json(rows: list[dict[str, Cell]]) -> str:
-    return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
+    # Of Parquet files, times may be dates, which JSON lacks.
+    return json.dumps(rows, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -8,6 +8,7 @@ is judged at the end.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -204,8 +205,7 @@ class _PartFinder:
         self.settled = 0
         part = rule.formula
         self._part, self._rule = part, rule
-        self._allowed = rule.allowed  # what is left of it
-        self._used = -1  # the step at which all that was used of it was certain
+        self._earliest: list[int] = []  # of the false steps, the first `allowed` decisions, negative: a heap
         self._names = part.atoms
         self._late = _without_deadlines(to_nnf(part))
         self._reach = reach(part)
@@ -253,11 +253,7 @@ class _PartFinder:
         if complete:
             false[false == NEVER] = self._length - 1
         if self._rule.allowed:
-            used = np.flatnonzero(broken)[: self._allowed]
-            self._allowed -= len(used)
-            self._used = max([self._used, *false[used].tolist()])
-            broken[used] = False
-            false = np.maximum(false, self._used)
+            self._count(broken, false)
         changed: dict[int, Violation] = {}
         edges = np.flatnonzero(np.diff(np.concatenate([[False], broken, [False]]).astype(np.int8))).tolist()
         runs = list(zip(edges[::2], edges[1::2], strict=True))
@@ -281,6 +277,17 @@ class _PartFinder:
         changed |= self._recover(columns, base, ended)
         self.found |= changed
         return list(changed.values())
+
+    def _count(self, broken: Truths, false: NDArray[np.int64]) -> None:
+        """Take out the steps that are allowed; another is certain once it and as many before it are known as false."""
+        for step in np.flatnonzero(broken).tolist():
+            known = int(false[step])
+            if len(self._earliest) < self._rule.allowed:
+                heapq.heappush(self._earliest, -known)
+                broken[step] = False
+            else:
+                false[step] = max(known, -self._earliest[0])
+                heapq.heappushpop(self._earliest, -known)
 
     def _end(self, run: Violation) -> None:
         self._waiting.append(run)

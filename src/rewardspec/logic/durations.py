@@ -9,7 +9,9 @@ from typing import NamedTuple
 from rewardspec.errors import FormulaError
 
 UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
-_TIME = re.compile(r"(\d+\.?\d*|\.\d+)\s*([^\W\d_]+)(?![-+\d])")  # but not the exponent of a discount
+_TIME = re.compile(
+    r"(?<!\d)(?<!\d\.)(\d+(?:\.\d*)?|\.\d+)\s*([^\W\d_]+)(?![-+\d])"
+)  # but not the exponent of a discount
 _QUOTED_OR_INTERVAL = re.compile(r'"(?:\\.|[^"\\])+"|\[[^\[\]]*\]', flags=re.DOTALL)
 _EXACT = 1e-6  # a part of a row; less is rounding
 
@@ -34,6 +36,8 @@ class Pace(NamedTuple):
             (1, 1.5)
         """
         rows = time / self.period
+        if not math.isfinite(rows):
+            return rows
         nearest = max(round(rows), 1) if time else 0  # no time but 0 is 0 rows
         return nearest if abs(rows - nearest) <= max(self.slack, _EXACT) else rows
 
@@ -94,11 +98,14 @@ def _in_rows(text: str, sign: str, pace: Pace, interval: str) -> str:
 
     def replaced(match: re.Match[str]) -> str:
         rows = _rows(match, pace, interval)
+        if not math.isfinite(rows):
+            raise FormulaError(f"{match[1][:20]}… in an interval is too large. Write fewer {match[2]}.")
         if sign == "=" and rows != round(rows):
             raise FormulaError(f"{match[0]} in {interval} is {rows:g} rows: {_apart(pace)} Write a multiple of that.")
-        if sign in ("<=", "<") and 0 < rows < 1:
+        if (sign in ("<=", "<") and 0 < rows < 1) or (sign == "<" and rows == 1):
+            length = "not longer" if rows == 1 else "shorter"
             raise FormulaError(
-                f"{match[0]} in the interval {interval} is shorter than a row: {_apart(pace)} Write a longer time or, "
+                f"{match[0]} in the interval {interval} is {length} than a row: {_apart(pace)} Write a longer time or, "
                 "if the times of the rows are not in seconds, give their unit with --time-unit."
             )
         return str(math.floor(rows) if sign in ("<=", ">") else math.ceil(rows))
