@@ -57,6 +57,6 @@ def test_mistakes_are_explained(text, message):
 
 
 @pytest.mark.parametrize("text", ["F[0," + "1" * 1000, "F[0," + "1" * 1000 + "] a", "F[0,." + "1" * 1000 + "] a"])
-def test_many_digits_are_read_quickly(text):
+def test_many_digits_are_no_duration(text):
     assert not has_durations(text)
     assert in_steps(text, Pace(1.0)) == text
