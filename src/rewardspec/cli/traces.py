@@ -83,7 +83,7 @@ def add_trace_options(parser: argparse._ActionsContainer, required: bool = True)
 
 
 def add_period(parser: argparse._ActionsContainer, remark: str) -> None:
-    """The option that says how far apart rows are."""
+    """Add the option that says how far apart rows are."""
     parser.add_argument(
         "--period",
         metavar="SECONDS",
@@ -197,7 +197,7 @@ class Trace:
         return in_steps(text, self.needed_pace()) if has_durations(text) else text
 
     def needed_pace(self) -> Pace:
-        """How far apart the rows are: as the user says, or else as all their times do, which are read here."""
+        """Return how far apart the rows are: the user's period or, if there is none, the mean over the whole record."""
         if self.pace is None:
             self.pace = self._measured_pace() if self._period is None else Pace(self._period)
         return self.pace
@@ -237,7 +237,7 @@ class Trace:
         return Pace(period, min(uneven, _SLACK))
 
     def _times_alone(self) -> Iterator[tuple[list[int], Column]]:
-        """The times of all rows, in blocks, with the numbers of the rows; the file is read anew."""
+        """Read the file again, and yield the numbers and the times of its rows, block by block."""
         before = None
         with opened_table(self._name, only=self._time_column) as table:
             place = table.columns.index(self._time_column)

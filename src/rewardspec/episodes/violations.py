@@ -279,7 +279,10 @@ class _PartFinder:
         return list(changed.values())
 
     def _count(self, broken: Truths, false: NDArray[np.int64]) -> None:
-        """Take out the steps that are allowed; another is certain once it and as many before it are known as false."""
+        """Remove the steps that the count allows.
+
+        A further step is certain once it and as many earlier steps as are allowed are known to be false.
+        """
         for step in np.flatnonzero(broken).tolist():
             known = int(false[step])
             if len(self._earliest) < self._rule.allowed:

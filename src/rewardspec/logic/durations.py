@@ -94,7 +94,11 @@ def in_steps(text: str, pace: Pace) -> str:
 
 
 def _in_rows(text: str, sign: str, pace: Pace, interval: str) -> str:
-    """A part of an interval with rows in place of its duration; the sign says which end it is, and "=" is no end."""
+    """Replace the duration in one end of an interval by a number of rows.
+
+    `sign` is ">=" for the lower end, "<=" for the upper end, "<" or ">" where the text has that sign, and "=" for a
+    single number.
+    """
 
     def replaced(match: re.Match[str]) -> str:
         rows = _rows(match, pace, interval)

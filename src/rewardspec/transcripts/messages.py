@@ -76,10 +76,14 @@ class Reader:
     """Turns messages into events, one after the other.
 
     An assistant's message is an event for its text, if it has any, and one for each call, in order. The message of a
-    tool is a result or an error, with the name and the arguments of the call that it answers. This is the first call
-    that waits for a result in the newest message that has one, among the calls with the result's id; for a result
-    without an id, among those of its tool; and without a name as well, among all. Another result with an id that was
-    answered belongs to the last call with it, and a result with an id that no call has to a call without an id.
+    tool is a result or an error, with the name and the arguments of the call that it answers:
+
+    - A result with an id answers a call with this id.
+    - A result without an id answers a call of the tool that it names, or of any tool if it names none.
+    - A result with an id that no call has answers a call without an id, again by its tool.
+
+    Several calls may fit that have no result yet. Then it answers the first of them in the newest message that has any.
+    If all calls with its id have a result, it belongs to the last of them.
 
     Attributes:
         messages: Number of messages read.

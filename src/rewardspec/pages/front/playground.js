@@ -120,6 +120,7 @@ function changed() {
 }
 
 async function compile() {
+  by("bound").disabled = by("semantics").value !== "robustness";
   const number = ++compiled, asked = question();
   let found;
   try { found = await ask("compile", asked); } catch (problem) { found = { error: problem.message, failed: true }; }

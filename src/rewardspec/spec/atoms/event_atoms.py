@@ -117,7 +117,7 @@ class EventAtom:
         return all(_meets(_part(event, path), wanted) for path, wanted in self.where.items())
 
     def unclear(self, event: Event) -> str:
-        """Say why nobody can tell whether the atom is true of a call that it concerns; empty if one can."""
+        """Return why the atom cannot be judged for a call that it is about; an empty text if it can be judged."""
         if self.id is None and not self.where:
             return ""
         if not event.readable:
