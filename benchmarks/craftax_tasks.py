@@ -37,7 +37,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from device_jobs import Job, load
-from device_trials import Trial, curve_of, draw_curve, machines, parser, run, save_figure, train
+from device_trials import (
+    Trial,
+    curve_of,
+    draw_curve,
+    load_all_seeds,
+    machines,
+    parser,
+    parts,
+    run,
+    save_figure,
+    train,
+)
 
 import rewardspec as rs
 
@@ -311,13 +322,13 @@ def trial_of(task_name: str, reward: str) -> Trial:
     return Trial(make, measures, LIMIT, hidden=HIDDEN)
 
 
-def train_job(job: Job) -> dict[str, Any]:
+def train_job(job: Job, checkpoint: Path) -> dict[str, Any]:
     """Train, play, and return what is kept of it."""
     from rewardspec.lab.learning.settings import PPO
 
     config = PPO(total_steps=job["steps"], envs=job.get("envs", NUM_ENVS), **SETTINGS)
     name, trial = f"{job['task']}, {job['reward']}", trial_of(job["task"], job["reward"])
-    return train(name, trial, config, job["seeds"], job.get("envs", PLAYED)).result
+    return train(job, name, trial, config, job.get("envs", PLAYED), checkpoint).result
 
 
 def jobs_of(names: list[str], steps: int, seeds: int, envs: int | None) -> list[Job]:
@@ -340,7 +351,7 @@ def rows_of(results: list[dict[str, Any]], task: str, reward: str) -> list[dict[
 
 def report(path: Path) -> None:
     """Print the page."""
-    results = load(path)
+    results = load_all_seeds(path)
     print(
         f"PPO in Craftax-Classic-Symbolic, {NUM_ENVS:,} environments, episodes of at most {LIMIT} steps, settings of "
         f"Craftax_Baselines for all\nrewards. Success is a criterion without monitors. Every policy plays {PLAYED} new "
@@ -373,7 +384,7 @@ def draw_curves(path: Path, picture: Path) -> None:
     """Draw success during training by task."""
     import matplotlib.pyplot as plt
 
-    results = load(path)
+    results = load_all_seeds(path)
     figure, axes = plt.subplots(1, len(TASKS), figsize=(2.75 * len(TASKS), 2.7), sharey=True)
     for axis, name in zip(axes, TASKS, strict=True):
         axis.set_title(name)
@@ -395,7 +406,8 @@ def main() -> int:
     if arguments.curves is not None:
         draw_curves(arguments.out, arguments.curves)
         return 0
-    jobs = jobs_of(arguments.only, arguments.steps, arguments.seeds, arguments.envs)
+    whole = jobs_of(arguments.only, arguments.steps, arguments.seeds, arguments.envs)
+    jobs = [part for job in whole for part in parts(job, load(arguments.out), arguments.together)]
     return run(arguments, __file__, jobs, train_job)
 
 

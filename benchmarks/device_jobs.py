@@ -1,12 +1,14 @@
 """Jobs of a benchmark as processes that share a device, with results that outlast an interruption.
 
 A job is a dict of JSON values, and its result is another. Results are lines of one file, each written as soon as it is
-there; a job whose result is in the file is not run again. The processes compile while others train.
+there; a job whose result is in the file is not run again. The processes compile while others train. A job may keep its
+state in a file beside the results, and go on from there when it is run again.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import subprocess
@@ -38,6 +40,12 @@ def append(path: Path, job: Job, result: dict[str, Any]) -> None:
 def result_of(results: Sequence[dict[str, Any]], job: Job) -> dict[str, Any] | None:
     """Return the result of a job, or None."""
     return next((one for one in results if one["job"] == job), None)
+
+
+def checkpoint_path(path: Path, job: Job) -> Path:
+    """Return the file beside a file of results that has the state of an interrupted job."""
+    digest = hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
+    return path.with_name(f"{path.stem}-{digest[:12]}.npz")
 
 
 def run_all(

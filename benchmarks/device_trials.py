@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from device_jobs import Job, append, load, run_all
+from device_jobs import Job, append, checkpoint_path, load, run_all
 
 import rewardspec as rs
 
+SAVE_EVERY = 120.0
+"""Seconds between two checkpoints."""
 Measures = Callable[[dict[str, Any]], dict[str, Any]]
 """Function from the `info` of the last step of episodes to what is measured, by name: arrays of shape (num_envs,)."""
 
@@ -46,34 +48,34 @@ class Trained(NamedTuple):
     last: Any
 
 
-def train(name: str, trial: Trial, config: Any, seeds: Sequence[int], played: int) -> Trained:
-    """Train a policy for each seed, and play new episodes with each.
+def train(job: Job, name: str, trial: Trial, config: Any, played: int, checkpoint: Path | None = None) -> Trained:
+    """Train a policy for each seed of a job, and play new episodes with each.
 
     Args:
+        job: The job, with its `seeds`, all of which are one compiled program.
         name: What the lines about the progress begin with.
         trial: What is trained.
         config: Settings of PPO, a `rewardspec.lab.learning.settings.PPO`.
-        seeds: The seeds, all in one compiled program.
         played: Number of new episodes of each policy. Each is played to its end.
+        checkpoint: File that an interrupted training goes on from.
     """
     import jax
 
+    from rewardspec.lab.learning.array_files import Checkpoint
     from rewardspec.lab.learning.device_ppo import DevicePPO
     from rewardspec.lab.learning.jax_training import train_jax_envs
     from rewardspec.lab.learning.networks import flat_encoder
 
-    envs, played_envs = trial.make(config.envs), trial.make(played)
+    envs, played_envs, seeds = trial.make(config.envs), trial.make(played), job["seeds"]
     encoder = (trial.encoder or flat_encoder)(envs.observation_struct)
     player = make_player(trial, played_envs, encoder, seeds)
-    rollout = config.rollout_steps * config.envs
-    total = config.total_steps // rollout * rollout
-    played_steps: list[int] = []
-    rows: list[dict[str, Any]] = []
+    began = time.perf_counter()
 
-    def checkpoint(steps: int, parameters: Any) -> None:
-        if 10 * steps // total > len(rows):
-            played_steps.append(steps)
-            rows.append({key: values.mean(axis=1, dtype=float) for key, values in player(parameters, steps).items()})
+    def evaluate(steps: int, parameters: Any) -> dict[str, Any]:
+        found = {key: values.mean(axis=1, dtype=float) for key, values in player(parameters, steps).items()}
+        shares = ", ".join(f"{share:.2f}" for share in found["success"])
+        print(f"{name}: {steps:,} steps, {time.perf_counter() - began:.0f} s, success {shares}", flush=True)
+        return found
 
     curves = train_jax_envs(
         envs,
@@ -82,35 +84,22 @@ def train(name: str, trial: Trial, config: Any, seeds: Sequence[int], played: in
         measures=trial.measures,
         encoder=encoder,
         hidden=trial.hidden,
-        progress=_printed(name),
-        checkpoint=checkpoint,
+        evaluate=evaluate,
+        checkpoint=None if checkpoint is None else Checkpoint(checkpoint, job, SAVE_EVERY),
     )
     means = player(curves.parameters, 0)
     result = {
         **{key: values.mean(axis=1, dtype=float).round(4).tolist() for key, values in means.items()},
         "training_success": np.nan_to_num(curves.final("success")).round(4).tolist(),
-        "played_steps": played_steps,
-        "played": {key: np.stack([row[key] for row in rows], axis=1).round(4).tolist() for key in means},
-        "trained_steps": total,
+        "played_steps": curves.evaluated_steps.tolist(),
+        "played": {key: values.round(4).tolist() for key, values in curves.evaluated.items()},
+        "trained_steps": int(curves.steps[-1]),
         "compile_seconds": round(curves.compile_seconds, 1),
         "seconds": round(curves.seconds, 1),
         "machine": f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, Python {platform.python_version()}",
     }
     first = DevicePPO(envs, config, encoder=encoder, hidden=trial.hidden).initial_parameters(seeds)
     return Trained(result, encoder, first, curves.parameters)
-
-
-def _printed(name: str) -> Callable[[int, int], None]:
-    """Return a function that prints every tenth of the progress."""
-    began, tenths = time.perf_counter(), 0
-
-    def progress(done: int, total: int) -> None:
-        nonlocal tenths
-        if 10 * done // total > tenths:
-            tenths = 10 * done // total
-            print(f"{name}: {10 * tenths} %, {time.perf_counter() - began:.0f} s", flush=True)
-
-    return progress
 
 
 def make_player(trial: Trial, envs: Any, encoder: Any, seeds: Sequence[int]) -> Callable[[Any, int], Any]:
@@ -180,18 +169,24 @@ def parser(description: str | None, steps: int, seeds: int) -> argparse.Argument
     options.add_argument("--job", help="run this job alone, in this process")
     options.add_argument("--steps", type=int, default=steps, help="steps of each seed")
     options.add_argument("--seeds", type=int, default=seeds)
+    options.add_argument("--together", type=int, default=10, help="seeds in one program")
     options.add_argument("--envs", type=int, help="environments of a run, fewer than usual to try the script")
     options.add_argument("--workers", type=int, default=1, help="jobs at a time")
     options.add_argument("--minutes", type=float, default=1e9, help="end after so long; call again to go on")
     return options
 
 
-def run(arguments: argparse.Namespace, script: str, jobs: Sequence[Job], one: Callable[[Job], dict[str, Any]]) -> int:
-    """Run one job, or all whose results are missing, and return the exit status: 3 if some are still missing."""
+def run(
+    arguments: argparse.Namespace, script: str, jobs: Sequence[Job], one: Callable[[Job, Path], dict[str, Any]]
+) -> int:
+    """Run one job, or all whose results are missing, and return the exit status: 3 if some are still missing.
+
+    `one` takes a job and a file to keep its state in, and returns its result.
+    """
     path = arguments.out
     if arguments.job is not None:
         job = json.loads(arguments.job)
-        result = one(job)
+        result = one(job, checkpoint_path(path, job))
         append(path, job, result)
         print(job, result["success"], result["seconds"], flush=True)
         return 0
@@ -199,6 +194,33 @@ def run(arguments: argparse.Namespace, script: str, jobs: Sequence[Job], one: Ca
     until = time.monotonic() + 60.0 * arguments.minutes
     complete = run_all(script, jobs, path, arguments.workers, until, lambda line: print(line, flush=True))
     return 0 if complete else 3
+
+
+def parts(job: Job, results: Sequence[dict[str, Any]], together: int) -> list[Job]:
+    """Return a job in parts of so many seeds, without the seeds that have a result."""
+    done = {seed for one in results if _but_seeds(one["job"]) == _but_seeds(job) for seed in one["job"]["seeds"]}
+    left = [seed for seed in job["seeds"] if seed not in done]
+    return [{**job, "seeds": left[k : k + together]} for k in range(0, len(left), together)]
+
+
+def load_all_seeds(path: Path) -> list[dict[str, Any]]:
+    """Return the results in a file, those of different seeds of a job as one."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in sorted(load(path), key=lambda one: min(one["job"]["seeds"])):
+        first = found.setdefault(json.dumps(_but_seeds(one["job"])), one)
+        if first is not one:
+            for name, rows in first["played"].items():
+                first[name] += one[name]
+                rows += one["played"][name]
+            first["training_success"] += one["training_success"]
+            first["seconds"] += one["seconds"]
+            first["job"]["seeds"] += one["job"]["seeds"]
+            first["machine"] = "; ".join(sorted({first["machine"], one["machine"]}))
+    return list(found.values())
+
+
+def _but_seeds(job: Job) -> Job:
+    return {name: value for name, value in job.items() if name != "seeds"}
 
 
 def interval(values: Any) -> tuple[Any, Any]:

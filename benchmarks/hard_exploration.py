@@ -30,7 +30,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from device_jobs import Job, load, result_of
-from device_trials import Trial, curve_of, draw_curve, logits, mean_words, parser, run, save_figure, train
+from device_trials import (
+    Trial,
+    curve_of,
+    draw_curve,
+    load_all_seeds,
+    logits,
+    mean_words,
+    parser,
+    parts,
+    run,
+    save_figure,
+    train,
+)
 
 import rewardspec as rs
 
@@ -239,14 +251,14 @@ def _corridor_trial(env_name: str, reward: Reward) -> Trial:
     )
 
 
-def train_job(job: Job, film: Path | None) -> dict[str, Any]:
+def train_job(job: Job, checkpoint: Path, film: Path | None) -> dict[str, Any]:
     """Train, play, and return what is kept of it."""
     from rewardspec.lab.learning.settings import PPO
 
     config = PPO(total_steps=job["steps"], envs=job.get("envs", NUM_ENVS), **SETTINGS[job["settings"]])
     trial = trial_of(job["env"], job["reward"])
     name = f"{job['env']}, {job['reward']}"
-    trained = train(name, trial, config, job["seeds"], job.get("envs", PLAYED))
+    trained = train(job, name, trial, config, job.get("envs", PLAYED), checkpoint)
     if film is not None:
         save_film(film, trial, trained.encoder, trained.first, trained.last)
     return trained.result
@@ -330,28 +342,6 @@ def _job(stage: str, env: str, reward: str, settings: str, seeds: list[int], ste
     return {"stage": stage, "env": env, "reward": reward, "settings": settings, "seeds": seeds, "steps": steps}
 
 
-def parts(job: Job, results: list[dict[str, Any]], together: int) -> list[Job]:
-    """Return a job in parts of so many seeds, without the seeds that have a result."""
-    done = {seed for one in results if _but_seeds(one["job"]) == _but_seeds(job) for seed in one["job"]["seeds"]}
-    left = [seed for seed in job["seeds"] if seed not in done]
-    return [{**job, "seeds": left[k : k + together]} for k in range(0, len(left), together)]
-
-
-def load_all_seeds(path: Path) -> list[dict[str, Any]]:
-    """Return the results in a file, those of different seeds of a job as one."""
-    found: dict[str, dict[str, Any]] = {}
-    for one in sorted(load(path), key=lambda one: min(one["job"]["seeds"])):
-        first = found.setdefault(json.dumps(_but_seeds(one["job"])), one)
-        if first is not one:
-            for name in ("length", "success", "training_success", "seconds"):
-                first[name] += one[name]
-            for name, rows in first["played"].items():
-                rows += one["played"][name]
-            first["job"]["seeds"] += one["job"]["seeds"]
-            first["machine"] = "; ".join(sorted({first["machine"], one["machine"]}))
-    return list(found.values())
-
-
 def rows_of(results: list[dict[str, Any]], stage: str, settings: dict[str, str]) -> list[dict[str, Any]]:
     """Return the results of a stage, after the first run those with the settings that were chosen in tuning."""
     rows = [one for one in results if one["job"]["stage"] == stage]
@@ -360,10 +350,6 @@ def rows_of(results: list[dict[str, Any]], stage: str, settings: dict[str, str])
     # Ablations have the settings of progress.
     some = [(one, settings.get(one["job"]["reward"], settings.get(PROGRESS))) for one in rows]
     return [one for one, tuned in some if tuned in (None, one["job"]["settings"])]
-
-
-def _but_seeds(job: Job) -> Job:
-    return {name: value for name, value in job.items() if name != "seeds"}
 
 
 def report(path: Path, tuning_steps: int) -> None:
@@ -460,7 +446,6 @@ def main() -> int:
     options.add_argument("--settings", choices=list(SETTINGS), help="for all rewards, without tuning")
     options.add_argument("--only", nargs="*", default=[], help="only jobs with all these texts in their names")
     options.add_argument("--first-seed", type=int, default=FIRST_SEED)
-    options.add_argument("--together", type=int, default=10, help="seeds in one program")
     options.add_argument("--curves", type=Path, help="draw success during training into this file")
     arguments = options.parse_args()
     if arguments.report:
@@ -490,11 +475,11 @@ def main() -> int:
         jobs = [job for job in jobs if all(text in json.dumps(job) for text in arguments.only)]
         jobs = [part for job in jobs for part in parts(job, load(arguments.out), arguments.together)]
 
-    def one(job: Job) -> dict[str, Any]:
+    def one(job: Job, checkpoint: Path) -> dict[str, Any]:
         filmed = (job["stage"], job["env"], job["reward"]) == ("main", "LockedRoom", PROGRESS) and FIRST_SEED in job[
             "seeds"
         ]
-        return train_job(job, arguments.out.with_name("locked_room.npz") if filmed else None)
+        return train_job(job, checkpoint, arguments.out.with_name("locked_room.npz") if filmed else None)
 
     status = run(arguments, __file__, jobs, one)
     if status == 0 and arguments.job is None:

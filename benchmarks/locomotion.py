@@ -457,7 +457,7 @@ def main() -> int:
     jobs = jobs_of(arguments.steps, arguments.seeds)
     if arguments.envs is not None:
         jobs = [{**job, "envs": arguments.envs} for job in jobs]
-    return run(arguments, __file__, jobs, train_job)
+    return run(arguments, __file__, jobs, lambda job, checkpoint: train_job(job))  # Brax's trainer keeps no state
 
 
 if __name__ == "__main__":

@@ -2,10 +2,13 @@
 
     python benchmarks/water_world.py --out RESULTS.jsonl --workers 4 --minutes 9
     python benchmarks/water_world.py --out RESULTS.jsonl --report > benchmarks/results/water_world.md
+    python benchmarks/water_world.py --out RESULTS.jsonl --units 128 --methods 2 3 5 --together 1 --workers 2
 
-Needs the extra `jax`. All maps of a method are one compiled program, and the methods share the device. Every two
-minutes, and when the time limit ends it, a training is saved beside the results, up to 200 MB a map. Call again to go
-on from there. What the time limit ends also writes the result so far.
+Needs the extra `jax`. All maps of a method are one compiled program, or `--together` of them, and the methods share the
+device. The last line trains smaller networks on a processor, a map at a time.
+
+Every two minutes, and when the time limit ends it, a training is saved beside the results, up to 200 MB a map. Call
+again to go on from there. What the time limit ends also writes the result so far.
 
 The agent has to touch a ball of colour d, then e, then f, and no other in between. As in the published program,
 touching a wrong colour ends the episode, and pays 1 in the last state of the machine. Also as published, the agent is
@@ -26,9 +29,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from device_jobs import Job, append, load, run_all
+from device_jobs import Job, append, checkpoint_path, load, run_all
 
-from rewardspec.atomic_files import write_whole
+from rewardspec.lab.learning.array_files import Checkpoint, restored_tree
 
 HERE = Path(__file__).parent
 PUBLISHED = json.loads((HERE / "published_water_world.json").read_text(encoding="utf-8"))
@@ -38,7 +41,8 @@ COLOURS = np.array(["abcdef".index(ball[0]) for ball in PUBLISHED["maps"][0]["ba
 WANTED = np.array([3, 4, 5])
 """The colour that leads on from each state of the machine: d, e, f."""
 PUSH = np.array([[0, 0], [0, 1], [1, 0], [0, -1], [-1, 0]], np.float32) * SPEED
-BUFFER, BATCH, HIDDEN, HEAD, FIRST_UPDATE, TARGET_EVERY = 50_000, 32, (1_024, 1_024, 1_024), 256, 1_000, 100
+BUFFER, BATCH, FIRST_UPDATE, TARGET_EVERY = 50_000, 32, 1_000, 100
+UNITS, LAYERS = 1_024, 3
 CHUNK, WINDOW, LEARNED = 10_000, 100, 0.95
 SAVE_EVERY = 120
 """Seconds between two checkpoints."""
@@ -61,8 +65,9 @@ METHODS = {
     "ql": Method(False, False),
     "crm": Method(True, False),
     "crm, guided by nearness, rate 1e-4, exploration 50,000": Method(True, True, 1e-4, 50_000, 430_000),
-    "crm, rate 1e-4, exploration 50,000": Method(True, False, 1e-4, 50_000, 430_000),
+    "crm, rate 1e-4, exploration 50,000": Method(True, False, 1e-4, 50_000, 860_000),
     "crm, guided by nearness": Method(True, True, steps=430_000),
+    "ql, rate 1e-4, exploration 50,000": Method(False, False, 1e-4, 50_000, 860_000),
 }
 
 
@@ -150,37 +155,45 @@ def guidance_factors() -> np.ndarray:
     return np.array([guide.means[1], guide.means[2], 1.0 / DISCOUNT], np.float32)
 
 
-# The network: hidden layers, then one head for the value and one for the advantages of the actions. The heads' first
-# layers are one matrix, and all variables that are small are one vector: each array costs a GPU some kernels a step.
-
-SMALL = {
-    "b0": HIDDEN[0],
-    "b1": HIDDEN[1],
-    "b2": HIDDEN[2],
-    "value_b0": HEAD,
-    "advantage_b0": HEAD,
-    "value_w1": HEAD,
-    "advantage_w1": HEAD * 5,
-    "value_b1": 1,
-    "advantage_b1": 5,
-}
-"""Sizes of the small variables, in their order in the vector `small`."""
-ENDS = np.cumsum(list(SMALL.values()))
+# The network: hidden layers of `units` units, then one head for the value and one for the advantages of the actions,
+# with a layer of a quarter of the units each. The heads' first layers are one matrix, and all variables that are small
+# are one vector: each array costs a GPU some kernels a step.
 
 
-def initial_network(seed: int, board: int) -> dict[str, np.ndarray]:
+def small_sizes(units: int) -> dict[str, int]:
+    """Return the sizes of the small variables, in their order in the vector `small`."""
+    head = units // 4
+    return {
+        **{f"b{k}": units for k in range(LAYERS)},
+        "value_b0": head,
+        "advantage_b0": head,
+        "value_w1": head,
+        "advantage_w1": head * 5,
+        "value_b1": 1,
+        "advantage_b1": 5,
+    }
+
+
+def small_variables(network: Any, xp: Any) -> dict[str, Any]:
+    """Return the small variables by name."""
+    sizes = small_sizes(network["w0"].shape[-1])
+    ends = np.cumsum(list(sizes.values()))[:-1]
+    return dict(zip(sizes, xp.split(network["small"], ends), strict=True))
+
+
+def initial_network(seed: int, board: int, units: int = UNITS) -> dict[str, np.ndarray]:
     """Orthogonal hidden layers with gain √2; Glorot's uniform weights in the heads."""
-    rng = np.random.default_rng((seed, board, 1))
+    rng, head = np.random.default_rng((seed, board, 1)), units // 4
     network: dict[str, np.ndarray] = {}
-    for k, (rows, columns) in enumerate(itertools.pairwise((SEEN + STATES, *HIDDEN))):
+    for k, (rows, columns) in enumerate(itertools.pairwise((SEEN + STATES, *[units] * LAYERS))):
         q, r = np.linalg.qr(rng.standard_normal((max(rows, columns), min(rows, columns))))
         q *= np.sign(np.diag(r))
         network[f"w{k}"] = np.sqrt(2.0) * (q if rows >= columns else q.T)
-    heads, small = [], {name: np.zeros(size) for name, size in SMALL.items()}
+    heads, small = [], {name: np.zeros(size) for name, size in small_sizes(units).items()}
     for name, outputs in (("value", 1), ("advantage", 5)):
-        first, last = (np.sqrt(6.0 / (rows + columns)) for rows, columns in ((HIDDEN[-1], HEAD), (HEAD, outputs)))
-        heads.append(rng.uniform(-first, first, (HIDDEN[-1], HEAD)))
-        small[f"{name}_w1"] = rng.uniform(-last, last, HEAD * outputs)
+        first, last = (np.sqrt(6.0 / (rows + columns)) for rows, columns in ((units, head), (head, outputs)))
+        heads.append(rng.uniform(-first, first, (units, head)))
+        small[f"{name}_w1"] = rng.uniform(-last, last, head * outputs)
     network |= {"heads": np.concatenate(heads, 1), "small": np.concatenate(list(small.values()))}
     return {name: values.astype(np.float32) for name, values in network.items()}
 
@@ -190,14 +203,14 @@ def action_values(network: Any, seen: Any, state: Any) -> Any:
     import jax
     import jax.numpy as jnp
 
-    small = dict(zip(SMALL, jnp.split(network["small"], ENDS[:-1]), strict=True))
+    small = small_variables(network, jnp)
     hidden = jnp.concatenate([seen, jax.nn.one_hot(state, STATES)], -1)
-    for k in range(len(HIDDEN)):
+    for k in range(LAYERS):
         hidden = jax.nn.relu(hidden @ network[f"w{k}"] + small[f"b{k}"])
     bias = jnp.concatenate([small["value_b0"], small["advantage_b0"]])
     of_value, of_advantage = jnp.split(jax.nn.relu(hidden @ network["heads"] + bias), 2, -1)
     value = of_value @ small["value_w1"][:, None] + small["value_b1"]
-    advantage = of_advantage @ small["advantage_w1"].reshape(HEAD, 5) + small["advantage_b1"]
+    advantage = of_advantage @ small["advantage_w1"].reshape(-1, 5) + small["advantage_b1"]
     return value + advantage - advantage.mean(-1, keepdims=True)
 
 
@@ -211,10 +224,13 @@ def clipped(gradients: Any) -> Any:
     found = {}
     for name, gradient in gradients.items():
         if name == "small":
-            parts = np.repeat(np.eye(len(SMALL), dtype=np.float32), list(SMALL.values()), axis=0)
+            sizes = list(small_sizes(gradients["w0"].shape[-1]).values())
+            parts = np.repeat(np.eye(len(sizes), dtype=np.float32), sizes, axis=0)
             factors = (factor((gradient[:, None] ** 2 * parts).sum(0)) * parts).sum(1)
         elif name == "heads":
-            factors = jnp.repeat(factor((gradient**2).reshape(-1, 2, HEAD).sum((0, 2))), HEAD)
+            factors = jnp.repeat(
+                factor((gradient**2).reshape(len(gradient), 2, -1).sum((0, 2))), gradient.shape[1] // 2
+            )
         else:
             factors = factor((gradient**2).sum())
         found[name] = gradient * factors
@@ -235,8 +251,8 @@ class Learner(NamedTuple):
     step: Any
 
 
-def first_learner(board: int, seed: int, method: Method, size: int = BUFFER) -> Learner:
-    network = initial_network(seed, board)
+def first_learner(board: int, seed: int, method: Method, size: int = BUFFER, units: int = UNITS) -> Learner:
+    network = initial_network(seed, board, units)
     size *= STATES if method.counterfactual else 1
     zeros = {name: np.zeros_like(values) for name, values in network.items()}
     buffer = np.zeros((size, 2 * SEEN + len(NUMBERS)), np.float32)
@@ -330,46 +346,6 @@ def update(method: Method, target: Any, learner: Learner, sample: Any) -> tuple[
     return network, (first, second)
 
 
-class Training(NamedTuple):
-    """A training so far.
-
-    Attributes:
-        learners: The learners of all runs.
-        recent: Of each run, the rewards per step of the last episodes, over the best published.
-        curve: Their means after each chunk.
-        seconds: How long it took.
-    """
-
-    learners: Learner
-    recent: list[list[float]]
-    curve: list[list[float]]
-    seconds: float
-
-
-def save_training(path: Path, job: Job, training: Training) -> None:
-    """Save a training, to go on from there."""
-    import jax
-
-    leaves = jax.tree.leaves(training.learners)
-    rest = json.dumps({"job": job, **training._replace(learners=None)._asdict()})
-    write_whole(path, lambda file: np.savez(file, *leaves, rest=rest))
-
-
-def load_training(path: Path, job: Job, first: Training) -> Training:
-    """Return the training of a job that a file has, or `first` if it has none."""
-    import jax
-
-    if not path.exists():
-        return first
-    structure = jax.tree.structure(first.learners)
-    with np.load(path) as saved:
-        rest = json.loads(str(saved["rest"]))
-        if rest.pop("job") != job:
-            return first
-        learners = structure.unflatten([saved[f"arr_{k}"] for k in range(structure.num_leaves)])
-    return Training(**{**rest, "learners": learners})
-
-
 def make_program(method: Method, chunk: int) -> Any:
     """Return the function `(learners, starts, keys) -> (learners, shares)` that takes `chunk` steps in all runs.
 
@@ -410,37 +386,42 @@ def train(job: Job, checkpoint: Path) -> dict[str, Any]:
         return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
     starts = stacked(restarted_world(board, seed) for board, seed in runs)
-    learners = stacked(first_learner(board, seed, method, job.get("buffer", BUFFER)) for board, seed in runs)
+    sizes = job.get("buffer", BUFFER), job.get("units", UNITS)
+    learners = stacked(first_learner(board, seed, method, *sizes) for board, seed in runs)
     keys = jax.vmap(lambda run: jax.random.fold_in(jax.random.key(run[1]), run[0]))(jnp.array(runs))
     began = time.perf_counter()
     program = make_program(method, chunk).lower(learners, starts, keys).compile()
     compile_seconds = time.perf_counter() - began
-    training = load_training(checkpoint, job, Training(learners, [[] for _ in runs], [], 0.0))
-    learners, recent, curve, before = training
-    began = saved = time.perf_counter()
+    # Of each run, the rewards per step of the last episodes, over the best published; and their means after each chunk.
+    recent, curve = np.full((len(runs), WINDOW), np.nan), np.zeros((0, len(runs)))
+    before, file = 0.0, Checkpoint(checkpoint, job, SAVE_EVERY)
+    if (restored := file.load(learners)) is not None:
+        leaves, columns, _, before = restored
+        learners, recent, curve = restored_tree(learners, leaves), columns["recent"], columns["curve"]
+    began = time.perf_counter() - before
     while len(curve) * chunk < steps and not asked:
         learners, shares = program(learners, starts, jax.vmap(jax.random.fold_in, (0, None))(keys, len(curve)))
-        shares = np.asarray(shares)
-        recent = [
-            [*row, *(new[new >= 0] / top).tolist()][-WINDOW:]
-            for row, new, top in zip(recent, shares, best, strict=True)
-        ]
-        curve.append([round(float(np.mean(row)), 4) if row else 0.0 for row in recent])
-        now = time.perf_counter()
-        print(f"{job['method']}: {len(curve) * chunk:,} steps, {before + now - began:.0f} s, "
-              f"median {np.median(curve[-1]):.3f}", flush=True)  # fmt: skip
-        if now - saved > SAVE_EVERY or asked:
-            save_training(checkpoint, job, Training(learners, recent, curve, before + now - began))
-            saved = time.perf_counter()
+        ended = [row[row >= 0] / top for row, top in zip(np.asarray(shares), best, strict=True)]
+        recent = np.stack([np.concatenate([row, new])[-WINDOW:] for row, new in zip(recent, ended, strict=True)])
+        counts = np.maximum(np.isfinite(recent).sum(1), 1)
+        curve = np.vstack([curve, (np.nansum(recent, 1) / counts).round(4)])
+        seconds = time.perf_counter() - began
+        print(
+            f"{job['method']}, maps {job['maps']}: {len(curve) * chunk:,} steps, {seconds:.0f} s, median "
+            f"{np.median(curve[-1]):.3f}",
+            flush=True,
+        )
+        if file.is_due or asked:
+            file.save(learners, {"recent": recent, "curve": curve}, len(curve), seconds)
     if not asked:
-        checkpoint.unlink(missing_ok=True)
+        file.remove()
     return {
         "runs": runs,
         "steps": len(curve) * chunk,
         "every": chunk,
-        "curve": curve,
+        "curve": curve.tolist(),
         "compile_seconds": round(compile_seconds, 1),
-        "seconds": round(before + time.perf_counter() - began, 1),
+        "seconds": round(time.perf_counter() - began, 1),
         "machine": f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, Python {platform.python_version()}",
     }
 
@@ -467,34 +448,65 @@ def first_step(result: dict[str, Any]) -> int | None:
     return int((reached[0] + 1) * result["every"]) if reached.size else None
 
 
+def load_methods(path: Path) -> list[dict[str, Any]]:
+    """Return the complete results in a file, the runs of one method and one size of networks as one, in their order."""
+    found: dict[tuple[int, int], dict[str, Any]] = {}
+    for one in load(path):
+        job = one["job"]
+        place = -job.get("units", UNITS), list(METHODS).index(job["method"])
+        if one["steps"] != steps_of(job):
+            continue
+        first = found.setdefault(place, one)
+        if first is not one:
+            first["runs"] += one["runs"]
+            first["curve"] = [[*row, *more] for row, more in zip(first["curve"], one["curve"], strict=True)]
+            first["seconds"] += one["seconds"]
+            first["machine"] = "; ".join(sorted({first["machine"], one["machine"]}))
+    return [found[place] for place in sorted(found)]
+
+
 def report(results: list[dict[str, Any]]) -> None:
     """Print the tables."""
-    print("# Water World, one task\n\nReward per step over the best published, mean of the last 100 episodes.\n")
-    print(
-        f"| method | runs | steps | median at the end | median reaches {LEARNED} | seconds |\n|---|--:|--:|--:|--:|--:|"
-    )
-    order = list(METHODS)
-    results = sorted(results, key=lambda one: order.index(one["job"]["method"]))
+    print("Reward per step over the best published, mean of the last 100 episodes; median over the runs.\n")
+    print(f"| method | units of a layer | maps | steps | at the end | reaches {LEARNED} | seconds a map |")
+    print("|---|--:|---|--:|--:|--:|--:|")
     for one in results:
-        if one["curve"]:
-            reached = first_step(one)
-            print(
-                f"| {one['job']['method']} | {len(one['runs'])} | {one['steps']:,} | {np.median(one['curve'][-1]):.3f} "
-                f"| {f'{reached:,}' if reached else 'not'} | {one['seconds']:.0f} |"
-            )
+        reached, maps = first_step(one), sorted(board for board, _ in one["runs"])
+        print(
+            f"| {one['job']['method']} | {one['job'].get('units', UNITS):,} | {', '.join(map(str, maps))} "
+            f"| {one['steps']:,} | {np.median(one['curve'][-1]):.3f} | {f'{reached:,}' if reached else 'not'} "
+            f"| {one['seconds'] / len(maps):.0f} |"
+        )
     for one in results:
         name = one["job"]["method"]
-        if name in PUBLISHED["curves"] and one["curve"]:
+        if name in PUBLISHED["curves"] and "units" not in one["job"]:
             rows = compared(name, one)
             inside = sum(low <= ours <= high for _, ours, (low, _, high) in rows)
-            print(f"\n## {name} beside the published curve: within the quartiles at {inside} of {len(rows)} points\n")
+            print(f"\n## `{name}` beside the published curve: within the quartiles at {inside} of {len(rows)} points\n")
             print("| steps | median | published lower quartile | median | upper quartile |\n|--:|--:|--:|--:|--:|")
             for step, ours, theirs in rows:
                 print(f"| {step:,} | {ours:.3f} | " + " | ".join(f"{value:.3f}" for value in theirs) + " |")
-    print("\n" + "; ".join(sorted({one["machine"] for one in results})) + ". Methods shared the device.")
+    print("\n" + "; ".join(sorted({one["machine"] for one in results})) + ". Jobs shared the device.")
 
 
-def main() -> None:
+def jobs_of(arguments: argparse.Namespace) -> list[Job]:
+    """Return the jobs, all methods of some maps before those of others."""
+    together = arguments.together or len(arguments.maps)
+    jobs = [
+        {
+            "method": list(METHODS)[number],
+            "maps": list(arguments.maps[k : k + together]),
+            "seeds": list(range(arguments.seeds)),
+            "steps": arguments.steps,
+        }
+        for k in range(0, len(arguments.maps), together)
+        for number in arguments.methods
+    ]
+    return jobs if arguments.units == UNITS else [{**job, "units": arguments.units} for job in jobs]
+
+
+def parse(options: list[str] | None = None) -> argparse.Namespace:
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--report", action="store_true")
@@ -503,20 +515,21 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=2_000_000)
     parser.add_argument("--maps", type=int, nargs="*", default=range(1, 11), help="of 1 to 10")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--units", type=int, default=UNITS, help="units of a hidden layer, fewer than published")
+    parser.add_argument("--together", type=int, help="maps in one program; all by default")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=1e9)
-    arguments = parser.parse_args()
+    return parser.parse_args(options)
+
+
+def main() -> None:
+    arguments = parse()
     if arguments.report:
-        return report(load(arguments.out))
+        return report(load_methods(arguments.out))
     if arguments.job is not None:
         job = json.loads(arguments.job)
-        number = list(METHODS).index(job["method"])
-        return append(arguments.out, job, train(job, arguments.out.with_suffix(f".{number}.npz")))
-    names = [list(METHODS)[number] for number in arguments.methods]
-    jobs = [
-        {"method": name, "maps": list(arguments.maps), "seeds": list(range(arguments.seeds)), "steps": arguments.steps}
-        for name in names
-    ]
+        return append(arguments.out, job, train(job, checkpoint_path(arguments.out, job)))
+    jobs = jobs_of(arguments)
     until = time.monotonic() + 60.0 * arguments.minutes
     complete = run_all(
         __file__,

@@ -72,7 +72,7 @@ def test_players_play_first_episodes_to_their_end(trials, probability):
 
 def test_policies_are_played_at_ten_points_of_training(trials, capsys):
     config = PPO(total_steps=32 * 8 * 25 + 100, rollout_steps=32, envs=8)
-    result = trials.train("a name", trial(trials), config, [3, 4], 16).result
+    result = trials.train({"seeds": [3, 4]}, "a name", trial(trials), config, 16).result
     assert result["trained_steps"] == 32 * 8 * 25
     assert len(result["played_steps"]) == 10
     assert result["played_steps"][-1] == result["trained_steps"]

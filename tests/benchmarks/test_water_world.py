@@ -81,9 +81,9 @@ def test_one_update_is_that_of_plain_variables(water: ModuleType) -> None:
     sample = np.hstack([seen, states, rewards]).astype(np.float32)
 
     def variables(network: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        heads, small = network["heads"], np.split(network["small"], np.cumsum(list(water.SMALL.values()))[:-1])
-        found = {name: network[name] for name in ("w0", "w1", "w2")} | dict(zip(water.SMALL, small, strict=True))
-        return found | {"value_w0": heads[:, : water.HEAD], "advantage_w0": heads[:, water.HEAD :]}
+        value, advantage = np.split(network["heads"], 2, axis=1)
+        found = {name: network[name] for name in ("w0", "w1", "w2")} | water.small_variables(network, np)
+        return found | {"value_w0": value, "advantage_w0": advantage}
 
     def values(network: Any, seen: Any, state: Any) -> Any:
         hidden = jnp.concatenate([seen, jnp.eye(3)[state]], 1)
@@ -91,7 +91,7 @@ def test_one_update_is_that_of_plain_variables(water: ModuleType) -> None:
             hidden = jnp.maximum(hidden @ network[f"w{k}"] + network[f"b{k}"], 0.0)
         value, advantage = (
             jnp.maximum(hidden @ network[f"{name}_w0"] + network[f"{name}_b0"], 0.0)
-            @ network[f"{name}_w1"].reshape(water.HEAD, -1)
+            @ network[f"{name}_w1"].reshape(water.UNITS // 4, -1)
             + network[f"{name}_b1"]
             for name in ("value", "advantage")
         )
@@ -216,14 +216,44 @@ def test_a_training_goes_on_where_it_was_interrupted(
     assert not np.array_equal(networks[0], networks[1])
 
 
-def test_another_jobs_training_is_not_gone_on_with(water: ModuleType, tmp_path: Path) -> None:
-    pytest.importorskip("jax")
-    path = tmp_path / "training.npz"
-    learners = water.first_learner(1, 0, water.METHODS["ql"], 8)
-    some = water.Training(learners, [[0.5]], [[0.5]], 3.0)
-    first = some._replace(curve=[], recent=[[]], seconds=0.0)
-    water.save_training(path, JOB, some)
-    assert water.load_training(path, {**JOB, "maps": [2]}, first) is first
-    found = water.load_training(path, JOB, first)
-    assert found[1:] == some[1:]
-    np.testing.assert_array_equal(found.learners.network["w0"], learners.network["w0"])
+def test_methods_and_sizes_have_jobs_of_their_own(water: ModuleType) -> None:
+    def jobs(*options: str) -> list[Any]:
+        return water.jobs_of(water.parse(["--out", "results.jsonl", "--maps", "1", "2", "3", *options]))
+
+    assert [(job["method"], job["maps"]) for job in jobs("--methods", "0", "1")] == [
+        ("ql", [1, 2, 3]),
+        ("crm", [1, 2, 3]),
+    ]
+    apart = jobs("--methods", "0", "1", "--together", "2", "--units", "16")
+    assert [(job["method"], job["maps"]) for job in apart] == [
+        ("ql", [1, 2]),
+        ("crm", [1, 2]),
+        ("ql", [3]),
+        ("crm", [3]),
+    ]
+    assert {job["units"] for job in apart} == {16}
+
+
+def test_maps_that_were_trained_apart_are_one_row(
+    water: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "results.jsonl"
+
+    def add(board: int, curve: list[float], **job: Any) -> None:
+        result = {"runs": [[board, 0]], "steps": 200, "every": 100, "curve": [[x] for x in curve], "seconds": 4.0}
+        job = {"method": "crm", "maps": [board], "seeds": [0], "steps": 200, "chunk": 100, **job}
+        water.append(path, job, {**result, "machine": "a machine"})
+
+    add(3, [0.5, 1.0])
+    add(1, [0.1, 0.4])
+    add(2, [0.96, 0.96])
+    add(2, [0.2, 0.3], units=16)
+    large, small = water.load_methods(path)
+    assert sorted(large["runs"]) == [[1, 0], [2, 0], [3, 0]]
+    assert sorted(large["curve"][-1]) == [0.4, 0.96, 1.0]
+    assert water.first_step(large) == 200
+    assert small["job"]["units"] == 16
+    water.report([large, small])
+    printed = capsys.readouterr().out
+    assert "| crm | 1,024 | 1, 2, 3 | 200 | 0.960 | 200 | 4 |" in printed
+    assert "| crm | 16 | 2 | 200 | 0.300 | not | 4 |" in printed

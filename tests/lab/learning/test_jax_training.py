@@ -50,21 +50,68 @@ def test_a_corridor_is_learned_from_a_spec_on_a_grid():
     assert curves.parameters["actor"]["w0"].shape[2] == 32
 
 
-def test_a_checkpoint_sees_the_parameters_of_each_call():
+def test_policies_are_evaluated_after_each_call_that_reaches_a_further_share():
     from rewardspec.jax import SpecReward
 
     envs, seen = SpecReward(corridor(), None, 8, limit=20), []
-    curves = train_jax_envs(
-        envs,
-        CONFIG,
-        [0, 1],
-        chunk=15,
-        checkpoint=lambda steps, parameters: seen.append((steps, jax.device_get(parameters))),
-    )
-    assert [steps for steps, _ in seen] == [15 * 256, 30 * 256, 40 * 256]
-    weights = [parameters["actor"]["w0"] for _, parameters in seen]
-    np.testing.assert_array_equal(weights[-1], curves.parameters["actor"]["w0"])
-    assert not np.array_equal(weights[0], weights[1])
+
+    def evaluate(steps, parameters):
+        seen.append(jax.device_get(parameters["actor"]["w0"]))
+        return {"some": np.array([steps, -steps])}
+
+    options = {"chunk": 15, "evaluate": evaluate}
+    curves = train_jax_envs(envs, CONFIG, [0, 1], **options)
+    assert curves.evaluated_steps.tolist() == [15 * 256, 30 * 256, 40 * 256]
+    assert curves.evaluated["some"].tolist() == [[3840, 7680, 10240], [-3840, -7680, -10240]]
+    np.testing.assert_array_equal(seen[-1], curves.parameters["actor"]["w0"])
+    assert not np.array_equal(seen[0], seen[1])
+    twice = train_jax_envs(envs, CONFIG, [0, 1], evaluations=2, **options)
+    assert twice.evaluated_steps.tolist() == [30 * 256, 40 * 256]
+
+
+def test_an_interrupted_training_goes_on_with_the_same_results(tmp_path):
+    from rewardspec.jax import SpecReward
+    from rewardspec.lab.learning.array_files import Checkpoint
+
+    envs = SpecReward(corridor(), Spec([("F far", 1)], ATOMS, payment="delta"), 8, limit=20, auto_reset=4)
+    path = tmp_path / "training.npz"
+    told = []
+
+    def train(seeds, interrupted_at=None):
+        def progress(done, total):
+            told.append(done // len(seeds))
+            if interrupted_at == told[-1]:
+                raise KeyboardInterrupt
+
+        return train_jax_envs(
+            envs,
+            CONFIG,
+            seeds,
+            chunk=10,
+            progress=progress,
+            evaluate=lambda steps, parameters: {"weight": parameters["actor"]["w0"].sum((1, 2))},
+            checkpoint=Checkpoint(path, {"seeds": seeds}, pace=0.0),
+        )
+
+    whole = train([0, 1])
+    assert not path.exists()
+    with pytest.raises(KeyboardInterrupt):
+        train([0, 1], 30 * 256)
+    assert path.exists()
+    told.clear()
+    resumed = train([0, 1])
+    assert told == [30 * 256, 40 * 256]
+    assert not path.exists()
+    for name in ("steps", "episodes", "evaluated_steps"):
+        np.testing.assert_array_equal(getattr(resumed, name), getattr(whole, name))
+    for name in ("means", "evaluated", "parameters"):
+        jax.tree.map(np.testing.assert_array_equal, getattr(resumed, name), getattr(whole, name))
+
+    with pytest.raises(KeyboardInterrupt):
+        train([0, 1], 20 * 256)
+    told.clear()
+    train([2, 3])
+    assert told[0] == 10 * 256  # the state of another training is not gone on with
 
 
 def test_features_are_the_categories_of_each_cell():
