@@ -31,6 +31,7 @@ automaton has to draw a line, and gets the one that success is measured with.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,7 +43,9 @@ from device_trials import (
     curve_of,
     draw_curve,
     load_all_seeds,
+    machine,
     machines,
+    make_player,
     parser,
     parts,
     run,
@@ -57,8 +60,8 @@ LIMIT = 300
 NEVER = 2**30
 NUM_ENVS, RESETS = 1_024, 64
 """Environments of a run, and the worlds that are made in a step for the episodes that begin."""
-PLAYED = 256
-"""Episodes of each policy after training."""
+PLAYED, AT_RANDOM = 256, 20_480
+"""Episodes of each policy after training, and of random play."""
 SETTINGS: dict[str, Any] = {
     "rollout_steps": 64,
     "learning_rate": 2e-4,
@@ -231,6 +234,8 @@ TASKS = {
 ENVIRONMENT, AUTOMATON, PROGRESS = "the environment's", "the automaton's", "the formula's, for progress"
 SAPLING_TOO = "the formula's, for progress, with the sapling"
 REWARDS = (PROGRESS, ENVIRONMENT, AUTOMATON, SAPLING_TOO)
+RANDOM = "none: random play"
+"""Episodes of random actions, in place of a trained policy."""
 
 
 ACHIEVEMENTS = {
@@ -326,9 +331,32 @@ def train_job(job: Job, checkpoint: Path) -> dict[str, Any]:
     """Train, play, and return what is kept of it."""
     from rewardspec.lab.learning.settings import PPO
 
+    if job["reward"] == RANDOM:
+        return play_at_random(job)
     config = PPO(total_steps=job["steps"], envs=job.get("envs", NUM_ENVS), **SETTINGS)
     name, trial = f"{job['task']}, {job['reward']}", trial_of(job["task"], job["reward"])
     return train(job, name, trial, config, job.get("envs", PLAYED), checkpoint).result
+
+
+def play_at_random(job: Job) -> dict[str, Any]:
+    """Play episodes with random actions, and return what is kept of them."""
+    import jax.numpy as jnp
+
+    from rewardspec.lab.learning.networks import flat_encoder
+
+    began, trial, count = time.perf_counter(), trial_of("all", ENVIRONMENT), job.get("envs", NUM_ENVS)
+    envs = trial.make(count)
+    encoder = flat_encoder(envs.observation_struct)
+    play = make_player(trial, envs, encoder, job["seeds"])
+    actions = envs.action_space.n
+    uniform = {"actor": {"w0": jnp.zeros((1, encoder.size, actions)), "b0": jnp.zeros((1, actions))}}
+    rows = [play(uniform, number) for number in range(-(-job["episodes"] // count))]
+    return {
+        **{name: [round(float(np.mean([row[name] for row in rows])), 6)] for name in rows[0]},
+        "trained_steps": 0,
+        "seconds": round(time.perf_counter() - began, 1),
+        "machine": machine(),
+    }
 
 
 def jobs_of(names: list[str], steps: int, seeds: int, envs: int | None) -> list[Job]:
@@ -339,14 +367,15 @@ def jobs_of(names: list[str], steps: int, seeds: int, envs: int | None) -> list[
         {"task": task, "reward": reward, "seeds": list(range(seeds)), "steps": steps}
         for task, reward in [("all", ENVIRONMENT), *some]
     ]
+    jobs.append({"task": "all", "reward": RANDOM, "seeds": [0], "episodes": AT_RANDOM})
     return jobs if envs is None else [{**job, "envs": envs} for job in jobs]
 
 
 def rows_of(results: list[dict[str, Any]], task: str, reward: str) -> list[dict[str, Any]]:
     """Return the results about a task and a reward, those with the most steps last."""
-    asked = "all" if reward == ENVIRONMENT else task
+    asked = "all" if reward in (ENVIRONMENT, RANDOM) else task
     found = [one for one in results if (one["job"]["task"], one["job"]["reward"]) == (asked, reward)]
-    return sorted(found, key=lambda one: one["job"]["steps"])
+    return sorted(found, key=lambda one: one["trained_steps"])
 
 
 def report(path: Path) -> None:
@@ -364,7 +393,7 @@ def report(path: Path) -> None:
     print("\n| task | reward | steps a seed | success | each seed | deaths | degree | length | seconds |")
     print("|---|---|--:|--:|---|--:|--:|--:|--:|")
     for name, task in TASKS.items():
-        for reward in REWARDS:
+        for reward in (*REWARDS, RANDOM):
             for one in rows_of(results, name, reward):
                 # The automaton ends an episode where the degree may still be high.
                 shown = f"{np.mean(one['degree']):.2f}" if task.graded and reward != AUTOMATON else "–"

@@ -59,8 +59,6 @@ def train(job: Job, name: str, trial: Trial, config: Any, played: int, checkpoin
         played: Number of new episodes of each policy. Each is played to its end.
         checkpoint: File that an interrupted training goes on from.
     """
-    import jax
-
     from rewardspec.lab.learning.array_files import Checkpoint
     from rewardspec.lab.learning.device_ppo import DevicePPO
     from rewardspec.lab.learning.jax_training import train_jax_envs
@@ -96,7 +94,7 @@ def train(job: Job, name: str, trial: Trial, config: Any, played: int, checkpoin
         "trained_steps": int(curves.steps[-1]),
         "compile_seconds": round(curves.compile_seconds, 1),
         "seconds": round(curves.seconds, 1),
-        "machine": f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, Python {platform.python_version()}",
+        "machine": machine(),
     }
     first = DevicePPO(envs, config, encoder=encoder, hidden=trial.hidden).initial_parameters(seeds)
     return Trained(result, encoder, first, curves.parameters)
@@ -270,6 +268,13 @@ def save_figure(figure: Any, axes: Sequence[Any], picture: Path) -> None:
     figure.legend(named.values(), named, loc="lower center", ncols=len(named), frameon=False)
     figure.tight_layout(rect=(0, 0.25 / figure.get_figheight(), 1, 1))
     figure.savefig(picture, metadata={"Date": None} if picture.suffix == ".svg" else None)
+
+
+def machine() -> str:
+    """Return on what a job runs."""
+    import jax
+
+    return f"{jax.devices()[0].device_kind}, JAX {jax.__version__}, Python {platform.python_version()}"
 
 
 def machines(path: Path) -> str:

@@ -74,6 +74,19 @@ def final_values(spec, states):
     ]
 
 
+def test_random_play_is_a_row_of_each_task(tasks, tmp_path, capsys):
+    device_jobs = importlib.import_module("device_jobs")
+    job = {"task": "all", "reward": tasks.RANDOM, "seeds": [0], "episodes": 40, "envs": 32}
+    result = tasks.train_job(job, tmp_path / "state.npz")
+    assert all(0.0 <= result[name][0] <= 1.0 for name in (*tasks.TASKS, "died", "degree", "made wood"))
+    assert result["made plant"][0] <= result["made sapling"][0]
+    assert 0.2 < result["made wood"][0] < 0.8
+    assert 50 < result["length"][0] <= tasks.LIMIT
+    device_jobs.append(tmp_path / "results.jsonl", job, result)
+    tasks.report(tmp_path / "results.jsonl")
+    assert capsys.readouterr().out.count(f"| {tasks.RANDOM} | 0 |") == len(tasks.TASKS)
+
+
 @pytest.mark.parametrize("name", ["drink", "eat", "thirst", "graded"])
 def test_the_criterion_is_the_value_of_the_formula(tasks, name):
     task, random = tasks.TASKS[name], np.random.default_rng(0)

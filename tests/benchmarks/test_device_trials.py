@@ -1,6 +1,7 @@
 """Training, playing and summaries of `benchmarks/device_trials.py`."""
 
 import importlib
+import json
 
 import numpy as np
 import pytest
@@ -82,6 +83,46 @@ def test_policies_are_played_at_ten_points_of_training(trials, capsys):
         assert len(result[name]) == 2
     assert result["length"] == [LENGTH, LENGTH]
     assert capsys.readouterr().out.count("a name: ") == 10
+
+
+def test_a_job_that_was_interrupted_goes_on(trials, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(trials, "SAVE_EVERY", 0.0)
+    config = PPO(total_steps=32 * 8 * 20, rollout_steps=32, envs=8)
+    make_player, played = trials.make_player, []
+
+    def interrupted(*arguments):
+        player = make_player(*arguments)
+
+        def play(parameters, steps):
+            played.append(steps)
+            if steps == 32 * 8 * 10:
+                raise KeyboardInterrupt
+            return player(parameters, steps)
+
+        return play
+
+    def one(job, checkpoint):
+        return trials.train(job, "a name", trial(trials), config, 16, checkpoint).result
+
+    def run(*seeds):
+        arguments = trials.parser("", 100, 1).parse_args(["--out", str(tmp_path / "out.jsonl")])
+        arguments.job = json.dumps({"seeds": seeds})
+        return trials.run(arguments, "no script", [], one)
+
+    monkeypatch.setattr(trials, "make_player", interrupted)
+    for seeds in ([3], [4]):
+        with pytest.raises(KeyboardInterrupt):
+            run(*seeds)
+    assert len(list(tmp_path.glob("out-*.npz"))) == 2  # a file for each job
+    monkeypatch.setattr(trials, "make_player", make_player)
+    run(3)
+    assert len(list(tmp_path.glob("out-*.npz"))) == 1
+    (resumed,) = trials.load_all_seeds(tmp_path / "out.jsonl")
+    whole = trials.train({"seeds": [3]}, "a name", trial(trials), config, 16).result
+    for name in ("success", "length", "played", "played_steps", "training_success"):
+        assert resumed[name] == whole[name]
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("a name: " in line for line in lines) == 4 + 4 + 6 + 10  # ten evaluations, four of them not again
 
 
 def test_intervals_are_those_of_the_mean(trials):
