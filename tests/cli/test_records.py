@@ -155,11 +155,75 @@ def test_words_for_true_and_false_are_numbers(words, here, capsys):
         assert column(capsys, "monitor", 'now "a == 1"', "--trace", name) == [1, 0, 0, 1, 0, 0]
 
 
-def test_other_words_and_comparisons_with_text_are_refused(here, capsys):
+def test_other_words_are_no_numbers(here, capsys):
     name = write("log.csv", [{"a": "open"}, {"a": "closed"}], here)
-    message = error(capsys, "monitor", 'G "a == 1"', "--trace", name)
-    assert "line 2: the entry of 'a' should be a number. Received 'open'. Write one there. Of words only" in message
-    assert "write numbers in place of words" in error(capsys, "monitor", "G \"a == 'open'\"", "--trace", name)
+    for text in ('"a == 1"', "\"a > 0 and a == 'open'\""):
+        message = error(capsys, "monitor", f"G {text}", "--trace", name)
+        assert "line 2: the entry of 'a' should be a number. Received 'open'. Write one there. Of words only" in message
+        assert message.endswith("Compare a column of other words in an expression: \"mode == 'auto'\".\n")
+
+
+MODES = ("auto", "auto", "manual", "none", "manual", "Auto", " auto ", "off")
+
+
+@pytest.mark.parametrize("file", ["log.csv", "log.jsonl", "log.parquet"])
+def test_columns_are_compared_with_words(file, here, capsys):
+    rows = [{"mode": mode, "Valve State": "open" if k % 2 else "shut", "p": k} for k, mode in enumerate(MODES)]
+    if file.endswith(".parquet"):
+        pyarrow = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(pyarrow.Table.from_pylist(rows), here / file)
+    else:
+        write(file, rows, here)
+    said = [mode.strip() for mode in MODES]
+    before = [said[0], *said[:-1]]
+    two_ago = [said[0], said[0], *said[:-2]]
+    for text, expected in {
+        "mode == 'auto'": [word == "auto" for word in said],
+        "'auto' != mode": [word != "auto" for word in said],
+        "mode == 'none' or p > 6": [word == "none" or k > 6 for k, word in enumerate(said)],
+        "Valve_State == 'open'": [k % 2 == 1 for k in range(8)],
+        "not mode@2 == 'manual'": [word != "manual" for word in two_ago],
+        "before.mode == 'auto' and mode != 'auto'": [a == "auto" != b for a, b in zip(before, said, strict=True)],
+        "where(mode == ' auto ', 0.5, 1) > 0.7": [word != "auto" for word in said],
+    }.items():
+        assert column(capsys, "monitor", f'now "{text}"', "--trace", file) == expected, text
+        margins = column(capsys, "monitor", f'now "{text}"', "--trace", file, "--semantics", "robustness")
+        assert [margin > 0 for margin in margins] == expected, text
+        if "p" not in text and "where" not in text:
+            assert set(margins) == {-1.0, 1.0}  # words have no distance
+
+
+def test_violations_of_rules_about_words(here, capsys):
+    rows = [{"mode": mode, "p": 3 * k} for k, mode in enumerate(MODES)]
+    name = write("log.csv", rows, here)
+    found = listed_violations(capsys, 'G("mode == \'manual\'" -> "p < 12")', "--trace", name)
+    assert [(one["step"], one["recovered_step"], one["by"]) for one in found] == [(4, 5, 0)]
+    found = listed_violations(capsys, "G \"mode != 'none'\"", "--trace", name)
+    assert [(one["step"], one["by"]) for one in found] == [(3, None)]
+
+
+def test_a_word_that_never_occurs_is_told(here, capsys):
+    name = write("log.csv", [{"mode": mode} for mode in MODES], here)
+    assert main(["violations", "G !\"mode == 'atuo' or mode == 'off'\"", "--trace", name]) == 1
+    told = "warning: 'mode' is never 'atuo' in this trace. Its first words are 'auto', 'manual', 'none', 'Auto', 'off'."
+    assert capsys.readouterr().err.splitlines() == [told]
+
+
+def test_empty_cells_of_words(here, capsys):
+    rows = [{"mode": mode, "p": 1} for mode in ("auto", "", "none", "auto")]
+    name = write("log.csv", rows, here)
+    text = "now \"mode == 'auto'\""
+    assert "the cell of 'mode' is empty. Write a word there" in error(capsys, "monitor", text, "--trace", name)
+    assert column(capsys, "monitor", text, "--trace", name, "--missing", "hold") == [1, 1, 0, 1]
+    assert column(capsys, "monitor", text, "--trace", name, "--missing", "skip") == [1, 0, 1]
+
+
+@pytest.mark.parametrize("cell", [3, True, ["auto"]])
+def test_what_is_no_text_is_not_compared_with_a_word(cell, here, capsys):
+    name = write("log.jsonl", [{"mode": "auto"}, {"mode": cell}], here)
+    message = error(capsys, "monitor", "G \"mode == 'auto'\"", "--trace", name)
+    assert "log.jsonl, line 2: the entry of 'mode' is compared with the word 'auto', and should be text." in message
+    assert f"Received {cell!r}." in message
 
 
 @pytest.mark.parametrize(("missing", "expected"), [("hold", [0, 1, 1, 1]), ("skip", [0, 1])])

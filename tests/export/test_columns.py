@@ -124,6 +124,24 @@ def test_earlier_values_are_the_same_in_blocks():
         assert np.concatenate(parts).tolist() == whole.tolist()
 
 
+@needs_gcc
+def test_whether_a_column_has_a_word_is_a_column_in_c(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    modes = ["auto", "off", "auto", "auto", "off", "*/ evil", "auto", "off"]
+    (tmp_path / "log.csv").write_text("mode\n" + "\n".join(modes) + "\n")
+    formula = "now \"mode == 'auto' and not mode@2 == 'off' or mode == '*/ evil'\""
+    assert main(["export", formula, "--trace", "log.csv", "-o", "m.c"]) == 0
+    assert main(["monitor", formula, "--trace", "log.csv"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    expected = [float(line.split(",")[1]) for line in printed[printed.index("step,value,lower,upper") + 1 :]]
+    text = (tmp_path / "m.c").read_text()
+    words = {"AUTO": "auto", "OFF": "off", "EVIL": "*/ evil"}
+    order = sorted(words, key=lambda name: text.index(f"M_COLUMN_MODE_{name} ="))
+    rows = np.array([[mode == words[name] for name in order] for mode in modes], dtype=float)
+    assert stepped(compiled(text, tmp_path, "words"), "m", rows).tolist() == expected
+    assert 0 < sum(expected) < len(modes)
+
+
 def test_what_cannot_be_exported_is_explained(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log.csv").write_text("time,x\n0,1\n2,1\n")

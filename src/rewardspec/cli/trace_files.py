@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rewardspec.errors import LabelError, MissingExtraError
 from rewardspec.machines.label_checks import TOLERANCE
 from rewardspec.machines.program import Semantics
-from rewardspec.spec.atoms.column_atoms import ColumnAtom, ColumnRead
+from rewardspec.spec.atoms.column_atoms import ColumnAtom, ColumnRead, ColumnSource, Says
 from rewardspec.types import Json
 
 Cell: TypeAlias = Json  # text in CSV files; numbers, truth values, text or None in others
@@ -186,14 +186,19 @@ Row: TypeAlias = tuple[int, Sequence[Cell]]  # the number of its line, and its c
 _WORDS = (("true", "false"), ("yes", "no"), ("on", "off"), ("t", "f"), ("y", "n"))
 _TRUTHS = {word: truth for pair in _WORDS for word, truth in zip(pair, (1.0, 0.0), strict=True)}
 _NOTHING = ("", "nan", "na", "n/a", "null", "none")
+_MOST_WORDS = 5  # of a column, that a message lists
 
 
 class CellReader:
-    """The numbers of the columns that have these places in a row, of which some are labels of atoms."""
+    """The numbers of the columns that have these places in a row, of which some are labels of atoms.
+
+    Attributes:
+        unheard: The words that no cell has had yet, each with the first words that cells of its column have.
+    """
 
     def __init__(
         self,
-        places: Sequence[tuple[str, int]],
+        places: Sequence[tuple[ColumnSource, int]],
         missing: Missing,
         labels: Sequence[str],
         semantics: Semantics,
@@ -201,19 +206,23 @@ class CellReader:
     ) -> None:
         self._places, self._missing, self._labels, self._semantics = places, missing, labels, semantics
         self._where = where
-        self._last: dict[str, float] = {}
+        self._last: dict[ColumnSource, float] = {}
+        self.unheard: dict[Says, list[str]] = {source: [] for source, _ in places if isinstance(source, Says)}
 
-    def read(self, rows: Sequence[Row]) -> tuple[Sequence[Row], dict[str, Column]]:
+    def read(self, rows: Sequence[Row]) -> tuple[Sequence[Row], dict[ColumnSource, Column]]:
         """The rows that are not left out, and their numbers by column."""
+        self._hear(rows)
         try:
-            columns = {column: _numbers([cells[place] for _, cells in rows]) for column, place in self._places}
+            columns = {
+                source: _numbers_of(source, [cells[place] for _, cells in rows]) for source, place in self._places
+            }
             if all(np.isfinite(values).all() for values in columns.values()):  # the usual case
                 self._last = {column: float(values[-1]) for column, values in columns.items()}
                 return rows, columns
         except (TypeError, ValueError, AttributeError, KeyError):
             pass
         kept: list[Row] = []
-        found: list[dict[str, float]] = []
+        found: list[dict[ColumnSource, float]] = []
         for row in rows:
             values_here = self._values(*row)
             if values_here is not None:
@@ -222,30 +231,50 @@ class CellReader:
                 self._last = values_here
         return kept, {column: np.array([values[column] for values in found]) for column, _ in self._places}
 
-    def _values(self, number: int, cells: Sequence[Cell]) -> dict[str, float] | None:
+    def _hear(self, rows: Sequence[Row]) -> None:
+        """Note which words have been read."""
+        for source, place in self._places:
+            if isinstance(source, Says) and source in self.unheard:
+                words = self.unheard[source]
+                for _, cells in rows:
+                    word = str(cells[place]).strip()
+                    if word == source.word:
+                        del self.unheard[source]
+                        break
+                    if len(words) < _MOST_WORDS and word and word not in words:
+                        words.append(word)
+
+    def _values(self, number: int, cells: Sequence[Cell]) -> dict[ColumnSource, float] | None:
         """The numbers of a row; None where the row is left out."""
-        values: dict[str, float] = {}
-        for column, place in self._places:
+        values: dict[ColumnSource, float] = {}
+        for source, place in self._places:
             cell = cells[place]
-            if _is_missing(cell):
+            column = source.column if isinstance(source, Says) else source
+            if _is_missing(cell, isinstance(source, Says)):
                 if self._missing == "skip":
                     return None
                 if self._missing == "error":
                     shown = "is empty" if cell is None or not str(cell).strip() else f"says {str(cell)!r}"
                     raise LabelError(
-                        f"{self._where(number)}: the cell of {column!r} {shown}. Write a number there, take the value "
-                        "of the row before with --missing hold, or leave such rows out with --missing skip."
+                        f"{self._where(number)}: the cell of {column!r} {shown}. Write a "
+                        f"{'word' if isinstance(source, Says) else 'number'} there, take the value of the row before "
+                        "with --missing hold, or leave such rows out with --missing skip."
                     )
-                if column not in self._last:
+                if source not in self._last:
                     raise LabelError(
                         f"{self._where(number)}: the first cell of {column!r} is empty, and there is none before it to "
                         "hold. Leave such rows out with --missing skip."
                     )
-                values[column] = self._last[column]
+                values[source] = self._last[source]
                 continue
             try:
-                values[column] = float(_numbers([cell])[0])
+                values[source] = float(_numbers_of(source, [cell])[0])
             except (TypeError, ValueError, AttributeError, KeyError):
+                if isinstance(source, Says):
+                    raise LabelError(
+                        f"{self._where(number)}: the entry of {column!r} is compared with the word {source.word!r}, "
+                        f"and should be text. Received {cell!r}. Compare it with a number."
+                    ) from None
                 is_label = column in self._labels
                 kind = " in [0, 1]" if is_label and self._semantics == "degree" else ""
                 what = "the label of " if is_label else "the entry of "
@@ -303,7 +332,7 @@ def checked_labels(
     kind: LabelKind,
     numbers: Sequence[int],
     where: Callable[[int], str],
-    now: Mapping[str, Column],
+    now: Mapping[ColumnSource, Column],
     earlier: Mapping[ColumnRead, Column],
 ) -> Column:
     """The numbers as labels; an error names the first that is none, and the values that an expression read there."""
@@ -331,8 +360,21 @@ def checked_labels(
     )
 
 
-def _is_missing(cell: Cell) -> bool:
-    return cell is None or cell != cell or (isinstance(cell, str) and cell.strip().lower() in _NOTHING)
+def _is_missing(cell: Cell, is_word: bool) -> bool:
+    """Whether a cell is empty; of words, none, null and so on may be some."""
+    if isinstance(cell, str):
+        return cell.strip().lower() in _NOTHING[: 1 if is_word else None]
+    return cell is None or cell != cell
+
+
+def _numbers_of(source: ColumnSource, cells: Sequence[Cell]) -> Column:
+    """The numbers of cells; where they are compared with a word, 1 of cells that have it and 0 of others."""
+    if not isinstance(source, Says):
+        return _numbers(cells)
+    words = [cell.strip() for cell in cells if isinstance(cell, str)]
+    if len(words) < len(cells) or not all(words):
+        raise ValueError("a cell is empty, or no text")
+    return np.array([word == source.word for word in words], dtype=np.float64)
 
 
 def _numbers(cells: Sequence[Cell]) -> Column:
@@ -348,4 +390,7 @@ def _remedy(text: str) -> str:
     if point.replace(".", "", 1).lstrip("-").isdigit():
         return f"Write it with a point: {point}."
     words = ", ".join(f"{true} and {false}" for true, false in _WORDS)
-    return f"Write one there. Of words only {words} are read, as 1 and 0."
+    return (
+        f"Write one there. Of words only {words} are read, as 1 and 0. Compare a column of other words in an "
+        "expression: \"mode == 'auto'\"."
+    )

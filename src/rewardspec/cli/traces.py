@@ -6,6 +6,7 @@ import argparse
 import copy
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -30,7 +31,7 @@ from rewardspec.cli.trace_files import (
 from rewardspec.errors import LabelError, SpecError, did_you_mean
 from rewardspec.logic.durations import UNITS, Pace, has_durations, in_steps
 from rewardspec.logic.unknown_atoms import atom_hint
-from rewardspec.spec.atoms.column_atoms import ColumnAtom, ColumnRead, column_named
+from rewardspec.spec.atoms.column_atoms import ColumnAtom, ColumnRead, ColumnSource, Says, column_named
 from rewardspec.spec.atoms.functions import looks_like_a_comparison
 from rewardspec.spec.atoms.references import is_reference
 from rewardspec.spec.spec import Spec
@@ -315,8 +316,9 @@ class Trace:
         reads = [read for atom in readings.values() if isinstance(atom, ColumnAtom) for read in atom.reads]
         in_time = any(read.timed for read in reads)
         time_place = self._time_place() if timed or (in_time and self._period is None) else None
-        needed = dict.fromkeys([*columns, *(read.column for read in reads), *(c for c in others if c in self.columns)])
-        places = [(column, self.columns.index(column)) for column in needed]
+        needed: dict[ColumnSource, None] = dict.fromkeys([*columns, *(read.column for read in reads)])
+        needed |= dict.fromkeys(column for column in others if column in self.columns)
+        places = [(it, self.columns.index(it.column if isinstance(it, Says) else it)) for it in needed]
         cells = CellReader(places, self._missing, columns, kind.semantics, self._where)
         past = {read: PastColumn(self._in_rows(read)) for read in dict.fromkeys(reads) if read.ago}
         before: float | None = None
@@ -369,6 +371,12 @@ class Trace:
         if count == 0:
             raise LabelError(
                 f"The trace {self._name!r} has a header and no rows. It should have one row for each step."
+            )
+        for says, words in cells.unheard.items():
+            print(
+                f"warning: {says.column!r} is never {says.word!r} in this trace. Its first words are "
+                f"{', '.join(map(repr, words))}.",
+                file=sys.stderr,
             )
 
     def _in_rows(self, read: ColumnRead) -> ColumnRead:

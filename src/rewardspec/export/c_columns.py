@@ -22,7 +22,7 @@ from rewardspec.export.c_code import comment, enumerators, literal
 from rewardspec.export.c_windows import function
 from rewardspec.export.sources import Source
 from rewardspec.logic.durations import Pace
-from rewardspec.spec.atoms.column_atoms import ColumnAtom, ColumnRead
+from rewardspec.spec.atoms.column_atoms import ColumnAtom, ColumnRead, ColumnSource
 from rewardspec.spec.atoms.expression_atoms import MOST_FACTORS, evaluator
 from rewardspec.spec.atoms.expression_language import Call, Node, Number, Read, Reduce, parts_of
 from rewardspec.spec.atoms.operations import ON_FLOATS
@@ -122,8 +122,9 @@ class _Printer:
         self.m, self.upper_m = source.name, source.name.upper()
         reads = [read for atom in readings.values() for read in _reads(atom)]
         self.columns = list(dict.fromkeys(read.column for read in reads))
-        self.names = dict(zip(self.columns, enumerators(f"{self.upper_m}_COLUMN_", self.columns), strict=True))
-        self.kept: dict[str, int] = {}  # for each column that is read later, how many of its values
+        names = enumerators(f"{self.upper_m}_COLUMN_", map(str, self.columns))
+        self.names = dict(zip(self.columns, names, strict=True))
+        self.kept: dict[ColumnSource, int] = {}  # for each column that is read later, how many of its values
         for read in reads:
             if read.ago:
                 self.kept[read.column] = max(self.kept.get(read.column, 0), self.rows_ago(read))
@@ -134,13 +135,13 @@ class _Printer:
         rows = self.pace().rows(read.ago) if read.timed else read.ago
         if rows > _MOST_KEPT:
             raise SpecError(
-                f"{read.column!r} is read {rows:,.0f} rows ago. The C state holds at most {_MOST_KEPT:,} values of a "
+                f"'{read.column}' is read {rows:,.0f} rows ago. The C state holds at most {_MOST_KEPT:,} values of a "
                 "column. Read it less far back."
             )
         if rows != round(rows):
             raise SpecError(
                 f"{read.ago:g} seconds are {rows:g} rows of this record. Write a number of seconds that is a whole "
-                f"number of rows, for example {read.column}@{max(round(rows), 1) * self.pace().period:g}s."
+                f"number of rows, for example {read._replace(ago=max(round(rows), 1) * self.pace().period)}."
             )
         return round(rows)
 
@@ -163,7 +164,7 @@ class _Printer:
             "",
             "/* Rows of a record: the columns that are read, in the order of the enumeration. */",
             "enum {",
-            *(f"    {self.names[name]} = {k},  /* {comment(name)} */" for k, name in enumerate(self.columns)),
+            *(f"    {self.names[name]} = {k},  /* {comment(str(name))} */" for k, name in enumerate(self.columns)),
             f"    {self.upper_m}_COLUMNS = {len(self.columns)}  /* how many there are */",
             "};",
             "",
@@ -172,7 +173,7 @@ class _Printer:
             f"    double labels[{max(1, len(self.source.program.atoms))}];  /* of the last row */",
             "    int started;",
             *(
-                f"    double c{self.columns.index(name)}[{count}];  /* {comment(name)}: its last values */"
+                f"    double c{self.columns.index(name)}[{count}];  /* {comment(str(name))}: its last values */"
                 for name, count in self.kept.items()
             ),
             *(f"    int at{self.columns.index(name)};" for name in self.kept),

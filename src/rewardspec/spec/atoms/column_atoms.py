@@ -4,32 +4,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardspec.errors import SpecError
 from rewardspec.spec.atoms.expression_atoms import checked_at_reset, evaluator, false_as_margin
-from rewardspec.spec.atoms.expression_language import Read, ReadAgo, margin_of, parse_expression, parts_of
+from rewardspec.spec.atoms.expression_language import Read, ReadAgo, ReadWord, margin_of, parse_expression, parts_of
 from rewardspec.spec.atoms.operations import ON_FLOATS, on_arrays
+
+
+class Says(NamedTuple):
+    """Whether a column has a word: 1 in rows where it has, and 0 in others."""
+
+    column: str
+    word: str
+
+    def __str__(self) -> str:
+        return f"{self.column} == {self.word!r}"
+
+
+ColumnSource: TypeAlias = str | Says
+"""What numbers are read from: a column, or whether it has a word."""
 
 
 class ColumnRead(NamedTuple):
     """A column that an expression reads.
 
     Attributes:
-        column: Its name.
+        column: Its name, or whether it has a word.
         ago: How many steps or seconds earlier; 0 is the current row. Before the first row, it is the first row.
         timed: Whether `ago` is in seconds.
     """
 
-    column: str
+    column: ColumnSource
     ago: float = 0
     timed: bool = False
 
     def __str__(self) -> str:
-        return self.column + (f"@{self.ago:g}{'s' * self.timed}" if self.ago else "")
+        lag = f"@{self.ago:g}{'s' * self.timed}" if self.ago else ""
+        if isinstance(self.column, Says):
+            return str(self.column._replace(column=self.column.column + lag))
+        return self.column + lag
 
 
 class ColumnAtom:
@@ -55,6 +72,8 @@ class ColumnAtom:
         >>> rises = ColumnAtom("Pressure_bar - Pressure_bar@60 > 3", ["Pressure (bar)"])
         >>> rises.reads[1], rises([9.0, 5.0])
         (ColumnRead(column='Pressure (bar)', ago=60.0, timed=False), 1.0)
+        >>> ColumnAtom("mode != 'auto'", ["mode"]).reads
+        (ColumnRead(column=Says(column='mode', word='auto'), ago=0.0, timed=False),)
     """
 
     def __init__(
@@ -131,6 +150,7 @@ def _column_read(read: Read, columns: list[str], text: str) -> ColumnRead:
     if column is None:
         known = ", ".join(name for column in columns for name in _names(column)[:1])
         raise SpecError(f"The expression {text!r} reads {name!r}, which is no column of the record. It has: {known}.")
-    if isinstance(read, ReadAgo):
-        return ColumnRead(column, read.amount, read.timed)
-    return ColumnRead(column, 1 if read.moment == "before" else 0)
+    source = Says(column, read.word) if isinstance(read, ReadWord) else column
+    if read.moment == "before":
+        return ColumnRead(source, 1)
+    return ColumnRead(source, read.amount, read.timed) if isinstance(read, ReadAgo) else ColumnRead(source)

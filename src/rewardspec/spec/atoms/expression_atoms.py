@@ -18,6 +18,7 @@ from rewardspec.spec.atoms.expression_language import (
     Number,
     Read,
     ReadAgo,
+    ReadWord,
     Reduce,
     margin_of,
     parse_expression,
@@ -121,6 +122,11 @@ class ExpressionAtom:
                 f"The expression {text!r} reads the action, and after reset there is none. "
                 "Declare the label of that state with at_reset, for example at_reset = 0: an atom may be the table "
                 f"{{ expression = {text!r}, at_reset = 0 }}, in Python {{'expression': {text!r}, 'at_reset': 0}}."
+            )
+        if any(isinstance(read, ReadWord) for read in self.reads):
+            raise SpecError(
+                f"The expression {text!r} compares with a word, which only columns of records can be, as in "
+                "`rewardspec violations --trace`. Compare with a number, or write the atom as a function."
             )
         if any(isinstance(read, ReadAgo) for read in self.reads):
             raise SpecError(

@@ -5,8 +5,8 @@ before it with a prefix (`before.x`), and the `action` (`action[0]` where it has
 themselves, as `next_obs[2]`, `obs[0, 2]` and the slice `next_obs[1:, 0]`, or `next_obs.agent[0]` where they have
 keys; `any`, `all`, `min`, `max`, `mean`, `sum` and `norm`, which make one number of a slice; entries of the `info` that
 came with the observation after the step (`info.carrying`, `info.position[0]`); in records, a column so many steps or so
-much time ago (`x@60`, `x@60s`); `+ - * / // % **`; comparisons, which give 1 or 0 and can be chained (`-1 <= x < 1`);
-`and`, `or` and `not`, which are min, max and one minus, as in formulas; and
+much time ago (`x@60`, `x@60s`), and whether it is a word (`mode == 'auto'`); `+ - * / // % **`; comparisons, which give
+1 or 0 and can be chained (`-1 <= x < 1`); `and`, `or` and `not`, which are min, max and one minus, as in formulas; and
 the functions of `rewardspec.spec.atoms.operations`, among them the ready-made label shapes.
 A text is parsed into a tree here, with every name looked up; `rewardspec.spec.atoms.expression_atoms` makes it a
 function. No part of it is ever evaluated as Python.
@@ -61,6 +61,21 @@ class ReadAgo(Read):
 
     amount: float
     timed: bool
+
+
+@dataclass(frozen=True)
+class ReadWord(ReadAgo):
+    """Whether a column of a record has a word, 1 or 0, in this row or an earlier one."""
+
+    word: str
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A word in quotes, which only a comparison can have; `position` is its place in the text."""
+
+    value: str
+    position: int
 
 
 @dataclass(frozen=True)
@@ -180,7 +195,7 @@ class _Reader:
             tree = _parser().parse(self.text)
         except lark.UnexpectedInput as error:
             raise _syntax_error(self.text, error) from None
-        built: dict[int, tuple[Node, int]] = {}  # each node's tree and depth; leaves first, without recursion
+        built: dict[int, tuple[Node | _Word, int]] = {}  # each node's tree and depth; leaves first, without recursion
         for subtree in tree.iter_subtrees():
             if subtree.data == "arguments":
                 continue
@@ -192,10 +207,17 @@ class _Reader:
                 raise SpecError(f"The expression is nested more than {_DEEPEST} deep. Write the atom as a function.")
             if subtree.data == "call":
                 tokens += [child for child in subtree.children[2].children if isinstance(child, lark.Token)]  # type: ignore[union-attr]
-            nodes = [node for node, _ in args]
-            self._check_axes(nodes)
-            built[id(subtree)] = self._node(str(subtree.data), nodes, tokens), deepest
-        whole = built[id(tree)][0]
+            if subtree.data == "word":
+                built[id(subtree)] = _Word(tokens[0][1:-1].strip(), tokens[0].start_pos or 0), deepest
+                continue
+            if subtree.data == "comparison":
+                node = self._comparison([node for node, _ in args], tokens)
+            else:
+                nodes = [self._no_word(node) for node, _ in args]
+                self._check_axes(nodes)
+                node = self._node(str(subtree.data), nodes, tokens)
+            built[id(subtree)] = node, deepest
+        whole = self._no_word(built[id(tree)][0])
         if rank_of(whole):
             raise SpecError(
                 f"The expression {self.text!r} gives several numbers, and a label is one. Make one of them: any(…), "
@@ -231,15 +253,40 @@ class _Reader:
                 return args[0]
             case "sign":
                 return Number(-args[0].value) if isinstance(args[0], Number) else applied("-", (Number(0.0), args[0]))
-            case "comparison":
-                links = zip(tokens, args[:-1], args[1:], strict=True)
-                return _chain("min", [applied(str(token), (left, right)) for token, left, right in links])
             case "power":
                 return applied("**", (args[0], args[1]))
         result = args[0]  # a sum or a product, from left to right
         for token, right in zip(tokens, args[1:], strict=True):
             result = applied(str(token), (result, right))
         return result
+
+    def _no_word(self, node: Node | _Word) -> Node:
+        if isinstance(node, _Word):
+            raise _at_place("A word has no number", self.text, node.position, _ON_WORDS)
+        return node
+
+    def _comparison(self, args: Sequence[Node | _Word], signs: list[lark.Token]) -> Node:
+        self._check_axes([arg for arg in args if not isinstance(arg, _Word)])
+        links = []
+        for sign, left, right in zip(signs, args[:-1], args[1:], strict=True):
+            if isinstance(left, _Word):
+                links.append(applied(str(sign), (self._says(right, left, sign), Number(1.0))))
+            elif isinstance(right, _Word):
+                links.append(applied(str(sign), (self._says(left, right, sign), Number(1.0))))
+            else:
+                links.append(applied(str(sign), (left, right)))
+        return _chain("min", links)
+
+    def _says(self, node: Node | _Word, word: _Word, sign: lark.Token) -> Node:
+        """Whether a column has a word."""
+        if sign not in ("==", "!="):
+            raise _at_place(f"Words have no order for {str(sign)!r}", self.text, sign.start_pos or 0, _ON_WORDS)
+        if not isinstance(node, Read) or node.moment not in ("before", "after") or node.rank:
+            raise _at_place("Only a column can be a word", self.text, word.position, _ON_WORDS)
+        if not word.value:
+            raise _at_place("This word is empty", self.text, word.position, "Empty cells are read with --missing.")
+        amount, timed = (node.amount, node.timed) if isinstance(node, ReadAgo) else (0.0, False)
+        return ReadWord(node.moment, node.path, amount, timed, word.value)
 
     def _name(self, tokens: list[lark.Token]) -> Node:
         if tokens[-1].type != "LAG":
@@ -367,9 +414,9 @@ def _chain(function: str, args: Sequence[Node]) -> Node:
 
 # What to tell someone whose expression cannot be read: the place, what was expected, and a remedy.
 
-_NO_TEXT = (
-    "Expressions hold no text; write numbers in place of words in a record. A component is named without quotes, and a "
-    "key after a dot: info.carrying."
+_ON_WORDS = (
+    "A word is compared with a column of a record by == or !=, as in mode == 'auto'. A component is named without "
+    "quotes, and a key after a dot: info.carrying."
 )
 _REMEDIES = {
     "=": "Equality is '=='.",
@@ -380,8 +427,8 @@ _REMEDIES = {
     "?": "A choice is where(condition, then, otherwise).",
     "{": "Group with round parentheses.",
     ";": "An atom is one expression.",
-    '"': _NO_TEXT,
-    "'": _NO_TEXT,
+    '"': _ON_WORDS,
+    "'": _ON_WORDS,
 }
 _TRUTHS = {"True": 1, "False": 0}
 # Python that the language does not have, and what to write instead.
@@ -440,7 +487,7 @@ def _syntax_error(text: str, error: lark.UnexpectedInput) -> SpecError:
         remedy = "Finish the expression and close every '('." if "RPAR" in names else "Finish the expression."
         return _at_place("The expression stops too early", text, len(text.rstrip()), remedy)
     found = f"Unexpected {str(token)!r}"
-    if token.type in ("SLICE", "KEY"):  # outside brackets
+    if token.type in ("SLICE", "KEY"):  # where they cannot stand
         return _at_place(found, text, token.start_pos or 0, _REMEDIES[":" if token.type == "SLICE" else str(token)[0]])
     if token.type == "RPAR" and not names & {"RPAR", "NUMBER"}:
         remedy = "This ')' closes nothing: remove it, or open a '(' before it."
