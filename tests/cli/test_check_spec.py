@@ -252,6 +252,8 @@ def test_labels_of_a_few_random_steps_are_checked(check):
 def test_an_environment_goes_with_a_spec(capsys):
     assert main(["check", "F goal", "--env", "CartPole-v1"]) == 2
     assert "--env goes with a spec file" in capsys.readouterr().err
+    assert main(["check", "F goal", "--observe", "registers"]) == 2
+    assert "--observe goes with a spec file" in capsys.readouterr().err
 
 
 def test_help_tells_the_exit_status(capsys):

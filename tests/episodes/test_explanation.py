@@ -254,6 +254,16 @@ def test_each_pair_counts_by_its_own_payment():
     assert [row.decided_by for row in Spec(pairs, payment="delta").explain(episode)] == [0, 0]
 
 
+def test_the_pair_that_decides_is_one_that_is_paid():
+    """Before the end "final" pays nothing; "potential" discounts, and takes everything back at the end."""
+    spec = Spec([Pair("F a", 1), Pair("F b", 100, payment="final")])
+    assert [row.decided_by for row in spec.explain({"a": [0.0, 1.0, 1.0], "b": [1.0, 1.0, 1.0]})] == [1, 0, 1]
+    spec = Spec([("now a", 1), ("now b", 5)], payment="potential")
+    episode = {"a": [0.0, 0.1, 0.2], "b": [1.0, 1.0, 1.0]}
+    assert [row.decided_by for row in spec.explain({**episode, "terminations": [False, True]})] == [1, 0, 1]
+    assert [row.decided_by for row in spec.replace(discount=0.5).explain(episode)] == [1, 1, 1]
+
+
 def test_what_is_infinite_at_reset_is_explained():
     spec = Spec([("X a", 1), ("G b", 1)], semantics="robustness")
     assert [row.decided_by for row in spec.explain({"a": [1.0, 3.0], "b": [2.0, 2.0]})] == [0, 0]

@@ -142,6 +142,20 @@ def test_whether_a_column_has_a_word_is_a_column_in_c(tmp_path, monkeypatch, cap
     assert 0 < sum(expected) < len(modes)
 
 
+@needs_gcc
+def test_nested_powers_stay_short(tmp_path):
+    text = "x"
+    for _ in range(7):
+        text = f"({text}) ** 8"
+    atom = ColumnAtom(f"{text} > 2", ["x"])
+    source = source_of_monitor(synthesize("now a"), "m")
+    in_c = to_c(source) + columns_to_c(source, {"a": atom}, lambda: Pace(1.0))
+    assert len(in_c) < 10_000
+    library = compiled(in_c, tmp_path, "powers")
+    rows = np.array([[0.99], [1.0], [1.0 + 1e-6], [1.0 + 1e-7]])
+    assert stepped(library, "m", rows).tolist() == [atom([x]) for (x,) in rows] == [0.0, 0.0, 1.0, 0.0]
+
+
 def test_what_cannot_be_exported_is_explained(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log.csv").write_text("time,x\n0,1\n2,1\n")

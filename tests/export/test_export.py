@@ -262,6 +262,19 @@ def test_the_command_writes_what_the_methods_give(tmp_path, capsys):
     assert "finite" in (tmp_path / "r.js").read_text(encoding="utf-8")
 
 
+def test_the_command_says_that_threshold_and_clip_stay_behind(tmp_path, capsys):
+    path, output = tmp_path / "spec.toml", str(tmp_path / "x.c")
+    rule = 'pairs = [["F goal", 1]]\n'
+    path.write_text(f"threshold = 0.5\nclip = true\n{rule}")
+    assert main(["export", str(path), "-o", output]) == 0
+    told = capsys.readouterr().out
+    assert "give the step 1 for a label of 0.5 or more, else 0" in told
+    assert "clipped to [0, 1]" in told
+    path.write_text(rule)
+    assert main(["export", str(path), "-o", output]) == 0
+    assert "behind" not in capsys.readouterr().out
+
+
 def test_the_command_says_what_it_lacks(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["export", "G a", "-o", str(tmp_path / "guard")])

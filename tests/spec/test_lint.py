@@ -302,6 +302,20 @@ def test_opposite_sign(formula):
     assert "set veto=False" in finding.remedy
 
 
+def test_opposite_sign_says_what_is_paid():
+    for options, message in (
+        ({}, "each step costs 10 for as long as it holds, and nothing from its violation on"),
+        ({"payment": "delta"}, "the level that 'delta' pays by is -10 for as long as it holds, and 0 from"),
+        ({"payment": "final"}, "the level that 'final' pays by is -10"),
+        ({"semantics": "robustness"}, "the better it holds, the less is paid"),
+    ):
+        (finding,) = found(Spec([("G !crash", -10)], **options), "opposite-sign")
+        assert message in finding.message
+        assert finding.message.endswith(", so that violating it is what pays.")
+    (finding,) = found(Spec([Pair("G !crash", -10, payment="final"), ("F a", 1)]), "opposite-sign")
+    assert "the level that 'final' pays by" in finding.message
+
+
 @pytest.mark.parametrize(
     "pair",
     [("G !crash", 1), ("F crash", -1), ("F G crash", -1), ("X crash", -1), ("G true", -1), ("G !crash", -1, False)],

@@ -45,6 +45,14 @@ def test_a_formula_that_no_episode_is_long_enough_to_break(formula):
     assert "its value is 1 in all of them" in finding.message
 
 
+def test_a_formula_out_of_time_as_robustness():
+    spec = Spec([("F(a & X[3] b)", 1), ("G WX[3] a", 1, False)], semantics="robustness", bound=5)
+    assert spec.values(spec.start({"a": 1.0, "b": 1.0})) == (-5.0, 5.0)
+    lost, kept = found(spec, "out-of-time", max_episode_steps=2)
+    assert "its value is -5 in all of them" in lost.message
+    assert "its value is 5 in all of them" in kept.message
+
+
 def test_what_takes_longer_than_it_is_said_to_has_the_value_0():
     rng = random.Random(0)
     checked = 0

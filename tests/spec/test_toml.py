@@ -483,3 +483,17 @@ def test_a_pair_in_a_list_may_say_whether_it_vetoes():
 def test_a_threshold_is_refused_with_robustness():
     with pytest.raises(SpecError, match="Leave one of `threshold` and `semantics` out"):
         Spec.from_toml('threshold = 0.5\nsemantics = "robustness"\npairs = [["F a", 1]]\n')
+
+
+@pytest.mark.parametrize(
+    "line", ['payment = "delta"', "penalty = -1", "threshold = 1", "bound = 3", "max_registers = 9"]
+)
+def test_a_key_of_the_spec_below_observation_is_refused(line):
+    key = line.split(" =")[0]
+    rest = '[atoms]\ngoal = "x > 1"\n\n[[pairs]]\nformula = "F goal"\nweight = 1\n'
+    with pytest.raises(SpecError, match=r"write it above \[observation\]"):
+        loads_spec(f"[observation]\nx = 0\n{line}\n\n{rest}")
+    read = rest.replace("x > 1", f"x > {key}")  # then it is a component that is called so
+    assert loads_spec(f"[observation]\nx = 0\n{key} = 1\n\n{read}").atom_functions is not None
+    named = loads_spec(f'observation = ["x", "{key}"]\n\n{rest}')
+    assert loads_spec(dumps_spec(named)) == named

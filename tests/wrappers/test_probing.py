@@ -237,6 +237,16 @@ def test_what_the_pairs_pay_adds_up_to_the_return(payment: Any) -> None:
     assert sum(pair.pays for pair in seen.pairs) == pytest.approx(seen.returns.mean())
 
 
+def test_a_potential_is_discounted_and_taken_back_where_an_episode_terminates() -> None:
+    atoms = {"far": "min(abs(next_obs[0]), 1)", "still": "1 - min(abs(next_obs[1]), 1)"}
+    pairs = [("F far", 3), ("F G still", 1), rs.Pair("now far", 1, payment="delta")]
+    spec = rs.Spec(pairs, atoms=atoms, payment="potential", discount=0.9)
+    seen = probe(gym.make("CartPole-v1"), spec, episodes=5)
+    paid = sum(pair.pays for pair in seen.pairs)
+    assert paid == pytest.approx(np.mean(seen.returns - seen.base_returns))
+    assert seen.pairs[0].pays < 0.0
+
+
 def test_an_episode_that_is_cut_off_pays_nothing_for_its_end() -> None:
     spec = rs.Spec([("F goal", 1)], atoms={"goal": lambda obs, action, next_obs: next_obs > 12}, payment="final")
     seen = probe(Corridor(), spec, episodes=3, max_steps=10, policy=lambda place: 1)

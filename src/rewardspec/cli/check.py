@@ -119,6 +119,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _check_spec(arguments)
     if arguments.env is not None:
         raise SpecError("--env goes with a spec file, whose atoms read observations. Received a formula.")
+    if arguments.observe is not None:
+        raise SpecError("--observe goes with a spec file, which is checked for what an agent sees. Received a formula.")
     durations = _Durations(arguments.period)
     formula = formula_of(arguments, durations.in_steps)
     for title, text in (*durations.report(), *_formula_report(formula, arguments.semantics)):

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     # A name from the file, as long as it makes one.
     name = arguments.name or (re.sub(r"\W", "_", path.stem, flags=re.ASCII).strip("_0123456789")[:40] or "m")
     if arguments.trace is None:
-        machine, *_ = _machine(arguments)
+        machine, _, threshold = _machine(arguments)
         text = machine.to_c(name) if language == "c" else machine.to_js(name)
     elif language != "c":
         raise Error("Expressions over columns are exported to C only. Leave --trace out, and give the step labels.")
@@ -70,6 +70,12 @@ def run(arguments: argparse.Namespace) -> int:
             text = machine.to_c(name) + columns_to_c(source, readings, trace.needed_pace, threshold)
     write_whole(path, text.encode())
     print(f"Wrote {path}: {machine!r}")
+    if arguments.trace is None and threshold is not None:
+        print(
+            f"The threshold stays behind with the atoms: give the step 1 for a label of {threshold:g} or more, else 0."
+        )
+    if arguments.trace is None and isinstance(machine, Spec) and machine.clip:
+        print("The key `clip` stays behind with the atoms: give the step labels that are clipped to [0, 1].")
     return 0
 
 

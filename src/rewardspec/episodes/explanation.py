@@ -41,7 +41,8 @@ class Row:
         level: The weighted sum of the values, or the penalty after a veto.
         vetoed_by: The number of the pair whose violation sets the level; None before any.
         decided_by: The number of the pair that counted most: the vetoing one, or else the one with the largest share
-            of the level, or of its change where that is what is paid. None for a spec without pairs.
+            of the reward or, after reset, of the level. Where no pair counts, the heaviest. None for a spec without
+            pairs.
         values: The value of each pair's formula, or its progress where that is what is paid for.
         deciders: For each, the newest label that made the value, or the progress, what it is.
         waiting: For each, the literals that it waits for, where the value is low because something is still owed, and
@@ -111,13 +112,15 @@ def explain_labels(
         letters = _letters(labels, length)
     reasons = [_reasons(spec, number, labels, letters, since) for number in range(len(spec.pairs))]
     vetoes = _vetoes(spec, letters)
+    endings = [(False, False), *zip(terminations.tolist(), truncations.tolist(), strict=True)]
     rows = []
     for step, (now, veto) in enumerate(zip(values, vetoes, strict=True)):
         reward = None if step == 0 else payments[step - 1]
         level = _level(spec, now, veto)
         deciders = tuple(causes[step] for causes, _ in reasons)
         waiting = tuple(waits[step] for _, waits in reasons)
-        rows.append(Row(step, reward, level, veto, _decided_by(spec, step, values, veto), now, deciders, waiting))
+        decided_by = _decided_by(spec, step, values, veto, *endings[step])
+        rows.append(Row(step, reward, level, veto, decided_by, now, deciders, waiting))
     return Explanation(spec, labels, tuple(rows), (rewards, terminations, truncations), given)
 
 
@@ -353,7 +356,9 @@ def _level(spec: Spec, values: Sequence[float], veto: int | None) -> float:
     return float(np.dot(spec.weights, values)) if values else 0.0
 
 
-def _decided_by(spec: Spec, step: int, values: Sequence[Sequence[float]], veto: int | None) -> int | None:
+def _decided_by(
+    spec: Spec, step: int, values: Sequence[Sequence[float]], veto: int | None, terminated: bool, truncated: bool
+) -> int | None:
     """The number of the pair that counted most at a step; None for a spec without pairs."""
     if veto is not None or not spec.pairs:
         return veto
@@ -363,6 +368,11 @@ def _decided_by(spec: Spec, step: int, values: Sequence[Sequence[float]], veto: 
         rule = PAYMENTS[payment]
         from_before = rule.pays_from_start or (rule.reads_before and step > 1)
         before = values[step - 1][number] if from_before and step > 0 else 0.0
-        shares.append(abs(weight * (values[step][number] - before)))
+        now = values[step][number]
+        if step > 0 and rule.reads_truncation and not (terminated or truncated):
+            now = 0.0  # nothing is paid before the end
+        elif step > 0 and rule.reads_discount:
+            now = 0.0 if terminated else spec.discount * now
+        shares.append(abs(weight * (now - before)))
     # Where nothing counts, the heaviest pair says what was missing.
     return max(range(len(shares)), key=lambda k: (shares[k], abs(spec.weights[k]), -k))

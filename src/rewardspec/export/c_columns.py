@@ -58,6 +58,7 @@ _HELPERS: Mapping[str, tuple[str, Sequence[str], str]] = {
         "    f = floor(d);\n"
         "    return d - f > 0.5 ? f + 1.0 : f;",
     ),
+    **{f"power{count}": ("double x", (), f"return {' * '.join('x' * count)};") for count in range(1, MOST_FACTORS + 1)},
     "unit": ("double x", (), "return x < 0.0 ? 0.0 : x > 1.0 ? 1.0 : x;"),
     "above": ("double x", (), "return isnan(x) ? x : x >= 0.0 ? 1.0 : 0.0;"),
     "ramp": (
@@ -273,7 +274,9 @@ class _Printer:
             return f"({args[0]} {name} {args[1]} ? 1.0 : 0.0)"
         power = node.args[-1]
         if name == "**" and isinstance(power, Number) and power.value in range(1, MOST_FACTORS + 1):
-            return f"({' * '.join([args[0]] * int(power.value))})"
+            # In a function, which evaluates its argument once: nested products would grow exponentially.
+            self.helpers[f"power{int(power.value)}"] = None
+            return f"{self.m}_power{int(power.value)}({args[0]})"
         if name in _MATH:
             return f"{_MATH[name]}({', '.join(args)})"
         helper = _NAMES.get(name, name)

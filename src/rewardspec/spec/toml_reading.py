@@ -26,8 +26,9 @@ weight = 4                              # and optionally: veto, penalty, name, p
 from __future__ import annotations
 
 import os
+import re
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -58,7 +59,7 @@ _OPTIONS = {
     "bound": _NUMBER,
     "threshold": _NUMBER,
 }
-_KEYS = (*_OPTIONS, "observation", "sorts", "atoms", "pairs")
+KEYS = (*_OPTIONS, "observation", "sorts", "atoms", "pairs")
 _PAIR = {
     "formula": _TEXT,
     "weight": _NUMBER,
@@ -212,7 +213,7 @@ def _draft(text: str, resolving: Resolving | None, rewrite: Callable[[str], str]
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # TOML errors, absurd numbers, absurd nesting
         raise SpecError(f"This is not valid TOML: {error}.") from None
-    _require_known_keys(table, _KEYS, "the spec")
+    _require_known_keys(table, KEYS, "the spec")
     options = {key: _typed(table[key], kind, f"`{key}`") for key, kind in _OPTIONS.items() if key in table}
     threshold = options.pop("threshold", None)
     if threshold is not None and options.get("semantics") == "robustness":
@@ -227,6 +228,10 @@ def _draft(text: str, resolving: Resolving | None, rewrite: Callable[[str], str]
     if "pairs" not in table and isinstance(entries, dict) and "pairs" in entries:
         raise SpecError(f"A spec needs pairs, and `pairs` is in the table of atoms.{_above_atoms('pairs')}")
     pairs = _read_pairs(table.get("pairs"), rewrite)
+    _check_observation(
+        table.get("observation"),
+        [*(_expressions(entries) if isinstance(entries, dict) else ()), *(str(pair.formula) for pair in pairs)],
+    )
     atoms = None
     if resolving is not None:
         atoms = _read_atoms(table["atoms"], components, resolving) if "atoms" in table else None
@@ -276,9 +281,35 @@ def _read_atoms(table: Json, components: Components, resolving: Resolving) -> di
     return atoms
 
 
+def _expressions(entries: Mapping[str, Json]) -> list[str]:
+    """The texts of the atoms that are expressions."""
+    found = [entry.get("expression") if isinstance(entry, dict) else entry for entry in entries.values()]
+    return [text for text in found if isinstance(text, str)]
+
+
+def _check_observation(given: Json, texts: Sequence[str]) -> None:
+    """Refuse a key of the file that has come into the table of the observation, so that no text reads it."""
+    for key in KEYS if isinstance(given, dict) else ():
+        if key in given and not any(reads_name(text, key) for text in texts):
+            raise SpecError(
+                f"`observation` has a component {key!r}, which no atom reads. If it is the spec's `{key}`, write it "
+                "above [observation]; else leave the component out."
+            )
+
+
+def reads_name(text: str, name: str) -> bool:
+    """Return whether an expression may read a component.
+
+    Example:
+        >>> reads_name("before.bound < 2", "bound"), reads_name("abs(x) < 2", "bound")
+        (True, False)
+    """
+    return re.search(rf"\b{name}\b", text) is not None
+
+
 def _above_atoms(name: str) -> str:
     """A remedy for a key of the file that has come into the table of atoms."""
-    return f" If it is the spec's `{name}`, write it above [atoms]." if name in _KEYS else ""
+    return f" If it is the spec's `{name}`, write it above [atoms]." if name in KEYS else ""
 
 
 def read_atom(entry: Json, components: Components, resolving: Resolving = referenced_atom) -> AtomFunction:

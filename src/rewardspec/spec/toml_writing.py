@@ -19,6 +19,7 @@ from rewardspec.spec.atoms.references import ReferencedAtom, reference_to
 from rewardspec.spec.pairs import Pair
 from rewardspec.spec.sorts import NAMES, Things
 from rewardspec.spec.spec import Spec
+from rewardspec.spec.toml_reading import KEYS, reads_name
 from rewardspec.types import Json, JsonObject
 
 _OPTIONS = ("penalty", "discount", "clip", "max_registers", "semantics", "bound")
@@ -142,7 +143,11 @@ def _shared_components(atoms: Mapping[str, AtomFunction]) -> Components:
     components: JsonObject = {}
     for atom, function in atoms.items():
         own = function.function if isinstance(function, PerAgent) else function
-        for name, path in own.components.items() if isinstance(own, ExpressionAtom) else ():
+        if not isinstance(own, ExpressionAtom):
+            continue
+        for name, path in own.components.items():
+            if name in KEYS and not reads_name(own.text, name):
+                continue  # a reader would take it for a key that has come into the wrong table
             if components.setdefault(name, path) != path:
                 raise SpecError(
                     f"The atom {atom!r} means {path} by {name!r} and another atom {components[name]}; "

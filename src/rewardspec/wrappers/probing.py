@@ -158,7 +158,8 @@ def probe(
     atoms = tuple(_atom_seen(name, seen) for name in spec.atoms)
     numbers = range(len(spec.pairs))
     paid = [
-        np.concatenate([_paid(spec, number, *each) for each in zip(seen, ended, strict=True)]) for number in numbers
+        np.concatenate([_paid(spec, number, *each) for each in zip(seen, ended, terminated, strict=True)])
+        for number in numbers
     ]
     amounts = _shares([float(np.abs(column).sum()) for column in paid])
     moves = _shares([sum(_moved(spec, number, explanation) for explanation in seen) for number in numbers])
@@ -257,12 +258,17 @@ def _atom_seen(name: str, seen: Sequence[Explanation]) -> AtomSeen:
     )
 
 
-def _paid(spec: Spec, number: int, explanation: Explanation, ended: bool) -> NDArray[np.float64]:
-    """What a pair paid at the steps of an episode, up to discounts; nothing after a veto.
+def _paid(spec: Spec, number: int, explanation: Explanation, ended: bool, terminated: bool) -> NDArray[np.float64]:
+    """What a pair paid at the steps of an episode; nothing after a veto.
 
-    What is paid at the end is paid only where the episode `ended`.
+    What is paid at the end is paid only where the episode `ended`, and a potential is taken back where it `terminated`.
     """
     rule, values = PAYMENTS[spec.payments[number]], _worth(spec, number, explanation)
+    if rule.reads_discount:
+        after = spec.discount * values[1:]
+        if terminated and len(values) == len(explanation):
+            after[-1:] = 0.0
+        return after - values[:-1]
     if rule.reads_before:
         return np.diff(values, prepend=0.0) if rule.starts_at_zero else np.diff(values)
     if rule.reads_ending:

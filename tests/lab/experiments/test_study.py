@@ -121,6 +121,26 @@ def test_rules_are_measured_where_their_atoms_mean_the_same_in_all_specs():
     assert list(study_of(two.description, show=True).rules) == list(two.rules)
 
 
+def test_a_rule_of_another_threshold_is_another_measure():
+    text = 'atoms.far = "next_obs[0] + 0.5"\npairs = [["F far", 1]]'
+    texts = (text, f"threshold = 0.5\n{text}", f"threshold = 0.9\n{text}")
+    names = {name for far in texts for name in own_study("MountainCar-v0", {"far": far}).rules}
+    assert len(names) == 3
+
+
+def test_a_measure_whose_atoms_mean_something_else_is_not_resumed():
+    def described(limit, name="far", **options):
+        return own_study("MountainCar-v0", {name: SPEC.replace("0.4", limit)}, **options).description
+
+    old = described("0.4", measure="F far")
+    merged = merged_description(old, described("0.4", "again", measure="F far"))
+    assert list(merged["specs"]) == ["far", "again"]
+    for name in ("far", "other"):
+        with pytest.raises(Error, match="which the specs now define differently"):
+            merged_description(old, described("0.3", name, measure="F far"))
+    assert merged_description(described("0.4"), described("0.3"))["specs"]["far"] == SPEC.replace("0.4", "0.3")
+
+
 def test_rules_are_shown_with_their_names_and_formulas():
     atoms = 'observation = ["x", "v"]\natoms.far = "x > 0.4"\natoms.near = "x < 0"\natoms.slow = "v < 0.01"\n'
     pair = '[[pairs]]\nname = "{}"\nformula = "{}"\nweight = 1\n'

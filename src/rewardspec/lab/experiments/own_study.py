@@ -136,13 +136,35 @@ def measured_by(task: Task, measure: str | None) -> Task:
     return task.replace(measures={"success": success})
 
 
+def check_measure(old: JsonObject, new: JsonObject) -> None:
+    """Raise an Error if the measure of a study that is resumed reads atoms that its specs now define differently."""
+    if new["measure"] is None:
+        return
+    before, after = _measured_atoms(old), _measured_atoms(new)
+    for atom in {**before, **after}:
+        if before.get(atom) != after.get(atom):
+            raise Error(
+                f"The directory holds the results of another study: its `measure`, {new['measure']!r}, reads the atom "
+                f"{atom!r}, which the specs now define differently. Repeat its definition, or give another directory "
+                "with -o."
+            )
+
+
+def _measured_atoms(description: JsonObject) -> dict[str, AtomFunction]:
+    """Return what the specs of a study define of the atoms that its measure reads; the later spec wins."""
+    atoms = as_formula(description["measure"]).atoms
+    functions = [spec_to_show(text).atom_functions or {} for text in description["specs"].values()]
+    return {atom: own[atom] for own in functions for atom in atoms if atom in own}
+
+
 def _rules(task: Task, texts: Mapping[str, str]) -> dict[str, tuple[str, Measure]]:
     """Return the formulas of the specs as measures, with their titles, so that each is known under every reward.
 
     A title is the formula, after its first name in the specs; a name of several formulas is followed by that of the
     spec. Left out are formulas without atoms, formulas about things, formulas under robustness, and formulas whose
-    atoms two specs define differently. The name of a measure depends on the formula and on its atoms alone, as the
-    first spec writes them, so that results that are there already are neither lost nor mistaken when specs are added.
+    atoms two specs define differently. The name of a measure depends on the formula, on its atoms and on their
+    threshold alone, as the first spec writes them, so that results that are there already are neither lost nor mistaken
+    when specs are added.
     """
     functions: dict[str, list[AtomFunction]] = collections.defaultdict(list)
     for spec in task.specs.values():
@@ -160,6 +182,7 @@ def _rules(task: Task, texts: Mapping[str, str]) -> dict[str, tuple[str, Measure
                 identity = f"{pair.formula}{definitions}{written.get('observation')}"
                 rule = Measure.from_rule(pair.formula)
                 identity += " mean" * rule.mean
+                identity += f" threshold {written['threshold']}" if "threshold" in written else ""
                 name = f"rule_{zlib.crc32(identity.encode()):08x}"
                 found.setdefault(pair.formula, (name, rule))  # the atoms mean the same, however they are written
                 if pair.name is not None:

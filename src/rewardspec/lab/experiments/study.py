@@ -305,4 +305,7 @@ def merged_description(old: JsonObject, new: JsonObject) -> JsonObject:
                 f"The directory holds the results of another study: its `{name}` is {old.get(name)!r}, and "
                 f"{new.get(name)!r} was given. Repeat what it has, or give another directory with -o."
             )
+    from rewardspec.lab.experiments.own_study import check_measure
+
+    check_measure(old, new)
     return {**new, "base": old["base"] or new["base"], "specs": {**old["specs"], **new["specs"]}}

@@ -102,11 +102,17 @@ def opposite_sign(linted: LintedSpec) -> Iterator[Finding]:
         # A formula about a fixed number of steps is safe by syntax too, and its negation just as natural.
         lasting = is_safe(pair.formula) and not is_cosafe(pair.formula)
         if lasting and pair.veto is None and pair.weight < 0 and number not in linted.constants:
-            yield _opposite_sign(number, pair)
+            yield _opposite_sign(linted, number, pair)
 
 
-def _opposite_sign(number: int, pair: Pair) -> Finding:
-    formula, weight = pair.formula, f"{pair.weight:g}"
+def _opposite_sign(linted: LintedSpec, number: int, pair: Pair) -> Finding:
+    formula, weight, way = pair.formula, f"{pair.weight:g}", linted.payment_of(pair)
+    if linted.spec.semantics == "robustness":
+        effect = "the better it holds, the less is paid"
+    elif way == "value":
+        effect = f"each step costs {-pair.weight:g} for as long as it holds, and nothing from its violation on"
+    else:
+        effect = f"the level that {way!r} pays by is {weight} for as long as it holds, and 0 from its violation on"
     forbidden = formula
     first = ""
     if isinstance(formula, Always) and not isinstance(formula.arg, Not):
@@ -117,8 +123,7 @@ def _opposite_sign(number: int, pair: Pair) -> Finding:
         "opposite-sign",
         "error",
         number,
-        f"{called(number, pair)} is a safety formula of weight {weight}: each step costs {-pair.weight:g} for as long "
-        "as it holds, and nothing from its violation on, so that violating it is what pays.",
+        f"{called(number, pair)} is a safety formula of weight {weight}: {effect}, so that violating it is what pays.",
         f"{first}To punish {'its violation' if forbidden == formula else 'its ever holding'}, use "
         f"Pair('{forbidden}', 0, veto=True, penalty={weight}). If it is meant as it stands, set veto=False.",
     )

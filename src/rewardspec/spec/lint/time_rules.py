@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from rewardspec.logic import formulas as fm
@@ -24,16 +25,21 @@ def out_of_time(linted: LintedSpec) -> Iterator[Finding]:
     limit = linted.max_episode_steps
     if limit is None:
         return
+    spec = linted.spec
+    least, most = 0.0, 1.0
+    if spec.semantics == "robustness":
+        most = math.inf if spec.bound is None else spec.bound
+        least = -most
     for number, pair in enumerate(linted.pairs):
         met, broken = least_steps(to_nnf(pair.body)), least_steps(negate(pair.body))
         if met > limit and number not in linted.constants:
             message = f"{called(number, pair)} takes at least {met:g} steps, and episodes end after {limit}: its value "
-            message += "is 0 in all of them."
+            message += f"is {least:g} in all of them."
             remedy = "Shorten what it waits for, or let episodes be longer."
             yield Finding("out-of-time", "error", number, message, remedy)
         elif broken > limit and number not in linted.constants:
             message = f"{called(number, pair)} cannot fail in less than {broken:g} steps, and episodes end after "
-            message += f"{limit}: its value is 1 in all of them."
+            message += f"{limit}: its value is {most:g} in all of them."
             yield Finding("out-of-time", "warning", number, message, "Shorten its bounds, or remove the pair.")
 
 
