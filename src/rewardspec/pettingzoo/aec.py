@@ -131,7 +131,7 @@ class AECMonitorReward(BaseWrapper):
         present = [agent for agent in agents if agent not in gone]
         self._see([agent for agent in gone if agent not in self._left], present)  # their last observations
         transitions = self._transitions(due)
-        over = self._agents.team_has_left or not present
+        over = not present or self._agents.team_has_left(present)
         has_acted = self._agents.team is not None and not self._agents.team_ended and bool(self._acted)
         if has_acted and (over or (selected in present and selected in self._acted)):
             self._see(present, present)

@@ -133,10 +133,9 @@ class Agents:
             if agent in self._seen:
                 self.active[agent] = agent in present
 
-    @property
-    def team_has_left(self) -> bool:
-        """Whether there were members in this episode, and all have left it."""
-        return bool(self.active) and not any(self.active.values())
+    def team_has_left(self, present: Sequence[str]) -> bool:
+        """Whether there were members in this episode, and none is in it now, also of those who were not seen yet."""
+        return bool(self.active) and not any(agent in self.members for agent in present)
 
     def team_begins_again(self, present: Sequence[str]) -> bool:
         """Whether a member has joined after the team's episode ended."""
