@@ -12,7 +12,7 @@ pettingzoo = pytest.importorskip("pettingzoo")
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of PettingZoo, about its own imports
-    from rewardspec.pettingzoo import AECMonitorReward, ParallelMonitorReward
+    from rewardspec.pettingzoo import AECMonitorReward, ParallelMonitorReward, per_agent
     from tests.pettingzoo.joining import Crowd, Episode, Queue, Team, Visits
     from tests.pettingzoo.test_wrappers import AGENTS, team_cases
 
@@ -216,3 +216,16 @@ def test_agents_that_take_turns():
             continue
     assert compared > 150
     assert begun_again > 1
+
+
+def test_an_atom_about_each_agent_reads_the_first_observation_of_one_that_joins_as_that_before():
+    visits = Visits({"robot_0": [(0, 6, False)], "robot_1": [(2, 6, False)]}, 6, seed=1)
+    rises = {"rises": per_agent("next_obs[0] - obs[0]")}
+    spec = rs.Spec([("mean robot: now rises(robot)", 1)], rises, sorts={"robot": "names"}, clip=True)
+    env = ParallelMonitorReward(Crowd(visits), team_spec=spec)
+    env.reset()
+    paid = []
+    while env.agents:
+        paid.append(env.step(dict.fromkeys(env.agents, 0))[1]["robot_0"])
+    first, second = (np.maximum(np.diff(visits.path[agent][:, 0]), 0.0) for agent in visits.stays)
+    assert paid == pytest.approx([first[0], first[1] / 2, *((first + second)[2:] / 2)])
