@@ -304,3 +304,10 @@ def test_a_misspelt_atom_is_told_of_once_and_atoms_of_other_specs_are_not(recwar
         "placed, paid."
     ]
     assert recwarn.list[0].filename == __file__
+
+
+def test_lint_does_not_advise_registers_which_cannot_be_shown():
+    late = rs.Spec([("forall order: G(placed(order) -> F[0,400] paid(order))", 1, False)], sorts={"order": "names"})
+    found = {finding.rule: finding.remedy for spec in (SETTLED, late) for finding in spec.lint(observe="nothing")}
+    policy = "Give it a policy with memory, or the last observations."
+    assert found["unseen-window"] == found["unseen-register"] == policy
