@@ -229,3 +229,16 @@ def test_an_atom_about_each_agent_reads_the_first_observation_of_one_that_joins_
         paid.append(env.step(dict.fromkeys(env.agents, 0))[1]["robot_0"])
     first, second = (np.maximum(np.diff(visits.path[agent][:, 0]), 0.0) for agent in visits.stays)
     assert paid == pytest.approx([first[0], first[1] / 2, *((first + second)[2:] / 2)])
+
+
+@pytest.mark.parametrize(("world", "wrapper"), [(Crowd, ParallelMonitorReward), (Queue, AECMonitorReward)])
+def test_an_agent_that_the_environment_did_not_announce_is_named(world, wrapper):
+    visits = Visits({"robot_0": [(0, 6, False)], "robot_1": [(2, 6, False)]}, 6, seed=1)
+    env = world(visits)
+    env.possible_agents = ["robot_0"]
+    wrapped = wrapper(env, rs.Spec([("F high", 1)], {"high": "next_obs[0]"}))
+    env.possible_agents = ["robot_0", "robot_1"]
+    wrapped.reset()
+    wrapped.step(dict.fromkeys(wrapped.agents, 0) if world is Crowd else 0)
+    with pytest.raises(rs.Error, match=r"`possible_agents` should have all agents.* has robot_0\. Received 'robot_1'"):
+        wrapped.step(dict.fromkeys(wrapped.agents, 0) if world is Crowd else 0)
