@@ -406,6 +406,14 @@ class TestCounterfactualReplayBuffer:
         with pytest.raises(rs.Error, match=r"flat Box.*FlattenObservation"):
             rs.sb3.CounterfactualReplayBuffer(10, space, gym.spaces.Discrete(4), spec=spec)
 
+    def test_a_buffer_without_next_observations_is_refused(self):
+        shared = {"spec": rs.Spec([("F(a & F b)", 1)]), "handle_timeout_termination": False}
+        space = gym.spaces.Box(0, 1, (5,))
+        with pytest.raises(rs.Error, match="optimize_memory_usage=False"):
+            rs.sb3.CounterfactualReplayBuffer(
+                10, space, gym.spaces.Discrete(4), "cpu", optimize_memory_usage=True, **shared
+            )
+
     @pytest.mark.parametrize(("tasks", "given"), [(2, 0), (2, 1), (0, 2)], ids=["one", "a list of one", "two"])
     def test_specs_that_are_not_those_of_the_environment_are_refused(self, tasks, given):
         specs = [rs.Spec([(formula, 1)], atoms={"b": "next_obs[0] > 0"}) for formula in ("F b", "F !b")]

@@ -166,8 +166,8 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         env_observation_space: Observation space of the environment inside `MultiTask`, if that is `Discrete`.
 
     Raises:
-        Error: The observations are no flat Box with the spec's numbers at their end; from `add`, the `infos` are not
-            those of a wrapper that was made in the same way.
+        Error: The observations are no flat Box with the spec's numbers at their end, or `optimize_memory_usage` is
+            True; from `add`, the `infos` are not those of a wrapper that was made in the same way.
 
     Example:
         >>> import gymnasium as gym, rewardspec as rs
@@ -206,6 +206,12 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         if not isinstance(observation_space, gym.spaces.Box) or len(observation_space.shape) != 1:
             raise _not_flat(observation_space)
         super().__init__(buffer_size, observation_space, action_space, *args, **kwargs)
+        if self.optimize_memory_usage:
+            raise Error(
+                "CounterfactualReplayBuffer should be made with optimize_memory_usage=False. With True, SB3 takes the "
+                "observation of the next row for the next observation, and here the next row is the same step in "
+                "another state of the monitor."
+            )
         self.spec = spec
         ending = {
             "terminate_on_violation": terminate_on_violation,

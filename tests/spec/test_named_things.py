@@ -289,3 +289,25 @@ def test_an_episode_of_too_many_things_is_not_explained():
     labels = {"a": [dict.fromkeys(range(1000), 1.0)], "b": [{}]}
     with pytest.raises(RecordingError, match="fewer than 1,000 things of a sort"):
         spec.explain(labels)
+
+
+def test_a_misspelt_atom_is_told_of_once_and_atoms_of_other_specs_are_not(recwarn):
+    spec = rs.Spec([*SPEC.pairs, ("forall box: G !held(box)", 1)], sorts={"order": "names", "box": 2})
+    state = spec.start({"held": [0, 0]})
+    for labels in ({"paid": []}, {"placed": [], "goal": 1.0}, {"placed": [], "paid": [], "payed": []}):
+        state, _ = spec.step(state, {"held": [0, 0], **labels})
+    assert not recwarn.list
+    for _ in range(2):
+        state, _ = spec.step(state, {"held": [0, 0], "plced": ["order 7"]})
+    assert [str(one.message) for one in recwarn.list] == [
+        "No formula has the atom 'plced', so that its labels are not read. Did you mean 'placed'? This step leaves out "
+        "placed, paid."
+    ]
+    assert recwarn.list[0].filename == __file__
+
+
+def test_lint_does_not_advise_registers_which_cannot_be_shown():
+    late = rs.Spec([("forall order: G(placed(order) -> F[0,400] paid(order))", 1, False)], sorts={"order": "names"})
+    found = {finding.rule: finding.remedy for spec in (SETTLED, late) for finding in spec.lint(observe="nothing")}
+    policy = "Give it a policy with memory, or the last observations."
+    assert found["unseen-window"] == found["unseen-register"] == policy

@@ -127,11 +127,15 @@ class AECMonitorReward(BaseWrapper):
         env, agents = self.env, list(self.env.agents)
         selected = env.agent_selection if agents else None
         gone = [agent for agent in agents if env.terminations[agent] or env.truncations[agent]]
+        for agent in self._left.difference(gone).intersection(agents):  # it has come back, to an episode of its own
+            self._left.remove(agent)
+            self._agents.followers[agent].forget()
+            self._told.pop(agent, None)
         due = [agent for agent in agents if agent not in self._left and (agent in gone or agent == selected)]
         present = [agent for agent in agents if agent not in gone]
         self._see([agent for agent in gone if agent not in self._left], present)  # their last observations
         transitions = self._transitions(due)
-        over = self._agents.team_has_left or not present
+        over = not present or self._agents.team_has_left(present)
         has_acted = self._agents.team is not None and not self._agents.team_ended and bool(self._acted)
         if has_acted and (over or (selected in present and selected in self._acted)):
             self._see(present, present)
@@ -162,6 +166,7 @@ class AECMonitorReward(BaseWrapper):
         for agent in due:
             if agent in transitions:
                 del self._turns[agent]
+            if agent in transitions or agent in gone:
                 self._base[agent] = 0.0
             if agent in gone or self._ended:
                 self._left.add(agent)

@@ -48,6 +48,17 @@ class AgentNumbers:
         return tuple(number for follower in self._followers for number in follower.numbers())
 
 
+class Followers(dict[str | None, Follower]):
+    """The followers of the agents that an environment says are possible."""
+
+    def __missing__(self, agent: str | None) -> Follower:
+        known = ", ".join(name for name in self if name is not TEAM)
+        raise Error(
+            f"The environment's `possible_agents` should have all agents that may appear, and has {known}. "
+            f"Received {agent!r}, which has no spec and no space of observations."
+        )
+
+
 class Agents:
     """The followers of an environment's agents and of their team; the arguments are those of the wrappers.
 
@@ -85,10 +96,10 @@ class Agents:
         self.members = () if self.team is None else members(team, possible_agents)
         if team_spec is not None:
             _check_things(readable(team_spec), self.members)
-        self.followers: dict[str | None, Follower] = {
-            agent: Follower(specs.get(agent), observe, record, pays_base=agent not in self.members)
+        self.followers = Followers(
+            (agent, Follower(specs.get(agent), observe, record, pays_base=agent not in self.members))
             for agent in possible_agents
-        }
+        )
         self.reads_transitions = any(follower.reads_transitions for follower in self.followers.values())
         self._numbers = {
             agent: AgentNumbers(self.followers[agent], self.team if agent in self.members else None)
@@ -133,10 +144,9 @@ class Agents:
             if agent in self._seen:
                 self.active[agent] = agent in present
 
-    @property
-    def team_has_left(self) -> bool:
-        """Whether there were members in this episode, and all have left it."""
-        return bool(self.active) and not any(self.active.values())
+    def team_has_left(self, present: Sequence[str]) -> bool:
+        """Whether there were members in this episode, and none is in it now, also of those who were not seen yet."""
+        return bool(self.active) and not any(agent in self.members for agent in present)
 
     def team_begins_again(self, present: Sequence[str]) -> bool:
         """Whether a member has joined after the team's episode ended."""

@@ -135,7 +135,7 @@ class ParallelMonitorReward(BaseParallelWrapper):
             parts = [transitions[agent] for agent in acting if agent in self._agents.members]
             cut = any(part.truncated and not part.terminated for part in parts)
             total = sum(part.base_reward for part in parts)
-            over = self._agents.team_has_left or not present
+            over = not present or self._agents.team_has_left(present)
             transitions[TEAM] = self._agents.team_transition(actions, total, over and not cut, over and cut)
         outcomes = self._agents.outcomes(transitions, ends=False)
         ended = self._ends and any(outcome.violated for outcome in outcomes.values())

@@ -14,11 +14,12 @@ one.
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
-from rewardspec.errors import LabelError, SpecError
+from rewardspec.errors import LabelError, SpecError, did_you_mean
 from rewardspec.logic.label_ranges import checked_number
 from rewardspec.logic.quantifiers import Exists, Mean, Quantified
 from rewardspec.machines.heads import Field, Head, output
@@ -251,6 +252,10 @@ class NamedThingsMachine(Machine[RewardHead]):
         super().__init__(program, head, split)
         self.pairs = tuple(pairs)
         self._vetoes = tuple(vetoes)
+        self._atoms = dict.fromkeys(atom for pair in pairs for atom in pair.predicates)
+        # Labels of `held(0)` and `held(1)` are also given as those of `held`.
+        self._known = frozenset(self._atoms).union(program.atoms, (atom.partition("(")[0] for atom in program.atoms))
+        self._unknown: set[str] = set()  # atoms of no formula that a step has named, which are looked at once
         self._place = 1 + len(program.registers) + len(program.windows)
 
     def populations(self, state: tuple[Any, ...]) -> tuple[Population, ...]:
@@ -275,6 +280,8 @@ class NamedThingsMachine(Machine[RewardHead]):
         ) -> tuple[Any, Any]:
             if state.__class__ is not tuple or (labels.__class__ is not dict and not isinstance(labels, Mapping)):
                 self._refuse()
+            if not labels.keys() <= self._known:
+                self._warn_of_misspelt(labels)
             others = self._numbers(labels)
             populations, things, values, uppers = state[place], [], [], []
             for number, pair in enumerate(pairs):
@@ -288,6 +295,24 @@ class NamedThingsMachine(Machine[RewardHead]):
             return (*after[:place], tuple(things), *after[place:]), reward
 
         return step
+
+    def _warn_of_misspelt(self, labels: Mapping[str, Any]) -> None:
+        """Warn, once for each name, of labels of an unknown atom that looks like one that the step leaves out.
+
+        That is no error, because labels of other atoms may be there, for other specs.
+        """
+        left_out = [atom for atom in self._atoms if atom not in labels]
+        for name in labels:
+            if left_out and name not in self._known and name not in self._unknown:
+                self._unknown.add(name)
+                hint = did_you_mean(str(name), left_out)
+                if hint:
+                    warnings.warn(
+                        f"No formula has the atom {name!r}, so that its labels are not read.{hint} This step leaves "
+                        f"out {', '.join(left_out)}.",
+                        UserWarning,
+                        stacklevel=3,
+                    )
 
     def _numbers(self, labels: Mapping[str, Any]) -> Mapping[str, Any]:
         """The labels, those of atoms that are about no names checked to be there and to be numbers."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 from rewardspec.spec.atoms.expression_atoms import ExpressionAtom
 from rewardspec.spec.atoms.functions import AtomFunction, DerivedAtom
-from rewardspec.types import Action, Info, Number, Observation
+from rewardspec.types import Number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +18,10 @@ class PerAgent(DerivedAtom):
         """The label of each agent, by name."""
         return {
             agent: super(PerAgent, self).__call__(
-                _own(obs, agent), _own(action, agent), seen, info if agent not in (info or ()) else info[agent]
+                (obs or {}).get(agent, seen),  # as after a reset, where the agent has joined with this step
+                (action or {}).get(agent),
+                seen,
+                info if agent not in (info or ()) else info[agent],
             )
             for agent, seen in next_obs.items()
         }
@@ -28,10 +30,6 @@ class PerAgent(DerivedAtom):
         """The same atom as a spec of robustness reads it, or one of degrees; see `ExpressionAtom.with_margin`."""
         own = self.function
         return PerAgent(own.with_margin(margin)) if isinstance(own, ExpressionAtom) else self
-
-
-def _own(part: Mapping[str, Observation | Action | Info] | None, agent: str) -> Any:
-    return None if part is None else part.get(agent)
 
 
 def per_agent(function: AtomFunction | str) -> PerAgent:
@@ -43,7 +41,8 @@ def per_agent(function: AtomFunction | str) -> PerAgent:
     Args:
         function: A function of one agent's `(obs, action, next_obs)` or `(obs, action, next_obs, info)`, or an
             expression such as `"next_obs[0] < 0.2"`. The action is None after a reset, and where the agent did not
-            act. `info` is the agent's own where infos are by agent, otherwise that of the environment.
+            act. Where an agent joins, `obs` is its first observation, as after a reset. `info` is the agent's own where
+            infos are by agent, otherwise that of the environment.
 
     Example:
         >>> low = per_agent(lambda obs, action, next_obs: next_obs[0] < 0.2)

@@ -140,7 +140,7 @@ def unseen_window(linted: LintedSpec) -> Iterator[Finding]:
         looks = f"{called(number, pair)} depends on {_extent(part, longest)}, for `{to_string(part, longest=80)}`"
         if linted.observe != "registers":
             message = f"{looks}, of which the agent sees nothing: what it is paid is no function of what it sees."
-            remedy = "Pass observe='registers'."
+            remedy = _to_show(linted)
         elif delays:
             message = f"{looks}. The agent sees only the oldest entry of this window."
             remedy = "Give it a policy with memory, or the last observations, or shorten the interval."
@@ -171,7 +171,14 @@ def unseen_register(linted: LintedSpec) -> Iterator[Finding]:
             f"{called(number, pair)} depends on what happened before ({', '.join(counts)}), which the agent does not "
             f"see with observe={linted.observe!r}."
         )
-        yield Finding("unseen-register", "warning", number, message, "Pass observe='registers'.")
+        yield Finding("unseen-register", "warning", number, message, _to_show(linted))
+
+
+def _to_show(linted: LintedSpec) -> str:
+    """What makes the agent see the registers, or do without."""
+    if linted.spec.axes.named:  # whose registers no observation has room for
+        return "Give it a policy with memory, or the last observations."
+    return "Pass observe='registers'."
 
 
 def _only_latches(formula: Formula) -> bool:
