@@ -382,6 +382,7 @@ def test_the_same_formula_paid_in_two_ways_is_not_redundant():
         Spec([Pair("G safe", 1, veto=False), ("F G far", -5)]),
         Spec([Pair("G (a | !a)", 1, veto=True), ("F G far", -5)]),
         Spec([Pair("G safe", 0, veto=True, penalty=-10), ("F G true", -1)]),
+        Spec([("G safe", 1), ("F G far", -5)], payment="potential"),
     ],
 )
 def test_not_veto_pays(spec):

@@ -159,8 +159,16 @@ veto=False in its pair.
 
 
 def once_violated(spec: Spec, penalty: float) -> str:
-    """Return what is paid once a safety objective with this penalty is violated."""
-    return PAYMENTS[spec.payment].once_violated.format(penalty=penalty)
+    """Return what is paid once a safety objective with this penalty is violated.
+
+    Example:
+        >>> spec = Spec([("G safe", 1), Pair("F goal", 10, payment="delta")])
+        >>> once_violated(spec, -2)
+        'every step pays -2, whatever the other pairs are worth; pairs paid by delta give back their level in that step'
+    """
+    others = dict.fromkeys(way for way in spec.payments if way != spec.payment and PAYMENTS[way].reads_before)
+    changes = f"; pairs paid by {' or '.join(others)} give back their level in that step" if others else ""
+    return PAYMENTS[spec.payment].once_violated.format(penalty=penalty) + changes
 
 
 def remedy_at_reset(pair: Pair, functions: Mapping[str, AtomFunction] | None, sometimes: bool) -> str:

@@ -131,7 +131,8 @@ def veto_pays(linted: LintedSpec) -> Iterator[Finding]:
     for way in dict.fromkeys(linted.payment_of(pair) for pair in linted.pairs):
         costs = [pair for _, pair, _ in linted.monitored if pair.weight < 0 and linted.payment_of(pair) == way]
         costs = [pair for pair in costs if not pair.vetoes]
-        if not vetoes or not costs:
+        # A potential is taken back in the end, so that no violation pays in the whole.
+        if not vetoes or not costs or way == "potential":
             continue
         lowest, surely = _lowest_level(linted, way)
         names = " and ".join(f"`{cost.formula}`" for cost in costs)
