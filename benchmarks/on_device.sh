@@ -5,8 +5,8 @@
 #     bash benchmarks/on_device.sh FOLDER [MINUTES]
 #
 # Jobs share the GPU, through NVIDIA's multi-process service where it is installed. After so many minutes, or with
-# Ctrl-C, everything ends. Jobs that have ended by then keep their results, and Water World goes on from a checkpoint in
-# the folder, of up to 800 MB for a method.
+# Ctrl-C, everything ends. Jobs that have ended by then keep their results. Others go on from checkpoints in the folder,
+# of up to 800 MB for a method of Water World; locomotion, with Brax's trainer, begins its job again.
 set -u
 out=$1
 until=$(($(date +%s) + 60 * ${2:-10000}))
