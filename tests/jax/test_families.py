@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import math
 import os
 import re
 import subprocess
@@ -139,30 +140,58 @@ def test_a_gymnax_environment_can_have_one_flag_as_purejaxrl_expects():
     assert set(info["formula_values"]) == set(SPEC.names)
 
 
-def test_brax_needs_a_limit_and_logs_the_values_at_the_end_of_an_episode():
-    require("brax")
-    from brax.envs.wrappers.training import EvalWrapper
-
-    atoms = {"far": lambda obs, action, next_obs: jnp.clip(next_obs[0], 0, 1)}
-    env = rs.jax.FunctionalEnvironment(
+def steady(low=-1.0, high=1.0):
+    """An environment that moves to the right by 1/8 in each step, whatever the action is."""
+    return rs.jax.FunctionalEnvironment(
         lambda key: (jnp.float32(0), jnp.zeros(1)),
         lambda key, x, action: (x + 0.125, jnp.stack([x + 0.125]), x, jnp.bool_(False), jnp.bool_(False), {}),
-        rs.jax.Box((1,)),
+        rs.jax.Box((1,), low, high),
     )
+
+
+def evaluated(envs, steps):
+    """What the evaluation of Brax adds up in so many steps of two environments, and the sums that training logs."""
+    from brax.envs.wrappers.training import EvalWrapper
+
+    envs, trained = EvalWrapper(rs.jax.as_brax(envs)), []
+    state = envs.reset(jax.random.split(jax.random.PRNGKey(0), 2))
+    for _ in range(steps):
+        state = envs.step(state, jnp.zeros((2, 1)))
+        trained.append(state.info["episode_metrics"])
+    return state.info["eval_metrics"].episode_metrics, trained
+
+
+def test_brax_needs_a_limit_and_logs_the_values_at_the_end_of_an_episode():
+    require("brax")
+    atoms = {"far": lambda obs, action, next_obs: jnp.clip(next_obs[0], 0, 1)}
     spec = rs.Spec([rs.Pair("F far", 1, payment="final"), rs.Pair("G !far", 1)], atoms)
     with pytest.raises(rs.SpecError, match=r"Received limit=None\. Pass SpecReward the trainer's `episode_length`"):
-        rs.jax.as_brax(rs.jax.SpecReward(env, spec, None))
-    envs = EvalWrapper(rs.jax.as_brax(rs.jax.SpecReward(env, spec, None, limit=4)))
-    state = envs.reset(jax.random.split(jax.random.PRNGKey(0), 2))
-    trained = []
-    for _ in range(6):
-        state = envs.step(state, jnp.zeros((2, 1)))
-        trained.append(state.info["episode_metrics"]["F far"].tolist())
-    evaluated = state.info["eval_metrics"].episode_metrics
-    assert evaluated["F far"].tolist() == [0.5, 0.5]
-    assert evaluated["G !far"].tolist() == [0.5, 0.5]
-    assert evaluated["base_reward"].tolist() == [0.75, 0.75]  # a sum
+        rs.jax.as_brax(rs.jax.SpecReward(steady(), spec, None))
+    found, trained = evaluated(rs.jax.SpecReward(steady(), spec, None, limit=4), 6)
+    assert found["F far"].tolist() == [0.5, 0.5]
+    assert found["G !far"].tolist() == [0.5, 0.5]
+    assert found["base_reward"].tolist() == [0.75, 0.75]  # a sum
+    trained = [sums["F far"].tolist() for sums in trained]
     assert trained == [[value] * 2 for value in (0.125, 0.25, 0.375, 0.5, 0.125, 0.25)]
+
+
+@pytest.mark.parametrize(("bound", "weight"), [(math.inf, 1), (None, 0)])
+def test_brax_logs_values_that_were_infinite_before_anything_was_measured(bound, weight):
+    require("brax")
+    atoms = {"far": lambda obs, action, next_obs: next_obs[0] - 0.25}
+    spec = rs.Spec([rs.Pair("F[2,5] far", weight)], atoms, semantics="robustness", bound=bound)
+    found, trained = evaluated(rs.jax.SpecReward(steady(), spec, None, limit=4), 6)
+    assert [step["F[2,5] far"].tolist() for step in trained] == [[x] * 2 for x in (0, 0, 0.125, 0.25, 0, 0)]
+    assert found["F[2,5] far"].tolist() == [0.25, 0.25]
+
+
+def test_an_evaluation_of_brax_that_is_shorter_than_an_episode_pays_no_end():
+    require("brax")
+    atoms = {"far": lambda obs, action, next_obs: jnp.clip(next_obs[0], 0, 1)}
+    spec = rs.Spec([rs.Pair("F far", 1, payment="final"), rs.Pair("G !far", 1, payment="delta")], atoms)
+    found, _ = evaluated(rs.jax.SpecReward(steady(), spec, None, limit=4), 3)
+    assert found["F far"].tolist() == [0.375, 0.375]
+    assert found["G !far"].tolist() == found["reward"].tolist() == [0.625, 0.625]
 
 
 def test_the_trainer_of_brax_runs_on_a_spec():

@@ -91,8 +91,8 @@ def as_brax(envs: SpecReward) -> Any:
     space.
 
     In the trainer's logs, `eval/episode_` and the name of a formula is the value of the formula at the end of the
-    episode: `metrics` has how much it changed in the step, and the trainer adds that up. The environment's own reward
-    and the cost are sums.
+    episode: `metrics` has how much it changed in the step, and the trainer adds that up. A robustness that is infinite,
+    because nothing has been measured yet, counts as 0 there. The environment's own reward and the cost are sums.
 
     Args:
         envs: The environments with their spec, whose observations are single arrays. Its `limit` should be the
@@ -147,7 +147,9 @@ def as_brax(envs: SpecReward) -> Any:
             metrics = {"base_reward": info["base_reward"]}
             if envs.spec is not None:
                 # The trainer adds metrics up: changes of a value add up to the value at the end of the episode.
-                changes = {name: value - sums[name] for name, value in info["formula_values"].items()}
+                # It multiplies those after the end by 0, and would make NaN of what is infinite.
+                values = {name: jnp.where(jnp.isinf(v), 0.0, v) for name, v in info["formula_values"].items()}
+                changes = {name: value - sums[name] for name, value in values.items()}
                 metrics |= {"cost": info["cost"], **changes}
             done, like = terminated | truncated, state.done.dtype
             added = {**metrics, "sum_reward": reward, "length": jnp.ones_like(reward)}
