@@ -83,6 +83,48 @@ def test_wrappers_that_reset_or_hide_steps_are_refused():
     with pytest.raises(rs.Error, match=r"unpack what `make` returns: from_gymnax\(\*gymnax.make"):
         rs.jax.from_gymnax((env, params))
 
+    jaxmarl = require("jaxmarl")
+    with pytest.raises(rs.Error, match="Received LogWrapper"):
+        rs.jax.from_jaxmarl(
+            importlib.import_module("jaxmarl.wrappers.baselines").LogWrapper(jaxmarl.make("MPE_simple_v3"))
+        )
+
+
+def short(module):
+    """An environment of a library whose episodes have six steps, or one more in JaxMARL's MPE and SMAX."""
+    library = require(module.partition(" ")[0])
+    if module == "xminigrid":
+        env, params = library.make("MiniGrid-DoorKey-5x5")
+        return rs.jax.from_xminigrid(env, params.replace(max_steps=6))
+    if module == "navix":
+        return rs.jax.from_navix(library.make("Navix-DoorKey-5x5-v0", max_steps=6))
+    if module == "jumanji":
+        return rs.jax.from_jumanji(library.make("RubiksCube-v0", time_limit=6))
+    name, options = {
+        "jaxmarl MPE": ("MPE_simple_spread_v3", {"max_steps": 6}),
+        "jaxmarl SMAX": ("HeuristicEnemySMAX", {"max_steps": 6}),
+        "jaxmarl riddle": ("switch_riddle", {"num_agents": 3}),
+    }[module]
+    return rs.jax.from_jaxmarl(library.make(name, **options))
+
+
+@pytest.mark.parametrize("module", ["xminigrid", "navix", "jumanji", "jaxmarl MPE", "jaxmarl SMAX", "jaxmarl riddle"])
+def test_the_limit_that_an_adapter_reads_is_the_length_of_the_longest_episodes(module):
+    env = short(module)
+    envs = rs.jax.SpecReward(env, None, 8)
+
+    def body(state, key):
+        actions = rs.jax.sample_actions(env.action_space, key, 8)
+        state, _, _, terminated, truncated, info = envs.step(key, state, actions)
+        return state, (terminated, truncated, info["episode"]["length"])
+
+    run = jax.jit(lambda key: jax.lax.scan(body, envs.reset(key)[0], jax.random.split(key, 20))[1])
+    terminated, truncated, lengths = map(np.asarray, run(jax.random.key(0)))
+    assert lengths[terminated | truncated].max() == lengths.max() == env.limit
+    assert (lengths[truncated] == env.limit).all()
+    assert truncated.any() or module == "jumanji"  # where a cube that is not solved in time is lost
+    assert envs.episode_limit == env.limit == (7 if module in ("jaxmarl MPE", "jaxmarl SMAX") else 6)
+
 
 def test_environments_that_are_not_adapted_are_refused():
     gymnax, navix = require("gymnax"), require("navix")
