@@ -236,6 +236,23 @@ def test_an_evaluation_of_brax_that_is_shorter_than_an_episode_pays_no_end():
     assert found["G !far"].tolist() == found["reward"].tolist() == [0.625, 0.625]
 
 
+@pytest.mark.parametrize("name", ["cost", "length", "reward", "falls_per_step"])
+def test_names_that_mean_something_else_in_the_logs_of_brax_are_refused(name):
+    require("brax")
+    spec = rs.Spec([rs.Pair("far", 1, name=name)], {"far": lambda obs, action, next_obs: jnp.clip(next_obs[0], 0, 1)})
+    with pytest.raises(rs.SpecError, match=f"Received '{name}'. Change the pair's name"):
+        rs.jax.as_brax(rs.jax.SpecReward(steady(), spec, None, limit=4))
+
+
+def test_actions_of_brax_are_scaled_to_finite_bounds():
+    require("brax")
+    with pytest.raises(rs.SpecError, match=r"should be finite\. Received Box"):
+        rs.jax.as_brax(rs.jax.SpecReward(steady(high=math.inf), None, None, limit=4))
+    with pytest.raises(rs.SpecError, match=r"should be finite\. Received Box"):
+        rs.jax.as_brax(rs.jax.SpecReward(steady(low=np.array([-np.inf])), None, None, limit=4))
+    assert rs.jax.as_brax(rs.jax.SpecReward(steady(0.0, 2.0), None, None, limit=4)).action_size == 1
+
+
 def test_the_trainer_of_brax_runs_on_a_spec():
     require("brax")
     from brax.training.agents.ppo import networks

@@ -15,6 +15,7 @@ from rewardspec.jax.spec_reward import SpecReward
 from rewardspec.types import Action, Array
 
 _KEPT = ("base_reward", "cost", "violated", "formula_values", "episode")  # of `info`, in both
+_LOGGED = ("base_reward", "cost", "length", "reward", "sum_reward")  # by the trainers of Brax, beside the formulas
 
 
 def as_gymnax(envs: SpecReward, *, one_flag: bool = False) -> Any:
@@ -100,8 +101,8 @@ def as_brax(envs: SpecReward) -> Any:
             episode is not paid if the episode goes on.
 
     Raises:
-        SpecError: Actions are not a `Box` of shape (size,), observations are not single arrays, or nothing limits
-            episodes.
+        SpecError: Actions are not a `Box` of shape (size,) with finite bounds, observations are not single arrays,
+            nothing limits episodes, or a formula has a name that means something else in the trainer's logs.
     """
     try:
         from brax.envs.base import Env, State
@@ -115,7 +116,15 @@ def as_brax(envs: SpecReward) -> Any:
             "Episodes should have a limit, because the trainer does not truncate them. Received limit=None. Pass "
             "SpecReward the trainer's `episode_length`: limit=1000."
         )
+    for name in () if envs.spec is None else envs.spec.names:
+        if name in _LOGGED or name.endswith("per_step"):
+            raise SpecError(
+                f"A formula should have a name of its own in the trainer's logs, where {', '.join(_LOGGED)} are other "
+                f"numbers, and names that end in per_step means over steps. Received {name!r}. Change the pair's name."
+            )
     (size,), low, high = space.shape, jnp.asarray(space.low), jnp.asarray(space.high)
+    if not bool((jnp.isfinite(low) & jnp.isfinite(high)).all()):
+        raise SpecError(f"The trainer's actions are scaled to bounds, which should be finite. Received {space}.")
     unit = bool((low == -1.0).all() and (high == 1.0).all())
 
     class SpecRewardBrax(Env):
