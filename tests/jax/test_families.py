@@ -1,5 +1,6 @@
 """Environments of other JAX libraries, and their trainers, on the real packages: `make jaxenvs`."""
 
+import dataclasses
 import functools
 import importlib
 import math
@@ -251,6 +252,41 @@ def test_actions_of_brax_are_scaled_to_finite_bounds():
     with pytest.raises(rs.SpecError, match=r"should be finite\. Received Box"):
         rs.jax.as_brax(rs.jax.SpecReward(steady(low=np.array([-np.inf])), None, None, limit=4))
     assert rs.jax.as_brax(rs.jax.SpecReward(steady(0.0, 2.0), None, None, limit=4)).action_size == 1
+
+
+def test_actions_of_gymnax_may_be_single_numbers():
+    require("gymnax")
+    env = dataclasses.replace(steady(), action_space=rs.jax.Box((), 0.0, 2.0))
+    found = rs.jax.as_gymnax(rs.jax.SpecReward(env, None, None))
+    assert (found.num_actions, found.action_space().shape) == (1, ())
+
+
+def test_gymnax_trainers_get_our_entries_of_info_and_not_those_of_the_environment():
+    require("gymnax")
+    noisy = rs.jax.FunctionalEnvironment(
+        lambda key: (jnp.float32(0), jnp.zeros(1)),
+        lambda key, x, action: (
+            x,
+            jnp.stack([x]),
+            x,
+            x > 0,
+            x > 0,
+            {"cost": x + 7, "violated": x, "env_info": x, "k": x},
+        ),
+        rs.jax.Discrete(2),
+    )
+    spec = rs.Spec([rs.Pair("G far", 1, penalty=-1)], {"far": lambda obs, action, next_obs: next_obs[0] > 0})
+    ours = {"base_reward", "cost", "violated", "formula_values", "episode"}
+    for given, kept in ((spec, ours), (None, {"base_reward", "episode"})):
+        env = rs.jax.as_gymnax(rs.jax.SpecReward(noisy, given, None, limit=2))
+        _, state = env.reset(jax.random.key(0))
+        *_, info = env.step(jax.random.key(1), state, 0)
+        assert set(info) == kept | {"terminated", "truncated", "final_observation"}
+        assert float(info["base_reward"]) == 0.0
+    env = rs.jax.as_gymnax(rs.jax.SpecReward(noisy, spec, None, limit=2), one_flag=True)
+    *_, reward, _, info = env.step(jax.random.key(1), env.reset(jax.random.key(0))[1], 0)
+    assert set(info) == ours
+    assert (float(info["cost"]), bool(info["violated"]), float(reward)) == (0.0, True, -1.0)  # violated at the reset
 
 
 def test_the_trainer_of_brax_runs_on_a_spec():

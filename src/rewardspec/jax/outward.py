@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import jax
@@ -14,7 +15,7 @@ from rewardspec.jax.environment import Box, Discrete
 from rewardspec.jax.spec_reward import SpecReward
 from rewardspec.types import Action, Array
 
-_KEPT = ("base_reward", "cost", "violated", "formula_values", "episode")  # of `info`, in both
+_KEPT = ("base_reward", "episode", "cost", "violated", "formula_values")  # of `info`; without a spec the first two
 _LOGGED = ("base_reward", "cost", "length", "reward", "sum_reward")  # by the trainers of Brax, beside the formulas
 
 
@@ -42,6 +43,7 @@ def as_gymnax(envs: SpecReward, *, one_flag: bool = False) -> Any:
     except ImportError:
         raise MissingExtraError("gymnax", "jax-envs", "rewardspec.jax.as_gymnax") from None
     one, space = dataclasses.replace(envs, num_envs=None), envs.action_space
+    kept = _KEPT[:2] if envs.spec is None else _KEPT  # an entry of the environment may have one of the other names
     struct = one.observation_struct
     observations = spaces.Box(-jnp.inf, jnp.inf, one.observation_shape, struct.dtype)
     if not isinstance(space, Discrete | Box):
@@ -49,7 +51,7 @@ def as_gymnax(envs: SpecReward, *, one_flag: bool = False) -> Any:
     if isinstance(space, Discrete):
         count, actions = space.n, spaces.Discrete(space.n)
     else:
-        count, actions = space.shape[0], spaces.Box(space.low, space.high, space.shape)
+        count, actions = math.prod(space.shape[:1]), spaces.Box(space.low, space.high, space.shape)
 
     class SpecRewardGymnax(environment.Environment):
         """The environment that `as_gymnax` returns."""
@@ -66,7 +68,7 @@ def as_gymnax(envs: SpecReward, *, one_flag: bool = False) -> Any:
 
         def step(self, key: Array, state: Any, action: Action, params: Any = None) -> Any:
             state, obs, reward, terminated, truncated, info = one.step(key, state, action)
-            found = {name: info[name] for name in _KEPT if name in info}
+            found = {name: info[name] for name in kept}
             if one_flag:
                 return obs, state, reward, terminated | truncated, found
             found |= {"terminated": terminated, "truncated": truncated, "final_observation": info["final_obs"]}
