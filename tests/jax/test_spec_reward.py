@@ -363,6 +363,10 @@ def test_entries_of_the_environment_with_our_names_are_kept():
     assert {name: column.tolist() for name, column in info["env_info"].items()} == {"cost": [7, 7]}
     assert info["speed"].tolist() == [3, 3]
     assert "env_info" not in played()[2].info
+    own["env_info"] = jnp.float32(5)
+    envs = of_zero(ATOMS["inside"], own)
+    info = envs.step(jax.random.key(1), envs.reset(jax.random.key(0))[0], jnp.zeros(2))[-1]
+    assert {name: column.tolist() for name, column in info["env_info"].items()} == {"cost": [7, 7], "env_info": [5, 5]}
 
 
 @pytest.mark.parametrize(

@@ -402,7 +402,7 @@ class SpecReward:
 
 def _beside(own: Info, added: dict[str, Any]) -> dict[str, Any]:
     """Return entries beside the environment's own; own ones of the same names are in `env_info`."""
-    hidden = {name: value for name, value in own.items() if name in added}
+    hidden = {name: value for name, value in own.items() if name in added or name == "env_info"}
     return {**own, **added, **({"env_info": hidden} if hidden else {})}
 
 
