@@ -324,6 +324,12 @@ class SpecReward:
             )
         if jax.tree.structure(state.monitor) != self._monitor_structure:
             raise Error("`state` should be of this SpecReward. Received one of another spec. Call `reset`.")
+        if (state.first is not None) != (self.auto_reset == "first"):
+            kept = "without" if state.first is None else "with"
+            raise Error(
+                "`state` should hold first states to return to where auto_reset='first', and only there. Received one "
+                f"{kept} them, and auto_reset={self.auto_reset!r}. Call `reset`."
+            )
 
     @functools.cached_property
     def _monitor_structure(self) -> Any:
