@@ -1,7 +1,9 @@
 """Environments of other JAX libraries, and their trainers, on the real packages: `make jaxenvs`."""
 
+import dataclasses
 import functools
 import importlib
+import math
 import os
 import re
 import subprocess
@@ -82,6 +84,48 @@ def test_wrappers_that_reset_or_hide_steps_are_refused():
     with pytest.raises(rs.Error, match=r"unpack what `make` returns: from_gymnax\(\*gymnax.make"):
         rs.jax.from_gymnax((env, params))
 
+    jaxmarl = require("jaxmarl")
+    with pytest.raises(rs.Error, match="Received LogWrapper"):
+        rs.jax.from_jaxmarl(
+            importlib.import_module("jaxmarl.wrappers.baselines").LogWrapper(jaxmarl.make("MPE_simple_v3"))
+        )
+
+
+def short(module):
+    """An environment of a library whose episodes have six steps, or one more in JaxMARL's MPE and SMAX."""
+    library = require(module.partition(" ")[0])
+    if module == "xminigrid":
+        env, params = library.make("MiniGrid-DoorKey-5x5")
+        return rs.jax.from_xminigrid(env, params.replace(max_steps=6))
+    if module == "navix":
+        return rs.jax.from_navix(library.make("Navix-DoorKey-5x5-v0", max_steps=6))
+    if module == "jumanji":
+        return rs.jax.from_jumanji(library.make("RubiksCube-v0", time_limit=6))
+    name, options = {
+        "jaxmarl MPE": ("MPE_simple_spread_v3", {"max_steps": 6}),
+        "jaxmarl SMAX": ("HeuristicEnemySMAX", {"max_steps": 6}),
+        "jaxmarl riddle": ("switch_riddle", {"num_agents": 3}),
+    }[module]
+    return rs.jax.from_jaxmarl(library.make(name, **options))
+
+
+@pytest.mark.parametrize("module", ["xminigrid", "navix", "jumanji", "jaxmarl MPE", "jaxmarl SMAX", "jaxmarl riddle"])
+def test_the_limit_that_an_adapter_reads_is_the_length_of_the_longest_episodes(module):
+    env = short(module)
+    envs = rs.jax.SpecReward(env, None, 8)
+
+    def body(state, key):
+        actions = rs.jax.sample_actions(env.action_space, key, 8)
+        state, _, _, terminated, truncated, info = envs.step(key, state, actions)
+        return state, (terminated, truncated, info["episode"]["length"])
+
+    run = jax.jit(lambda key: jax.lax.scan(body, envs.reset(key)[0], jax.random.split(key, 20))[1])
+    terminated, truncated, lengths = map(np.asarray, run(jax.random.key(0)))
+    assert lengths[terminated | truncated].max() == lengths.max() == env.limit
+    assert (lengths[truncated] == env.limit).all()
+    assert truncated.any() or module == "jumanji"  # where a cube that is not solved in time is lost
+    assert envs.episode_limit == env.limit == (7 if module in ("jaxmarl MPE", "jaxmarl SMAX") else 6)
+
 
 def test_environments_that_are_not_adapted_are_refused():
     gymnax, navix = require("gymnax"), require("navix")
@@ -139,30 +183,110 @@ def test_a_gymnax_environment_can_have_one_flag_as_purejaxrl_expects():
     assert set(info["formula_values"]) == set(SPEC.names)
 
 
-def test_brax_needs_a_limit_and_logs_the_values_at_the_end_of_an_episode():
-    require("brax")
-    from brax.envs.wrappers.training import EvalWrapper
-
-    atoms = {"far": lambda obs, action, next_obs: jnp.clip(next_obs[0], 0, 1)}
-    env = rs.jax.FunctionalEnvironment(
+def steady(low=-1.0, high=1.0):
+    """An environment that moves to the right by 1/8 in each step, whatever the action is."""
+    return rs.jax.FunctionalEnvironment(
         lambda key: (jnp.float32(0), jnp.zeros(1)),
         lambda key, x, action: (x + 0.125, jnp.stack([x + 0.125]), x, jnp.bool_(False), jnp.bool_(False), {}),
-        rs.jax.Box((1,)),
+        rs.jax.Box((1,), low, high),
     )
+
+
+def evaluated(envs, steps):
+    """What the evaluation of Brax adds up in so many steps of two environments, and the sums that training logs."""
+    from brax.envs.wrappers.training import EvalWrapper
+
+    envs, trained = EvalWrapper(rs.jax.as_brax(envs)), []
+    state = envs.reset(jax.random.split(jax.random.PRNGKey(0), 2))
+    for _ in range(steps):
+        state = envs.step(state, jnp.zeros((2, 1)))
+        trained.append(state.info["episode_metrics"])
+    return state.info["eval_metrics"].episode_metrics, trained
+
+
+def test_brax_needs_a_limit_and_logs_the_values_at_the_end_of_an_episode():
+    require("brax")
+    atoms = {"far": lambda obs, action, next_obs: jnp.clip(next_obs[0], 0, 1)}
     spec = rs.Spec([rs.Pair("F far", 1, payment="final"), rs.Pair("G !far", 1)], atoms)
     with pytest.raises(rs.SpecError, match=r"Received limit=None\. Pass SpecReward the trainer's `episode_length`"):
-        rs.jax.as_brax(rs.jax.SpecReward(env, spec, None))
-    envs = EvalWrapper(rs.jax.as_brax(rs.jax.SpecReward(env, spec, None, limit=4)))
-    state = envs.reset(jax.random.split(jax.random.PRNGKey(0), 2))
-    trained = []
-    for _ in range(6):
-        state = envs.step(state, jnp.zeros((2, 1)))
-        trained.append(state.info["episode_metrics"]["F far"].tolist())
-    evaluated = state.info["eval_metrics"].episode_metrics
-    assert evaluated["F far"].tolist() == [0.5, 0.5]
-    assert evaluated["G !far"].tolist() == [0.5, 0.5]
-    assert evaluated["base_reward"].tolist() == [0.75, 0.75]  # a sum
+        rs.jax.as_brax(rs.jax.SpecReward(steady(), spec, None))
+    found, trained = evaluated(rs.jax.SpecReward(steady(), spec, None, limit=4), 6)
+    assert found["F far"].tolist() == [0.5, 0.5]
+    assert found["G !far"].tolist() == [0.5, 0.5]
+    assert found["base_reward"].tolist() == [0.75, 0.75]  # a sum
+    trained = [sums["F far"].tolist() for sums in trained]
     assert trained == [[value] * 2 for value in (0.125, 0.25, 0.375, 0.5, 0.125, 0.25)]
+
+
+@pytest.mark.parametrize(("bound", "weight"), [(math.inf, 1), (None, 0)])
+def test_brax_logs_values_that_were_infinite_before_anything_was_measured(bound, weight):
+    require("brax")
+    atoms = {"far": lambda obs, action, next_obs: next_obs[0] - 0.25}
+    spec = rs.Spec([rs.Pair("F[2,5] far", weight)], atoms, semantics="robustness", bound=bound)
+    found, trained = evaluated(rs.jax.SpecReward(steady(), spec, None, limit=4), 6)
+    assert [step["F[2,5] far"].tolist() for step in trained] == [[x] * 2 for x in (0, 0, 0.125, 0.25, 0, 0)]
+    assert found["F[2,5] far"].tolist() == [0.25, 0.25]
+
+
+def test_an_evaluation_of_brax_that_is_shorter_than_an_episode_pays_no_end():
+    require("brax")
+    atoms = {"far": lambda obs, action, next_obs: jnp.clip(next_obs[0], 0, 1)}
+    spec = rs.Spec([rs.Pair("F far", 1, payment="final"), rs.Pair("G !far", 1, payment="delta")], atoms)
+    found, _ = evaluated(rs.jax.SpecReward(steady(), spec, None, limit=4), 3)
+    assert found["F far"].tolist() == [0.375, 0.375]
+    assert found["G !far"].tolist() == found["reward"].tolist() == [0.625, 0.625]
+
+
+@pytest.mark.parametrize("name", ["cost", "length", "reward", "falls_per_step"])
+def test_names_that_mean_something_else_in_the_logs_of_brax_are_refused(name):
+    require("brax")
+    spec = rs.Spec([rs.Pair("far", 1, name=name)], {"far": lambda obs, action, next_obs: jnp.clip(next_obs[0], 0, 1)})
+    with pytest.raises(rs.SpecError, match=f"Received '{name}'. Change the pair's name"):
+        rs.jax.as_brax(rs.jax.SpecReward(steady(), spec, None, limit=4))
+
+
+def test_actions_of_brax_are_scaled_to_finite_bounds():
+    require("brax")
+    with pytest.raises(rs.SpecError, match=r"should be finite\. Received Box"):
+        rs.jax.as_brax(rs.jax.SpecReward(steady(high=math.inf), None, None, limit=4))
+    with pytest.raises(rs.SpecError, match=r"should be finite\. Received Box"):
+        rs.jax.as_brax(rs.jax.SpecReward(steady(low=np.array([-np.inf])), None, None, limit=4))
+    assert rs.jax.as_brax(rs.jax.SpecReward(steady(0.0, 2.0), None, None, limit=4)).action_size == 1
+
+
+def test_actions_of_gymnax_may_be_single_numbers():
+    require("gymnax")
+    env = dataclasses.replace(steady(), action_space=rs.jax.Box((), 0.0, 2.0))
+    found = rs.jax.as_gymnax(rs.jax.SpecReward(env, None, None))
+    assert (found.num_actions, found.action_space().shape) == (1, ())
+
+
+def test_gymnax_trainers_get_our_entries_of_info_and_not_those_of_the_environment():
+    require("gymnax")
+    noisy = rs.jax.FunctionalEnvironment(
+        lambda key: (jnp.float32(0), jnp.zeros(1)),
+        lambda key, x, action: (
+            x,
+            jnp.stack([x]),
+            x,
+            x > 0,
+            x > 0,
+            {"cost": x + 7, "violated": x, "env_info": x, "k": x},
+        ),
+        rs.jax.Discrete(2),
+    )
+    spec = rs.Spec([rs.Pair("G far", 1, penalty=-1)], {"far": lambda obs, action, next_obs: next_obs[0] > 0})
+    ours = {"base_reward", "cost", "violated", "formula_values", "episode"}
+    for given, kept in ((spec, ours), (None, {"base_reward", "episode"})):
+        env = rs.jax.as_gymnax(rs.jax.SpecReward(noisy, given, None, limit=2))
+        _, state = env.reset(jax.random.key(0))
+        *_, info = env.step(jax.random.key(1), state, 0)
+        assert set(info) == kept | {"terminated", "truncated", "final_observation"}
+        assert float(info["base_reward"]) == 0.0
+    env = rs.jax.as_gymnax(rs.jax.SpecReward(noisy, spec, None, limit=2), one_flag=True)
+    *_, reward, _, info = env.step(jax.random.key(1), env.reset(jax.random.key(0))[1], 0)
+    assert set(info) == ours
+    assert (float(info["cost"]), bool(info["violated"]), float(reward)) == (0.0, True, -1.0)  # violated at the reset
 
 
 def test_the_trainer_of_brax_runs_on_a_spec():

@@ -334,6 +334,7 @@ def test_arguments_of_another_batch_or_in_another_order_are_refused():
     envs, key, actions = of_zero(), jax.random.key(0), jnp.zeros(2)
     state, _ = envs.reset(key)
     past = dataclasses.replace(envs, spec=rs.Spec([("F(b & F c)", 1)], dict.fromkeys("bc", lambda o, a, n: n[0])))
+    first = dataclasses.replace(envs, auto_reset="first")
     for call, message in [
         (lambda: envs.reset(jax.random.split(key, 2)), r"`key` should be one random key.* Received key<fry>\[2\]"),
         (lambda: envs.reset(0), "`key` should be one random key.* Received a int"),
@@ -347,6 +348,8 @@ def test_arguments_of_another_batch_or_in_another_order_are_refused():
         ),
         (lambda: past.step(key, state, actions), "Received one of another spec"),
         (lambda: dataclasses.replace(envs, spec=None).step(key, state, actions), "Received one of another spec"),
+        (lambda: first.step(key, state, actions), "Received one without them, and auto_reset='first'"),
+        (lambda: envs.step(key, first.reset(key)[0], actions), "Received one with them, and auto_reset='fresh'"),
     ]:
         with pytest.raises(rs.Error, match=message):
             call()
@@ -363,6 +366,10 @@ def test_entries_of_the_environment_with_our_names_are_kept():
     assert {name: column.tolist() for name, column in info["env_info"].items()} == {"cost": [7, 7]}
     assert info["speed"].tolist() == [3, 3]
     assert "env_info" not in played()[2].info
+    own["env_info"] = jnp.float32(5)
+    envs = of_zero(ATOMS["inside"], own)
+    info = envs.step(jax.random.key(1), envs.reset(jax.random.key(0))[0], jnp.zeros(2))[-1]
+    assert {name: column.tolist() for name, column in info["env_info"].items()} == {"cost": [7, 7], "env_info": [5, 5]}
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ _ADAPTERS = {
 }
 """By the package of an environment's class, what adapts it."""
 
+_ONE_STEP_MORE = ("SimpleMPE", "SMAX", "EnemySMAX")  # of JaxMARL: they compare `max_steps` with the steps so far
+
 
 def from_gymnax(env: Any, params: Any = None) -> FunctionalEnvironment:
     """Adapt a gymnax environment, of version 1 or older.
@@ -228,7 +230,7 @@ def from_jaxmarl(env: Any) -> FunctionalEnvironment:
 
     Observations and actions are dicts by agent. The reward is the sum over the agents, whose own rewards are in
     `info["rewards"]`. An episode ends where `dones["__all__"]` says so. It counts as truncated if it has then reached
-    the environment's `max_steps`.
+    the environment's time limit: `max_steps`, and one step more in MPE and SMAX, which look at the count before a step.
 
     Args:
         env: What `jaxmarl.make` returns.
@@ -236,8 +238,11 @@ def from_jaxmarl(env: Any) -> FunctionalEnvironment:
     Raises:
         Error: The environment is wrapped.
     """
-    _require_bare(env, any_wrapper=True)
-    limit = getattr(env, "max_steps", None)
+    # SMAX with enemies that act holds one without, and is no wrapper: it has a step of its own.
+    _require_bare(env, "EpisodeWrapper", any_wrapper=not hasattr(type(env), "step_env"))
+    limit = _steps(env, "max_steps")
+    if limit is not None and any(kind.__name__ in _ONE_STEP_MORE for kind in type(env).__mro__):
+        limit += 1
 
     def reset(key: Any) -> Any:
         obs, state = env.reset(key)
@@ -246,13 +251,14 @@ def from_jaxmarl(env: Any) -> FunctionalEnvironment:
     def step(key: Any, state: Any, action: Any) -> Any:
         obs, state, rewards, dones, info = env.step_env(key, state, action)
         ended, cut = dones["__all__"], jnp.bool_(False)
-        if limit is not None and hasattr(state, "step"):
-            cut = jnp.all(state.step >= limit)
+        counting: Any = state if hasattr(state, "step") else getattr(state, "state", None)
+        if limit is not None and hasattr(counting, "step"):
+            cut = jnp.all(counting.step >= limit)
         total = sum(jnp.asarray(rewards[agent]) for agent in env.agents)
         return state, obs, total, ended & ~cut, ended & cut, {**info, "rewards": rewards}
 
     spaces = {agent: _space(env.action_space(agent)) for agent in env.agents}
-    return FunctionalEnvironment(reset, step, spaces, _steps(env, "max_steps"))
+    return FunctionalEnvironment(reset, step, spaces, limit)
 
 
 def _steps(of: Any, name: str) -> int | None:

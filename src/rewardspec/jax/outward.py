@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import jax
@@ -14,7 +15,8 @@ from rewardspec.jax.environment import Box, Discrete
 from rewardspec.jax.spec_reward import SpecReward
 from rewardspec.types import Action, Array
 
-_KEPT = ("base_reward", "cost", "violated", "formula_values", "episode")  # of `info`, in both
+_KEPT = ("base_reward", "episode", "cost", "violated", "formula_values")  # of `info`; without a spec the first two
+_LOGGED = ("base_reward", "cost", "length", "reward", "sum_reward")  # by the trainers of Brax, beside the formulas
 
 
 def as_gymnax(envs: SpecReward, *, one_flag: bool = False) -> Any:
@@ -41,6 +43,7 @@ def as_gymnax(envs: SpecReward, *, one_flag: bool = False) -> Any:
     except ImportError:
         raise MissingExtraError("gymnax", "jax-envs", "rewardspec.jax.as_gymnax") from None
     one, space = dataclasses.replace(envs, num_envs=None), envs.action_space
+    kept = _KEPT[:2] if envs.spec is None else _KEPT  # an entry of the environment may have one of the other names
     struct = one.observation_struct
     observations = spaces.Box(-jnp.inf, jnp.inf, one.observation_shape, struct.dtype)
     if not isinstance(space, Discrete | Box):
@@ -48,7 +51,7 @@ def as_gymnax(envs: SpecReward, *, one_flag: bool = False) -> Any:
     if isinstance(space, Discrete):
         count, actions = space.n, spaces.Discrete(space.n)
     else:
-        count, actions = space.shape[0], spaces.Box(space.low, space.high, space.shape)
+        count, actions = math.prod(space.shape[:1]), spaces.Box(space.low, space.high, space.shape)
 
     class SpecRewardGymnax(environment.Environment):
         """The environment that `as_gymnax` returns."""
@@ -65,7 +68,7 @@ def as_gymnax(envs: SpecReward, *, one_flag: bool = False) -> Any:
 
         def step(self, key: Array, state: Any, action: Action, params: Any = None) -> Any:
             state, obs, reward, terminated, truncated, info = one.step(key, state, action)
-            found = {name: info[name] for name in _KEPT if name in info}
+            found = {name: info[name] for name in kept}
             if one_flag:
                 return obs, state, reward, terminated | truncated, found
             found |= {"terminated": terminated, "truncated": truncated, "final_observation": info["final_obs"]}
@@ -91,8 +94,8 @@ def as_brax(envs: SpecReward) -> Any:
     space.
 
     In the trainer's logs, `eval/episode_` and the name of a formula is the value of the formula at the end of the
-    episode: `metrics` has how much it changed in the step, and the trainer adds that up. The environment's own reward
-    and the cost are sums.
+    episode: `metrics` has how much it changed in the step, and the trainer adds that up. A robustness that is infinite,
+    because nothing has been measured yet, counts as 0 there. The environment's own reward and the cost are sums.
 
     Args:
         envs: The environments with their spec, whose observations are single arrays. Its `limit` should be the
@@ -100,8 +103,8 @@ def as_brax(envs: SpecReward) -> Any:
             episode is not paid if the episode goes on.
 
     Raises:
-        SpecError: Actions are not a `Box` of shape (size,), observations are not single arrays, or nothing limits
-            episodes.
+        SpecError: Actions are not a `Box` of shape (size,) with finite bounds, observations are not single arrays,
+            nothing limits episodes, or a formula has a name that means something else in the trainer's logs.
     """
     try:
         from brax.envs.base import Env, State
@@ -115,7 +118,15 @@ def as_brax(envs: SpecReward) -> Any:
             "Episodes should have a limit, because the trainer does not truncate them. Received limit=None. Pass "
             "SpecReward the trainer's `episode_length`: limit=1000."
         )
+    for name in () if envs.spec is None else envs.spec.names:
+        if name in _LOGGED or name.endswith("per_step"):
+            raise SpecError(
+                f"A formula should have a name of its own in the trainer's logs, where {', '.join(_LOGGED)} are other "
+                f"numbers, and names that end in per_step means over steps. Received {name!r}. Change the pair's name."
+            )
     (size,), low, high = space.shape, jnp.asarray(space.low), jnp.asarray(space.high)
+    if not bool((jnp.isfinite(low) & jnp.isfinite(high)).all()):
+        raise SpecError(f"The trainer's actions are scaled to bounds, which should be finite. Received {space}.")
     unit = bool((low == -1.0).all() and (high == 1.0).all())
 
     class SpecRewardBrax(Env):
@@ -147,7 +158,9 @@ def as_brax(envs: SpecReward) -> Any:
             metrics = {"base_reward": info["base_reward"]}
             if envs.spec is not None:
                 # The trainer adds metrics up: changes of a value add up to the value at the end of the episode.
-                changes = {name: value - sums[name] for name, value in info["formula_values"].items()}
+                # It multiplies those after the end by 0, and would make NaN of what is infinite.
+                values = {name: jnp.where(jnp.isinf(v), 0.0, v) for name, v in info["formula_values"].items()}
+                changes = {name: value - sums[name] for name, value in values.items()}
                 metrics |= {"cost": info["cost"], **changes}
             done, like = terminated | truncated, state.done.dtype
             added = {**metrics, "sum_reward": reward, "length": jnp.ones_like(reward)}

@@ -324,6 +324,12 @@ class SpecReward:
             )
         if jax.tree.structure(state.monitor) != self._monitor_structure:
             raise Error("`state` should be of this SpecReward. Received one of another spec. Call `reset`.")
+        if (state.first is not None) != (self.auto_reset == "first"):
+            kept = "without" if state.first is None else "with"
+            raise Error(
+                "`state` should hold first states to return to where auto_reset='first', and only there. Received one "
+                f"{kept} them, and auto_reset={self.auto_reset!r}. Call `reset`."
+            )
 
     @functools.cached_property
     def _monitor_structure(self) -> Any:
@@ -402,7 +408,7 @@ class SpecReward:
 
 def _beside(own: Info, added: dict[str, Any]) -> dict[str, Any]:
     """Return entries beside the environment's own; own ones of the same names are in `env_info`."""
-    hidden = {name: value for name, value in own.items() if name in added}
+    hidden = {name: value for name, value in own.items() if name in added or name == "env_info"}
     return {**own, **added, **({"env_info": hidden} if hidden else {})}
 
 
