@@ -86,6 +86,13 @@ class TestInfiniteRobustness:
         assert not [finding for finding in spec.lint() if finding.rule == "infinite-value"]
         assert spec.step(spec.start({"a": 0.0}), {"a": 0.0})[1] == -math.inf
 
+    @pytest.mark.parametrize("payment", ["delta", "potential"])
+    def test_changes_of_what_is_infinite_are_refused_with_an_infinite_bound(self, payment):
+        spec = Spec([Pair("F[2,5] a", 1, payment=payment)], semantics="robustness", bound=math.inf)
+        with pytest.raises(SpecError, match="robustness of -inf at step"):
+            spec.start({"a": 0.0})
+        assert [finding.rule for finding in spec.lint() if finding.severity == "error"] == ["infinite-value"]
+
     def test_what_is_explained_may_be_infinite(self):
         found = Spec([("F[2,5] a", 1)], semantics="robustness").explain({"a": [0.0, 1.0, 2.0]})
         assert [row.values for row in found] == [(-math.inf,), (-math.inf,), (2.0,)]

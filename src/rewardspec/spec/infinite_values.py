@@ -29,9 +29,12 @@ class InfiniteStep(NamedTuple):
     value: float
 
 
-def infinite_step(pair: Pair, program: Program, payment: str) -> InfiniteStep | None:
-    """The first step at which a pair, paid in this way, would pay an infinite value of its formula's program."""
-    if pair.weight == 0.0:
+def infinite_step(pair: Pair, program: Program, payment: str, bound: float | None) -> InfiniteStep | None:
+    """The first step at which a pair, paid in this way, would pay an infinite value of its formula's program.
+
+    A spec with a finite bound pays none. With an infinite one, values may be infinite, but two have no difference.
+    """
+    if pair.weight == 0.0 or (bound is not None and not (bound == math.inf and PAYMENTS[payment].reads_before)):
         return None
     machine = Machine(replace(program, semantics="robustness"), VALUE_HEAD)
     labels = dict.fromkeys(program.atoms, 0.0)

@@ -73,7 +73,7 @@ class Spec(SpecArguments):
             atom is its signed margin, and a vetoing pair is violated when its value can only be negative.
         bound: For robustness, the largest absolute value that is paid. Robustness is infinite while nothing has been
             measured, as `F[2,5] a` is before step 2; without a bound, such a formula is refused. `math.inf` pays it as
-            it is.
+            it is, but not by its changes.
         sorts: The things that quantified formulas are about: for each sort how many there are, as `{"box": 4}`, or
             their names. The label of an atom about them has one more axis, the last, of one number for each. With
             `{"order": "names"}` things appear while an episode runs, and labels are mappings from things to numbers.
@@ -112,14 +112,14 @@ class Spec(SpecArguments):
         """The program with its head, which pays.
 
         Raises:
-            SpecError: The robustness of a formula is infinite where it is paid, and there is no bound.
+            SpecError: The robustness of a formula is infinite where it or its change is paid, and there is no bound.
         """
         bound = math.inf if self.bound is None else self.bound
         head = reward_head(self.pairs, self.penalties, self.payment, self.discount, self.semantics, bound, self.sorts)
-        if self.semantics == "robustness" and self.bound is None:
+        if self.semantics == "robustness":
             first = 0  # of the pair's outputs, all of which are infinite at the same steps
             for pair, payment in zip(self.pairs, self.payments, strict=True):
-                found = infinite_step(pair, self.program.output(first), payment)
+                found = infinite_step(pair, self.program.output(first), payment, self.bound)
                 first += len(things_of(pair.formula, self.sorts))
                 if found is not None:
                     raise SpecError(f"{infinite_value_message(pair, found)} {INFINITE_VALUE_REMEDY}")

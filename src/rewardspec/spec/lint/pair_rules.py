@@ -157,10 +157,10 @@ def late_veto(linted: LintedSpec) -> Iterator[Finding]:
 
 def infinite_value(linted: LintedSpec) -> Iterator[Finding]:
     """A formula whose robustness is infinite where it is paid."""
-    if linted.spec.semantics == "degree" or linted.spec.bound is not None:
+    if linted.spec.semantics == "degree":
         return
     for number, pair, monitor in linted.monitored:
-        found = infinite_step(pair, monitor.program, linted.payment_of(pair))
+        found = infinite_step(pair, monitor.program, linted.payment_of(pair), linted.spec.bound)
         if found is not None:
             message = infinite_value_message(pair, found, called(number, pair))
             yield Finding("infinite-value", "error", number, message, INFINITE_VALUE_REMEDY)
