@@ -400,13 +400,17 @@ def report(path: Path) -> None:
                 print(
                     f"| {name} | {reward} | {one['trained_steps']:,} | {np.mean(one[name]):.3f} | "
                     f"{', '.join(f'{value:.2f}' for value in one[name])} | {np.mean(one['died']):.2f} | {shown} | "
-                    f"{np.mean(one['length']):.0f} | {one['seconds']:.0f} |"
+                    f"{np.mean(one['length']):.0f} | {'–' if reward == RANDOM else format(one['seconds'], '.0f')} |"
                 )
     print("\nThe degree of `graded` is the mean of drink and food, of 1, at the highest of the worst window; 0 after a")
     print("death. One training with the environment's reward serves all tasks. *With the sapling*: the formula and")
     print("`F(sapling & F plant)`.")
+    for one in results:
+        if one["job"]["reward"] == RANDOM:
+            made = ", ".join(f"{atom} {one[f'made {atom}'][0]:.1%}" for atom in ACHIEVEMENTS)
+            print(f"\nIn {one['job']['episodes']:,} episodes of random play, so many made each achievement: {made}.")
     print(f"\n{machines(path)}. Seconds are for training all seeds of a row, after compiling; several rows shared the")
-    print("device.")
+    print("device. Random play ran on a processor.")
 
 
 def draw_curves(path: Path, picture: Path) -> None:

@@ -2,6 +2,7 @@
 
     python benchmarks/water_world.py --out RESULTS.jsonl --workers 4 --minutes 9
     python benchmarks/water_world.py --out RESULTS.jsonl --report > benchmarks/results/water_world.md
+    python benchmarks/water_world.py --out RESULTS.jsonl --curves CURVES.svg
     python benchmarks/water_world.py --out RESULTS.jsonl --units 128 --methods 2 3 5 --together 1 --workers 2
 
 Needs the extra `jax`. All maps of a method are one compiled program, or `--together` of them, and the methods share the
@@ -30,6 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from device_jobs import Job, append, checkpoint_path, load, run_all
+from device_trials import draw_curve, save_figure
 
 from rewardspec.lab.learning.array_files import Checkpoint, restored_tree
 
@@ -489,6 +491,29 @@ def report(results: list[dict[str, Any]]) -> None:
     print("\n" + "; ".join(sorted({one["machine"] for one in results})) + ". Jobs shared the device.")
 
 
+def draw_curves(results: list[dict[str, Any]], picture: Path) -> None:
+    """Draw the reward during training by map, with the methods beside each other."""
+    import matplotlib.pyplot as plt
+
+    maps = sorted({board for one in results for board, _ in one["runs"]})
+    names = [name for name in METHODS if any(one["job"]["method"] == name for one in results)]
+    short = [name.partition(", rate")[0] for name in names]
+    labels = dict(zip(names, short if len(set(short)) == len(names) else names, strict=True))
+    figure, axes = plt.subplots(1, len(maps), figsize=(2.2 * len(maps), 2.7), sharex=True, sharey=True, squeeze=False)
+    for axis, board in zip(axes[0], maps, strict=True):
+        axis.set_title(f"map {board}")
+        for one in results:
+            curves = [
+                curve for (its, _), curve in zip(one["runs"], np.transpose(one["curve"]), strict=True) if its == board
+            ]
+            if curves:
+                steps = one["every"] * np.arange(1, len(one["curve"]) + 1)
+                method = one["job"]["method"]
+                draw_curve(axis, steps, curves, names.index(method), labels[method])
+    axes[0, 0].set_ylabel("share of the best reward")
+    save_figure(figure, list(axes[0]), picture)
+
+
 def jobs_of(arguments: argparse.Namespace) -> list[Job]:
     """Return the jobs, all methods of some maps before those of others."""
     together = arguments.together or len(arguments.maps)
@@ -510,6 +535,7 @@ def parse(options: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--report", action="store_true")
+    parser.add_argument("--curves", type=Path, help="draw the rewards during training into this file")
     parser.add_argument("--job", help="run this job alone, in this process")
     parser.add_argument("--methods", type=int, nargs="*", default=range(len(METHODS)), help="numbers of methods")
     parser.add_argument("--steps", type=int, default=2_000_000)
@@ -526,6 +552,8 @@ def main() -> None:
     arguments = parse()
     if arguments.report:
         return report(load_methods(arguments.out))
+    if arguments.curves is not None:
+        return draw_curves(load_methods(arguments.out), arguments.curves)
     if arguments.job is not None:
         job = json.loads(arguments.job)
         return append(arguments.out, job, train(job, checkpoint_path(arguments.out, job)))
