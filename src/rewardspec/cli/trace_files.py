@@ -237,7 +237,8 @@ class CellReader:
             if isinstance(source, Says) and source in self.unheard:
                 words = self.unheard[source]
                 for _, cells in rows:
-                    word = str(cells[place]).strip()
+                    cell = cells[place]
+                    word = cell.strip() if isinstance(cell, str) else ""
                     if word == source.word:
                         del self.unheard[source]
                         break
