@@ -479,6 +479,16 @@ def report(results: list[dict[str, Any]]) -> None:
             f"| {one['steps']:,} | {np.median(one['curve'][-1]):.3f} | {f'{reached:,}' if reached else 'not'} "
             f"| {one['seconds'] / len(maps):.0f} |"
         )
+    maps = sorted({board for one in results for board, _ in one["runs"]})
+    print("\nAt the end, by map; a dash where a method was not trained:\n")
+    print("| method | units of a layer | " + " | ".join(map(str, maps)) + " |\n|---|" + "--:|" * (len(maps) + 1))
+    for one in results:
+        last = {
+            board: np.mean([end for (its, _), end in zip(one["runs"], one["curve"][-1], strict=True) if its == board])
+            for board, _ in one["runs"]
+        }
+        cells = [f"{last[board]:.3f}" if board in last else "–" for board in maps]
+        print(f"| {one['job']['method']} | {one['job'].get('units', UNITS):,} | {' | '.join(cells)} |")
     for one in results:
         name = one["job"]["method"]
         if name in PUBLISHED["curves"] and "units" not in one["job"]:

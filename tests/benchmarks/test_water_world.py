@@ -257,3 +257,5 @@ def test_maps_that_were_trained_apart_are_one_row(
     printed = capsys.readouterr().out
     assert "| crm | 1,024 | 1, 2, 3 | 200 | 0.960 | 200 | 4 |" in printed
     assert "| crm | 16 | 2 | 200 | 0.300 | not | 4 |" in printed
+    assert "| crm | 1,024 | 0.400 | 0.960 | 1.000 |" in printed
+    assert "| crm | 16 | – | 0.300 | – |" in printed
