@@ -509,8 +509,11 @@ def draw_curves(results: list[dict[str, Any]], picture: Path) -> None:
     names = [name for name in METHODS if any(one["job"]["method"] == name for one in results)]
     short = [name.partition(", rate")[0] for name in names]
     labels = dict(zip(names, short if len(set(short)) == len(names) else names, strict=True))
-    figure, axes = plt.subplots(1, len(maps), figsize=(2.2 * len(maps), 2.7), sharex=True, sharey=True, squeeze=False)
-    for axis, board in zip(axes[0], maps, strict=True):
+    rows = -(-len(maps) // 4)
+    figure, axes = plt.subplots(rows, 4, figsize=(10, 0.6 + 2.2 * rows), sharex=True, sharey=True, squeeze=False)
+    for axis in axes.flat[len(maps) :]:
+        axis.set_axis_off()
+    for axis, board in zip(axes.flat, maps, strict=False):
         axis.set_title(f"map {board}")
         for one in results:
             curves = [
@@ -520,8 +523,9 @@ def draw_curves(results: list[dict[str, Any]], picture: Path) -> None:
                 steps = one["every"] * np.arange(1, len(one["curve"]) + 1)
                 method = one["job"]["method"]
                 draw_curve(axis, steps, curves, names.index(method), labels[method])
-    axes[0, 0].set_ylabel("share of the best reward")
-    save_figure(figure, list(axes[0]), picture)
+    for row in axes:
+        row[0].set_ylabel("share of the best")
+    save_figure(figure, list(axes.flat[: len(maps)]), picture)
 
 
 def jobs_of(arguments: argparse.Namespace) -> list[Job]:

@@ -126,8 +126,8 @@ def test_a_missing_column_is_named_with_the_nearest_one_there_is(trace, capsys):
         (
             "soon",
             "the label of 'grant' should be a number in [0, 1]. Received 'soon'. Write one there. Of words only true "
-            "and false, yes and no, on and off, t and f, y and n are read, as 1 and 0. Compare a column of other words in "
-            "an expression: \"mode == 'auto'\".",
+            "and false, yes and no, on and off, t and f, y and n are read, as 1 and 0. Compare a column of other words "
+            "in an expression: \"mode == 'auto'\".",
         ),
         ("", "the cell of 'grant' is empty. Write" + _OR_MISSING),
         ("nan", "the cell of 'grant' says 'nan'. Write" + _OR_MISSING),
