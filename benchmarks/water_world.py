@@ -467,17 +467,30 @@ def load_methods(path: Path) -> list[dict[str, Any]]:
     return [found[place] for place in sorted(found)]
 
 
+def on_shared_maps(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the results with the runs on maps that all methods with networks of the same size were trained on."""
+    found = []
+    for one in results:
+        rivals = [other for other in results if other["job"].get("units") == one["job"].get("units")]
+        shared = set.intersection(*({board for board, _ in other["runs"]} for other in rivals))
+        kept = [k for k, (board, _) in enumerate(one["runs"]) if board in shared]
+        runs, curve = [one["runs"][k] for k in kept], [[row[k] for k in kept] for row in one["curve"]]
+        found.append({**one, "runs": runs, "curve": curve})
+    return found
+
+
 def report(results: list[dict[str, Any]]) -> None:
     """Print the tables."""
-    print("Reward per step over the best published, mean of the last 100 episodes; median over the runs.\n")
+    print("Reward per step over the best published, mean of the last 100 episodes; median over the maps on which all")
+    print("methods were trained.\n")
     print(f"| method | units of a layer | maps | steps | at the end | reaches {LEARNED} | seconds a map |")
     print("|---|--:|---|--:|--:|--:|--:|")
-    for one in results:
+    for one, whole in zip(on_shared_maps(results), results, strict=True):
         reached, maps = first_step(one), sorted(board for board, _ in one["runs"])
         print(
             f"| {one['job']['method']} | {one['job'].get('units', UNITS):,} | {', '.join(map(str, maps))} "
             f"| {one['steps']:,} | {np.median(one['curve'][-1]):.3f} | {f'{reached:,}' if reached else 'not'} "
-            f"| {one['seconds'] / len(maps):.0f} |"
+            f"| {one['seconds'] / len(whole['runs']):.0f} |"
         )
     maps = sorted({board for one in results for board, _ in one["runs"]})
     print("\nAt the end, by map; a dash where a method was not trained:\n")

@@ -257,5 +257,10 @@ def test_maps_that_were_trained_apart_are_one_row(
     printed = capsys.readouterr().out
     assert "| crm | 1,024 | 1, 2, 3 | 200 | 0.960 | 200 | 4 |" in printed
     assert "| crm | 16 | 2 | 200 | 0.300 | not | 4 |" in printed
+    add(2, [0.6, 0.7], method="ql")
+    water.report(water.load_methods(path))
+    printed = capsys.readouterr().out
+    assert "| crm | 1,024 | 2 | 200 | 0.960 | 100 | 4 |" in printed  # on the map that both were trained on
+    assert "| ql | 1,024 | 2 | 200 | 0.700 | not | 4 |" in printed
     assert "| crm | 1,024 | 0.400 | 0.960 | 1.000 |" in printed
     assert "| crm | 16 | – | 0.300 | – |" in printed
